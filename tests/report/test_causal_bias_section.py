@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from made_up import GROUPS, config, make_study, options_of
 
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, bias_tables, causal_tables
+from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables, causal_tables
 from exparity.report.build import build_context
-from exparity.report.causal import class_gaps, overviews
 from exparity.report.downloads import bias_export
 from exparity.report.flags import meanings
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import render_page
+from exparity.report.sections.causal_bias import class_gaps
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
@@ -136,32 +137,30 @@ class TestTables:
         assert {line.quantity for line in table.lines} == set(CAUSAL_QUANTITIES)
 
     def test_lines_of_models_are_means_over_seeds(self, study, table):
-        lines = overviews(table)
-        assert [(line.model, line.groups) for line in lines] == [
-            ("model_0", GROUPS),
-            ("model_1", GROUPS),
-        ]
-        for line in lines:
-            expected = values(study, "flip_rate", line.model)
+        assert (table.models, table.pairs) == (["model_0", "model_1"], [GROUPS])
+        for model in table.models:
+            flips, expected = (
+                table.total(model, "flip_rate", GROUPS),
+                values(study, "flip_rate", model),
+            )
             assert len(expected) == 2
-            assert line.flips.mean == pytest.approx(statistics.fmean(expected))
-            assert line.flips.sd == pytest.approx(statistics.stdev(expected))
-            for (kind, rate), (rms, chance) in line.rms.items():
-                name = f"{'causal_' * (kind == 'causal')}{rate}_gap_rms"
-                assert rms.mean == pytest.approx(statistics.fmean(values(study, name, line.model)))
-                expected = values(study, f"{name}_by_chance", line.model)
-                assert chance.mean == pytest.approx(statistics.fmean(expected))
+            assert flips.mean == pytest.approx(statistics.fmean(expected))
+            assert flips.sd == pytest.approx(statistics.stdev(expected))
+            for start, rate, end in product(("", "causal_"), RATES, ("", "_by_chance")):
+                name = f"{start}{rate}_gap_rms{end}"
+                expected = statistics.fmean(values(study, name, model))
+                assert table.total(model, name, GROUPS).mean == pytest.approx(expected)
 
-    def test_gaps_by_class(self, study):
-        gaps = class_gaps(study.bias, ["data_0"])
+    def test_gaps_by_class(self, study, table):
+        gaps = class_gaps(study.bias, table, GROUPS)
         assert len(gaps) == 2 * 3 * 2 * 2  # models, rates, kinds, classes
-        assert [gap.class_name for gap in gaps[:8]] == [LABELS[0]] * 4 + [LABELS[1]] * 4
-        assert [gap.rate for gap in gaps[::8]] == ["tpr", "fpr", "selection_rate"]
+        assert [gap["class_name"] for gap in gaps[:8]] == [LABELS[0]] * 4 + [LABELS[1]] * 4
+        assert [gap["rate"] for gap in gaps[::8]] == ["tpr", "fpr", "selection_rate"]
         for gap in gaps:
-            name = f"{'causal_' * (gap.kind == 'causal')}{gap.rate}_gap"
-            expected = values(study, name, gap.model, gap.class_name)
-            assert (gap.low, gap.high) == (min(expected), max(expected))
-            assert gap.mean == pytest.approx(statistics.fmean(expected))
+            name = "causal_" * (gap["kind"] == "causal") + gap["rate"] + "_gap"
+            expected = values(study, name, gap["model"], gap["class_name"])
+            assert (gap["low"], gap["high"]) == (min(expected), max(expected))
+            assert gap["mean"] == pytest.approx(statistics.fmean(expected))
 
     def test_downloads_hold_every_line(self, study, table):
         export = bias_export(study, table)
@@ -175,11 +174,12 @@ class TestPage:
         section = page[page.index('id="causal_bias"') :]
         section = section[: section.index("</section>")]
         assert "1,234 of them no word changes" in " ".join(section.split())
-        for line in overviews(table):
-            assert f"{100 * line.flips.mean:.2f}" in section
-            rms, chance = line.rms["causal", "tpr"]
-            assert f"{100 * rms.mean:.2f}" in section
-            assert f"by chance {100 * chance.mean:.2f}" in section
+        for model in table.models:
+            name = "causal_tpr_gap_rms"
+            wanted = {"": "flip_rate", '<td class="r">': name, "by chance ": f"{name}_by_chance"}
+            for before, quantity in wanted.items():
+                mean = table.total(model, quantity, GROUPS).mean
+                assert f"{before}{100 * mean:.2f}" in section
 
     def test_without_counterfactuals_there_is_none(self, tmp_path):
         folder = tmp_path / "results"

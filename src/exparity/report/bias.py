@@ -136,6 +136,15 @@ class BiasTable:
         """File name without suffix."""
         return file_name(self.kind, self.dataset)
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of groups that causal quantities are of."""
+        return list(dict.fromkeys((line.group, line.group_b) for line in self.lines))
+
+    def total(self, model: str, quantity: str, groups: tuple[str, str]) -> BiasCell:
+        """Return a quantity of a model and two groups over all classes."""
+        return self.cells[BiasLine(quantity, *groups, ""), model]
+
     def blocks(self) -> list[list[BiasLine]]:
         """Return the shown lines by quantity."""
         return list(grouped(self.shown, lambda line: line.quantity).values())

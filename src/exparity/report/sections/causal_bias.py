@@ -1,28 +1,33 @@
-"""Statistical beside causal bias: class by class, over classes, and predictions that change."""
+"""Statistical beside causal bias: class by class, over classes, and predictions that change.
+
+Set side by side as by Chen, Ji and Evans (2024).
+"""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
-from exparity.report.bias import RATES
-from exparity.report.causal import KINDS, class_gaps, overviews
+from exparity.core.grouping import grouped
+from exparity.report.bias import RATES, BiasTable, ModelBias
 from exparity.report.context import Content, Context
+
+KINDS = {"statistical": "", "causal": "causal_"}
+"""What a gap compares: examples of two groups, or the same examples; and how its id starts."""
+_RATE_OF = {f"{start}{rate}_gap": (kind, rate) for kind, start in KINDS.items() for rate in RATES}
 
 
 def build(context: Context) -> Content | None:
     """Return what the section shows; None without counterfactuals."""
-    study, tables = context.study, context.causal_tables
+    tables, bias = context.causal_tables, context.study.bias
     if not tables:
         return None
-    datasets = [table.dataset for table in tables]
-    gaps = class_gaps(study.bias, datasets)
     return Content(
         values={
             "bias_tables": tables,
-            "overviews": {table.dataset: overviews(table) for table in tables},
-            "kinds": list(KINDS),
+            "kinds": KINDS,
             "rates": RATES,
-            "texts": {dataset: _texts(context, dataset) for dataset in datasets},
+            "texts": {table.dataset: _texts(context, table.dataset) for table in tables},
         },
         data={
             "rates": RATES,
@@ -31,18 +36,35 @@ def build(context: Context) -> Content | None:
                     "dataset": table.dataset,
                     "groups": list(groups),
                     "models": list(table.models),
-                    "classes": list(study.declared(table.dataset).classes),
-                    "gaps": [
-                        {**vars(gap), "groups": None}
-                        for gap in gaps
-                        if (gap.dataset, gap.groups) == (table.dataset, groups)
-                    ],
+                    "classes": list(bias.declared[table.dataset].classes),
+                    "gaps": class_gaps(bias, table, groups),
                 }
                 for table in tables
-                for groups in dict.fromkeys(o.groups for o in overviews(table))
+                for groups in table.pairs
             ],
         },
     )
+
+
+def class_gaps(bias: ModelBias, table: BiasTable, groups: tuple[str, str]) -> list[dict[str, Any]]:
+    """Return mean, smallest and largest gap of every class over seeds, sorted as declared."""
+    rows = (
+        row
+        for row in bias.rows
+        if (row["dataset"], row["group"], row["group_b"]) == (table.dataset, *groups)
+        and row["quantity"] in _RATE_OF
+        and row["value"] == row["value"]
+    )
+    gaps = []
+    for (quantity, model, name), of in grouped(
+        rows, itemgetter("quantity", "model", "class_name")
+    ).items():
+        kind, rate = _RATE_OF[quantity]
+        values = [row["value"] for row in of]
+        ends = {"mean": sum(values) / len(values), "low": min(values), "high": max(values)}
+        gaps.append({"model": model, "class_name": name, "rate": rate, "kind": kind, **ends})
+    rates, classes = [*RATES], bias.declared[table.dataset].classes
+    return sorted(gaps, key=lambda g: (rates.index(g["rate"]), classes.index(g["class_name"])))
 
 
 def _texts(context: Context, dataset: str) -> dict[str, Any]:

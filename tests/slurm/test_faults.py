@@ -151,11 +151,11 @@ AT_WORK = {"held_at": "00002.part"}
 SCENARIOS = {
     cancelled: AT_WORK,
     killed: AT_WORK,
-    started_twice: AT_WORK,
     out_of_memory: {"slow_memory": 1000},
 }
-# Much like the first: the job gets the same signal, or fails and is run again.
-MORE = {out_of_time: {"slow_seconds": 5}, disk_full: {"slow_seconds": 2}}
+# Much like the first: the job gets the same signal, or fails and is run again. A second run in the
+# folder is in tests/workflow/test_kills.py.
+MORE = {started_twice: AT_WORK, out_of_time: {"slow_seconds": 5}, disk_full: {"slow_seconds": 2}}
 
 
 @pytest.fixture(scope="module")

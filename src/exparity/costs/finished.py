@@ -240,14 +240,12 @@ def bytes_in(folder: Path) -> int:
 
 
 def _used(benchmark: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a job used, by what Snakemake measured and by what it told of itself.
-
-    Of processor time and memory the larger counts: each source can miss a part.
-    """
+    """Return what a job used, by what Snakemake measured and by what it told of itself."""
     seconds, work = as_number(benchmark.get("s")), as_number(facts.get("work_seconds"))
     if seconds is not None:
         seconds += as_number(facts.get("earlier_seconds")) or 0.0
         work = work if work is None else min(work, seconds)  # they are rounded
+    # The larger counts: each source can miss a part.
     cpu = benchmark.get("cpu_time"), facts.get("cpu_seconds")
     memory = benchmark.get("max_rss"), facts.get("max_rss_mb")
     return {

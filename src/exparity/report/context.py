@@ -60,17 +60,12 @@ class Context:
     Attributes:
         study: the tests and what is needed to read them.
         folder: folder of the page.
-        tables: the disparity tables.
-        means: the tables of mean scores.
-        bias_tables: the tables of model bias.
         causal_tables: those of what needs counterfactuals, for the datasets that have them.
         published: comparisons with published numbers, by kind of study.
         scores: distributions of the scores, and the scores of the first seed.
-        origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
         exports: every table as it is downloaded.
         sections: those of the analyses.
-        pictures: figures of the analyses.
     """
 
     study: Study

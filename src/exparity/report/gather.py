@@ -53,15 +53,9 @@ class Study:
     """Everything the report shows.
 
     Attributes:
-        results: folder of all results.
         options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
-        title: its title.
         pairs: every (dataset, model).
-        seeds: seeds of each.
-        methods: instance id to registered id.
-        metrics: instance id to registered id.
-        datasets: instance id to registered id.
-        statistics: settings of the tests.
+        methods, metrics, datasets: instance id to registered id.
         rows: tests of scores, as the disparity artefact has them.
         excess: those of the excess over random explanations.
         bias: how the classifiers themselves treat the groups.

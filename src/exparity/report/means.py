@@ -57,10 +57,7 @@ class MeanTable:
     """The means of one dataset.
 
     Attributes:
-        dataset: the dataset's instance.
-        models: rows, outer.
-        methods: rows, inner.
-        metrics: columns.
+        models, methods, metrics: outer rows, inner rows and columns.
         lines: by model, method and metric.
         best: of those, the best of each model's methods by a metric.
         directions: which values are better, by metric, as far as that is known.

@@ -57,10 +57,8 @@ class PicturePanel:
     """The cells of one dataset and pair of groups.
 
     Attributes:
-        table: its disparity table.
         name: the dataset, as readers know it.
         metrics: names of the columns, with an arrow towards better values.
-        lines: its rows.
     """
 
     table: Table
@@ -139,13 +137,11 @@ def _tile(study: Study, model: str, metric: str, row: Row) -> Tile:
 
 
 def _size(row: Row) -> str:
-    """Return the interval of R in few characters; d where there is but one training.
-
-    A star says that an undecided cell would not be, but for what a single training shows.
-    """
+    """Return the interval of R in few characters; d where there is but one training."""
     low, high = row["rms_low"], row["rms_high"]
     if row["n_seeds"] == 1 or math.isnan(high):
         return f"d {signed(row['d'])}"
+    # A star: it would not be undecided, but for what a single training shows.
     carried = row["verdict"] == "undecided" and CARRIED in row["flags"]
     return f"R {low:.2f}–{high:.2f}{'*' * carried}".replace("inf", "∞")
 

@@ -60,12 +60,8 @@ class Table:
     """The disparity table of one dataset and one pair of groups.
 
     Attributes:
-        dataset: the dataset's instance.
-        group_a: first group; coloured blue where it scores higher.
-        group_b: second group; coloured red where it scores higher.
-        models: rows, outer.
-        methods: rows, inner.
-        metrics: columns.
+        group_a, group_b: coloured blue or red where it scores higher.
+        models, methods, metrics: outer rows, inner rows and columns.
         cells: what the seeds of each (model, method, metric) found together.
         tests: the tests behind each cell, one a seed.
         excess: those of the excess over random explanations, where there are any.

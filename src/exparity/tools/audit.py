@@ -218,11 +218,7 @@ def _check_flags(table: Path, named: Mapping[str, str]) -> None:
 
 
 def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
-    """Return the word of each class; empty where no prompt is given.
-
-    Raises:
-        InputError: prompts without words or words without prompts, or words of other classes.
-    """
+    """Return the word of each class; empty where no prompt is given."""
     if not prompts and not words:
         return {}
     if not (prompts and words):
@@ -275,11 +271,7 @@ def _metrics(ids: Sequence[str], quick: bool, rationale: str | None) -> Sequence
 
 
 def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
-    """Return the facts of a table, whose classes are in the order given if one is.
-
-    Raises:
-        InputError: a bad table, or classes that are not those of the order.
-    """
+    """Return the facts of a table, whose classes are in the order given if one is."""
     written = {**options, "labels": list(labels)} if labels else options
     return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
 
@@ -287,17 +279,7 @@ def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
 def _in_order_of_outputs(
     classes: Sequence[str], checkpoint: str, pretrained: Any, in_order: bool
 ) -> Sequence[str]:
-    """Return the classes of a table in the order of a checkpoint's outputs.
-
-    Args:
-        classes: those of the table.
-        checkpoint: Hub id or folder.
-        pretrained: its configuration.
-        in_order: whether someone knows that they are in this order.
-
-    Raises:
-        InputError: no classifier, or names that do not agree.
-    """
+    """Return the classes of a table in the order of a checkpoint's outputs."""
     from exparity.models.class_names import in_order_of_outputs, numbered, output_names
     from exparity.models.heads import head_of
 

@@ -38,9 +38,7 @@ class Spread:
 
     Attributes:
         n: defined scores.
-        low: their 5 % quantile.
-        quartiles: their quartiles.
-        high: their 95 % quantile.
+        low, high: their 5 % and 95 % quantiles.
         at: (k,) where the density is known, from the 1 % to the 99 % quantile.
         density: (k,) the density there, its largest value 1.
     """

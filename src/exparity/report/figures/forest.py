@@ -66,7 +66,6 @@ class Panel:
     """One panel.
 
     Attributes:
-        title: what it shows.
         rows: the marks of each row, one below the other; None leaves a place free.
         within: the distance from 0 that is grey.
         limit: the ends of the axis; marks beyond them are arrows.
@@ -83,7 +82,6 @@ class Forest:
     """A figure of panels that have their rows in common.
 
     Attributes:
-        panels: what it shows.
         names: names of the rows.
         legend: what marks stand for.
         below: what is written below the axes.

@@ -67,10 +67,7 @@ def _ends(tests: Iterable[Row]) -> list[float]:
 
 
 def _limit(table: Table, threshold: float) -> float:
-    """Return the end of the axis, at a round number.
-
-    It lies beyond every finite mean effect, and beyond intervals unless they are far longer.
-    """
+    """Return the end of the axis, at a round number."""
     means = [abs(c.mean_d_all) for c in table.cells.values() if math.isfinite(c.mean_d_all)]
     longest = max(map(abs, _ends(chain.from_iterable(table.tests.values()))), default=0.0)
     largest = max([*means, 2 * threshold])

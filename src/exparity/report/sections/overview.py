@@ -127,10 +127,7 @@ def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
 
 
 def _counts(context: Context) -> list[tuple[str, str, Counts]]:
-    """Return the cells of each pair of groups, and random explanations beside them, by verdict.
-
-    A row is of a dataset, of the name of two groups and of counts; many pairs are counted together.
-    """
+    """Return the cells of each pair of groups, and random explanations beside them, by verdict."""
     study = context.study
     counted = []
     for dataset, pairs in by_dataset(context.tables).items():

@@ -125,7 +125,7 @@ def _times(job: JobCost, amount: float) -> Point:
 
 def _in_parts(kind: Kind) -> bool:
     """Return whether jobs take long where there are many examples, and tell which part grows."""
-    # The others are mostly their start, and few examples can take longer than many (exact p-values).
+    # Others are mostly their start, and few examples can take longer than many (exact p-values).
     return kind.runs_model or kind.stage == "evaluate"
 
 

@@ -135,8 +135,10 @@ class TestTables:
                 values = [measured(table.dataset, model, s)[key].value for s in SEEDS]
                 values = [v for v in values if not math.isnan(v)]
                 assert cell.runs == len(values)
-                assert cell.undefined == len(SEEDS) - len(values)
-                assert cell.collapsed == sum((table.dataset, model, s) in COLLAPSED for s in SEEDS)
+                assert cell.undefined_runs == len(SEEDS) - len(values)
+                assert cell.collapsed_runs == sum(
+                    (table.dataset, model, s) in COLLAPSED for s in SEEDS
+                )
                 if not values:
                     assert (cell.mean, cell.sd) == (None, None)
                     continue
@@ -189,8 +191,8 @@ class TestFiles:
             assert (row["quantity"], row["class"]) == (line.quantity, line.class_name)
             assert (row["group"], row["group_b"]) == (line.group, line.group_b)
             assert int(row["runs"]) == cell.runs
-            assert int(row["undefined_runs"]) == cell.undefined
-            assert int(row["collapsed_runs"]) == cell.collapsed
+            assert int(row["undefined_runs"]) == cell.undefined_runs
+            assert int(row["collapsed_runs"]) == cell.collapsed_runs
             for name in ("mean", "sd"):
                 expected = getattr(cell, name)
                 if expected is None:
@@ -254,7 +256,7 @@ class TestPage:
                     cell = table.cells[line, model]
                     number = f"{cell.mean:+.3f}" if line.signed else f"{cell.mean:.3f}"
                     number = number.replace("-", "−")
-                    dagger = "†" if cell.collapsed else ""
+                    dagger = "†" if cell.collapsed_runs else ""
                     assert "".join(text) == f"{number}{dagger}± {cell.sd:.3f}"
                 group = row[-len(table.models) - 1]
                 assert group[0].startswith(line.group or "all")

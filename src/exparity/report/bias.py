@@ -98,14 +98,14 @@ class BiasCell:
     Attributes:
         mean: mean over the seeds where it is defined; None if there is none.
         sd: standard deviation over them, dividing by n − 1; None for fewer than two.
-        collapsed: seeds whose model predicts one class; they are in the mean.
+        collapsed_runs: seeds whose model predicts one class; they are in the mean.
     """
 
     mean: float | None
     sd: float | None
     runs: int
-    undefined: int
-    collapsed: int
+    undefined_runs: int
+    collapsed_runs: int
 
 
 @dataclass(frozen=True)
@@ -259,6 +259,6 @@ def _cell(rows: Sequence[Mapping[str, Any]]) -> BiasCell:
         mean=mean,
         sd=sd,
         runs=len(values),
-        undefined=len(rows) - len(values),
-        collapsed=sum("collapsed" in row["flags"] for row in rows),
+        undefined_runs=len(rows) - len(values),
+        collapsed_runs=sum("collapsed" in row["flags"] for row in rows),
     )

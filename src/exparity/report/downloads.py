@@ -19,7 +19,7 @@ from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study
 from exparity.report.latex import render_export_latex, render_latex
-from exparity.report.tables import Table, headline_rates, rates_by_metric
+from exparity.report.tables import Table, rates_by_metric, share_columns, shares_of
 from exparity.report.templating import asset
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
@@ -65,8 +65,8 @@ def _verdicts(study: Study) -> list[Export]:
 def _rates(study: Study) -> list[Export]:
     """Return how often groups differ, in all and by metric."""
     rates = [
-        {"test": counted, "significant": rate["hits"], "share": rate["rate"], **rate}
-        for counted, rate in headline_rates(study).items()
+        {"test": counted, "significant": share.hits, "share": share.share, **share_columns(share)}
+        for counted, share in shares_of(study).items()
     ]
     title, by_metric = "How often groups differ", rates_by_metric(study)
     return [
@@ -137,21 +137,12 @@ def bias_export(study: Study, table: BiasTable) -> Export:
     """Return a table of model bias: those lines too that the page does not show."""
     rows = [
         {
-            "dataset": table.dataset,
-            "model": model,
-            "quantity": line.quantity,
-            "class": line.class_name,
-            "group": line.group,
-            "group_b": line.group_b,
-            "mean": cell.mean,
-            "sd": cell.sd,
-            "runs": cell.runs,
-            "undefined_runs": cell.undefined,
-            "collapsed_runs": cell.collapsed,
+            **{"dataset": table.dataset, "model": model, "class": line.class_name},
+            **vars(line),
+            **vars(table.cells[line, model]),
         }
         for model in table.models
         for line in table.lines
-        for cell in (table.cells[line, model],)
     ]
     return Export(
         table.name,

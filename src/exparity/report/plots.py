@@ -70,7 +70,8 @@ def plot_explanation(
             raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
         if (np.abs(value.scores) > 1e300).any():
             raise InputError(f"explanation of {value.text!r}: a score is too large to plot")
-    _only_one(ax, len(several), "explanations")
+    if ax is not None and len(several) != 1:
+        raise InputError(f"ax holds one of explanations, not {len(several)}; leave ax out")
 
     def draw() -> Figure:
         figure = new_figure(width, 1.4 * len(several) + 0.1)
@@ -208,11 +209,6 @@ def _split(
         raise InputError(f"scores{of} are not all positive; leave log out")
     group_of = np.array(groups, dtype=object)
     return [values[group_of == group] for group in order]
-
-
-def _only_one(ax: Axes | None, n: int, what: str) -> None:
-    if ax is not None and n != 1:
-        raise InputError(f"ax holds one of {what}, not {n}; leave ax out")
 
 
 def _drawn(

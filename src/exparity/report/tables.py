@@ -213,11 +213,6 @@ def headlines(shares: Mapping[str, SignificantShare]) -> list[Headline]:
     ]
 
 
-def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
-    """Return how often groups differ, by what is counted."""
-    return {counted: share_columns(share) for counted, share in shares_of(study).items()}
-
-
 def shares_of(study: Study) -> dict[str, SignificantShare]:
     """Return the significant tests of a study by what is counted."""
     return headline_shares(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,6 @@ Rows = Mapping[str, Mapping[str, Any]]
 """Rows by example id."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Explanations of one trained classifier.
-
-    Attributes:
-        missing: how many files the sample would need that are not there.
-        data: the sample as the page's script reads it; None if there is none.
-    """
-
-    available: int
-    missing: int
-    data: dict[str, Any] | None = None
-
-
 def build(context: Context) -> Content | None:
     """Return what the section shows."""
     study = context.study
@@ -45,7 +30,7 @@ def build(context: Context) -> Content | None:
     datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
     examples = {dataset: _examples(context, dataset) for dataset in datasets}
     samples = [_sample(context, d, model, examples[d], limit) for d, model in study.pairs]
-    data = [sample.data for sample in samples if sample.data is not None]
+    data = [sample for _, _, sample in samples if sample is not None]
     if not data:
         return None
     return Content(
@@ -53,8 +38,8 @@ def build(context: Context) -> Content | None:
             "limit": limit,
             "seed": study.seeds[0],
             "chosen": sum(len(sample["sets"]) for sample in data),
-            "available": sum(sample.available for sample in samples if sample.data is not None),
-            "missing": sum(sample.missing for sample in samples),
+            "available": sum(n for n, _, sample in samples if sample is not None),
+            "missing": sum(missing for _, missing, _ in samples),
         },
         data={
             "methods": {id: study.display("method", id) for id in study.methods},
@@ -79,8 +64,10 @@ def _examples(context: Context, dataset: str) -> dict[str, dict[str, Any]]:
     return {row["example_id"]: row for row in rows if row["split"] == "test"}
 
 
-def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: int) -> Sample:
-    """Choose and read the sample of one classifier, of the first seed."""
+def _sample(
+    context: Context, dataset: str, model: str, examples: Rows, limit: int
+) -> tuple[int, int, dict[str, Any] | None]:
+    """Return how many sets the first seed has, its missing files, and a sample for the script."""
     study, scores = context.study, context.scores.examples
     ids = dataset, model, study.seeds[0]
     cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
@@ -90,7 +77,7 @@ def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: i
     missing = sum(not path.is_file() for path in (predictions, *files.values())) + (not examples)
     sets = _matched_sets(examples)
     if not predictions.is_file() or not sets:
-        return Sample(len(sets), missing)
+        return len(sets), missing, None
     methods, metrics = [m for m in files if files[m].is_file()], applying["metrics"]
     values = {(m, k): scores.get((*ids, m, k), {}) for m in methods for k in metrics}
     chosen = choose_sets(sets, {m: _ids(files[m]) for m in methods}, values, limit)
@@ -115,7 +102,7 @@ def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: i
         "metrics": metrics,
         "sets": [[row for id, row in members.items() if id in sets[name]] for name in chosen],
     }
-    return Sample(len(sets), missing, data)
+    return len(sets), missing, data
 
 
 def _matched_sets(examples: Rows) -> dict[str, list[str]]:

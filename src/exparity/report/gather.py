@@ -152,7 +152,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     tests = read_tables(paths, "tests").to_pylist()
     _complete(tests, results, metrics, accuracies)
     statistics = options["statistics"]
-    random_rows = _random_rows(results, options, bias)
+    # Those that say nothing are flagged, as tests are.
+    random_rows = flagged(read_analysis(results, options, "random_tests"), collapsed_cells(bias))
     _complete_from_random(tests, random_rows, statistics["alpha"])
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
     judged = read_analysis(results, options, "judge")
@@ -182,13 +183,6 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         },
         unmarked={dataset: unmarked for dataset, (_, unmarked) in of_data.items()},
     )
-
-
-def _random_rows(
-    results: Path, options: Mapping[str, Any], bias: ModelBias
-) -> list[dict[str, Any]]:
-    """Read the tests of random explanations and flag those that say nothing, as tests are."""
-    return flagged(read_analysis(results, options, "random_tests"), collapsed_cells(bias))
 
 
 def by_cell_and_quantity(rows: Iterable[Mapping[str, Any]]) -> Verdicts:

@@ -63,11 +63,6 @@ class ComparedCell:
         return self.first["verdict"], self.second["verdict"]
 
     @property
-    def gaps(self) -> tuple[float, float]:
-        """Cohen's d in the first run and in the second."""
-        return self.first["d"], self.second["d"]
-
-    @property
     def differs(self) -> bool:
         """Whether the verdicts are not the same, or the gaps are further apart than by chance."""
         first, second = self.verdicts

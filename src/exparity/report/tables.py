@@ -131,8 +131,14 @@ def tables_of(
         of_excess = sorted(over.get((dataset, group_a, group_b), ()), key=lambda row: row["seed"])
         tests = {key: by_seed[key] for key in by_cell(of_table)}
         cells = {
-            cell: cell_of_seeds(of_cell, threshold, known.get((dataset, *cell, group_a, group_b)))
-            for cell, of_cell in tests.items()
+            key: Cell(
+                **vars(count_seeds(of_seeds, threshold)),
+                holm=sum(row["significant_holm"] for row in of_seeds),
+                bh=sum(row["significant_bh"] for row in of_seeds),
+                mean_d_all=mean_effect(of_seeds),
+                verdicts=known.get((dataset, *key, group_a, group_b), {}),
+            )
+            for key, of_seeds in tests.items()
         }
         models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*tests, strict=True))
         tables.append(
@@ -149,19 +155,6 @@ def tables_of(
             )
         )
     return tables
-
-
-def cell_of_seeds(
-    rows: Sequence[Row], threshold: float, verdicts: Mapping[str, Row] | None = None
-) -> Cell:
-    """Return what the seeds of one cell found together."""
-    return Cell(
-        **vars(count_seeds(rows, threshold)),
-        holm=sum(row["significant_holm"] for row in rows),
-        bh=sum(row["significant_bh"] for row in rows),
-        mean_d_all=mean_effect(rows),
-        verdicts=verdicts or {},
-    )
 
 
 def disparity_tables(study: Study) -> list[Table]:

@@ -79,12 +79,12 @@ def _cells(cells: Sequence[ComparedCell]) -> Table:
     heads = ("dataset", "model", "method", "metric", "gap", "A", "d", "B", "d", "B − A", "95 %")
     table = _table(*heads)
     for cell in cells:
-        (first, second), (d, other_d), difference = cell.verdicts, cell.gaps, cell.difference
+        (first, second), difference = cell.verdicts, cell.difference
         groups = f"{'excess, ' if cell.quantity == 'excess' else ''}{cell.ids[4]} − {cell.ids[5]}"
         interval = "one training"
         if difference.ci_low == difference.ci_low:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
-        written = (first or "–", signed(d), second or "–", signed(other_d))
+        written = (first or "–", signed(cell.first["d"]), second or "–", signed(cell.second["d"]))
         table.add_row(
             *map(visible, (*cell.ids[:4], groups, *written, signed(difference.estimate), interval))
         )

@@ -82,9 +82,3 @@ def without_line(axes: Axes, side: Literal["x", "y"]) -> None:
     """Take line and tick marks from an axis, and leave its labels."""
     axes.spines["bottom" if side == "x" else "left"].set_visible(False)
     axes.tick_params(axis=side, length=0)
-
-
-def without_frame(axes: Axes) -> None:
-    """Take spines and tick marks from axes, and leave their labels."""
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)

@@ -17,7 +17,6 @@ from exparity.report.figures.style import (
     VERMILION,
     WIDTHS,
     tint,
-    without_frame,
 )
 from exparity.report.picture import RANDOM, SIGNS, PicturePanel, Tile
 
@@ -68,7 +67,8 @@ def _panel(axes: Axes, panel: PicturePanel) -> None:
     for label, line in zip(axes.get_yticklabels(), panel.lines, strict=True):
         label.set_fontstyle("italic" if line.name == RANDOM else "normal")
     axes.set_title(f"{visible(panel.name)}, {_pair(panel)}")
-    without_frame(axes)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
 
 
 def _pair(panel: PicturePanel) -> str:

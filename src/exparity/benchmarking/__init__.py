@@ -47,30 +47,14 @@ class Benchmark:
     """Explanations of some texts by several methods, and their scores by several metrics.
 
     Can be built in stages, ``Benchmark(model, texts).explain("all").evaluate(["gini"])``; a method
-    or metric that is asked for again is computed again.
+    or metric that is asked for again is computed again. Arguments and errors are those of
+    :func:`benchmark`.
 
     Attributes:
         classifier: the explained model.
         explanations: one for each text, by method.
         scores: (n,) values, by (method, metric); NaN where a metric is undefined.
         seconds: wall time of explaining, by method; what methods share is counted with the first.
-
-    Args:
-        model: see :func:`benchmark`, as for what follows.
-        texts: strings or lists of words.
-        targets: classes to explain.
-        rationales: words that carry the label.
-        training: what the model was trained on.
-        study: whose options hold where none are given.
-        seed: of whatever draws random numbers.
-        device: where to run.
-        candidate_labels: classes of zero-shot classification.
-        prompt: how a language model is asked.
-        words: what it answers.
-        chat: whether the prompt is a message of a chat.
-
-    Raises:
-        InputError: see :func:`benchmark`.
     """
 
     def __init__(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,11 +85,6 @@ class RunComparison:
     versions: Mapping[str, tuple[str | None, str | None]]
     cells: Sequence[ComparedCell]
     alone: tuple[Sequence[Cell], Sequence[Cell]] = field(default=((), ()))
-
-    @property
-    def verdicts(self) -> Counter[tuple[str | None, str | None]]:
-        """How many cells have which verdict in the first run and in the second."""
-        return Counter(cell.verdicts for cell in self.cells)
 
     @property
     def differing(self) -> list[ComparedCell]:

@@ -62,7 +62,7 @@ def _parts(comparison: RunComparison, *, every: bool) -> Iterator[RenderableType
 
 def _extent(comparison: RunComparison) -> str:
     """Say how many cells both have, and how many verdicts agree."""
-    alike = sum(n for (first, second), n in comparison.verdicts.items() if first == second)
+    alike = sum(len({*cell.verdicts}) == 1 for cell in comparison.cells)
     alone = ", ".join(
         f"{len(cells)} of {name} alone"
         for name, cells in zip("AB", comparison.alone, strict=True)

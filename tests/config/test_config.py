@@ -18,6 +18,7 @@ import yaml
 
 import exparity.analyses
 import exparity.stats
+from exparity.artefacts import layout
 from exparity.artefacts.files import write_artefact
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
@@ -463,22 +464,12 @@ class TestOverrides:
 def all_options(found: Experiment) -> dict[tuple, str]:
     """What every job of a config depends on."""
     jobs: dict[tuple, str] = {("report",): found.report_options()}
-    for dataset in found.datasets:
-        jobs["prepare", dataset] = found.prepare_options(dataset)
-    for cell in found.cells():
-        d, m, s, x, y = cell.values()
-        jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
-        ids = {"dataset": d, "model": m, "seed": s}
-        for name in ("adjusted_gaps", "bias", "random_tests"):
-            jobs[name, d, m, s] = found.analyses.options(name, ids)
-        random = found.analyses.options("negative_control", {**ids, "metric": y})
-        jobs["negative_control", d, m, s, y] = random
-        ids = {"dataset": d, "model": m}
-        jobs["across_trainings", d, m] = found.analyses.options("across_trainings", ids)
-        jobs[("judge",)] = found.analyses.options("judge", {})
-        jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
-        jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
-        jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)
+    for stage, (_, made) in layout.STAGES.items():
+        for ids in found.cells(made[0]):
+            jobs[stage, *ids.values()] = found.options(stage, ids)
+    for entry in found.analyses.used:
+        for ids in found.analyses.cells(entry.id):
+            jobs[entry.id, *ids.values()] = found.analyses.options(entry.id, ids)
     return jobs
 
 

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exparity.artefacts.schemas import IDS
 from exparity.config.experiment import Experiment
 from exparity.config.presets import preset, with_preset
 from exparity.config.schema import config_schema
@@ -63,7 +64,8 @@ def training_of(found, dataset, model):
 
 
 def metric_of(found, metric, dataset="first"):
-    return json.loads(found.evaluate_options(dataset, "gpt2", 0, "gradient", metric))
+    cell = {"dataset": dataset, "model": "gpt2", "seed": 0, "method": "gradient"}
+    return json.loads(found.evaluate_options(**cell, metric=metric))
 
 
 @pytest.mark.contract
@@ -176,7 +178,8 @@ class TestWhatTheySet:
     @pytest.mark.parametrize(("study", "method", "expected"), EXPLAINED)
     def test_methods(self, study, method, expected):
         found = experiment(study=study, methods=METHODS_OF_GECOBENCH)
-        params = json.loads(found.explain_options("first", "gpt2", 0, method))["params"]
+        cell = {"dataset": "first", "model": "gpt2", "seed": 0, "method": method}
+        params = json.loads(found.explain_options(**cell))["params"]
         assert expected.items() <= params.items()
 
     def test_statistics(self):
@@ -260,9 +263,10 @@ class TestWhatComesOut:
         for dataset, model in one.pairs:
             assert len({e.finetune_options(dataset, model, 0) for e in (one, two, again)}) == 1
         for metric in GRID["metrics"]:
-            cell = ("first", "gpt2", 0, "gradient", metric)
-            assert len({e.evaluate_options(*cell) for e in (one, two, again)}) == 1
-            assert len({e.test_options(*cell) for e in (one, two, again)}) == 1
+            ids = ("first", "gpt2", 0, "gradient", metric)
+            cell = dict(zip(IDS, ids, strict=True))
+            assert len({e.evaluate_options(**cell) for e in (one, two, again)}) == 1
+            assert len({e.test_options(**cell) for e in (one, two, again)}) == 1
 
 
 LAYERS = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exparity.costs.estimate import Estimator, Point, fit
+from exparity.costs.estimate import Estimator, fit
 from exparity.costs.finished import JobCost
 from exparity.costs.kinds import Kind
 
@@ -40,9 +40,7 @@ class TestFit:
         ],
     )
     def test_by_hand(self, points, proportional, line):
-        found = fit([Point(*point) for point in points], proportional=proportional)
-        assert (found.start, found.per_example) == pytest.approx(line)
-        assert found.at(100) == pytest.approx(line[0] + 100 * line[1])
+        assert fit(points, proportional=proportional) == pytest.approx(line)
 
     @pytest.mark.property
     @given(
@@ -53,13 +51,13 @@ class TestFit:
         ),
         st.booleans(),
     )
-    def test_amounts_add_up_and_are_never_negative(self, rows, proportional):
-        points = [Point(*row) for row in rows]
-        line = fit(points, proportional=proportional)
-        assert line.start >= 0
-        assert line.per_example >= 0
-        measured = sum(p.fixed + p.growing for p in points)
-        assert sum(line.at(p.examples) for p in points) == pytest.approx(measured, abs=1e-6)
+    def test_amounts_add_up_and_are_never_negative(self, points, proportional):
+        start, each = fit(points, proportional=proportional)
+        assert start >= 0
+        assert each >= 0
+        measured = sum(fixed + growing for _, fixed, growing in points)
+        estimated = sum(start + each * examples for examples, *_ in points)
+        assert estimated == pytest.approx(measured, abs=1e-6)
 
 
 class TestCost:

@@ -56,8 +56,8 @@ class ExperimentView(Protocol):
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on, as canonical JSON."""
 
-    def scoring(self, ids: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what scores by a metric depend on, whatever method made the explanations."""
+    def evaluate_options(self, **cell: str | int) -> str:
+        """Return what scores depend on; without a method, those of explanations of any method."""
 
     def most_explained(self, ids: Mapping[str, Any]) -> int | None:
         """Return the largest sample of test texts that a method explains; None if one takes all."""

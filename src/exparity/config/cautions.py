@@ -27,7 +27,10 @@ def cautions(experiment: Experiment) -> list[str]:
         for id, method in experiment.methods.items():
             caution = method.entry.facts.caution
             for seed in experiment.seeds if caution and model_type else ():
-                resolved = json.loads(experiment.explain_options(dataset, model, seed, id))
+                options = experiment.explain_options(
+                    dataset=dataset, model=model, seed=seed, method=id
+                )
+                resolved = json.loads(options)
                 if message := caution(resolved["params"], model_type, padded):
                     messages[f"methods.{id}, models.{model}: {message}"] = None
     for name, settings in experiment.analyses.settings.items():

@@ -211,10 +211,9 @@ def check_cells(experiment: Settled) -> None:
             experiment.finetune_options(dataset, model, seed)
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):
-            key: dict[str, Any] = dict(cell)
-            experiment.evaluate_options(**key)
-            del key["metric"]
-            experiment.explain_options(**key)
+            experiment.evaluate_options(**cell)
+            del cell["metric"]
+            experiment.explain_options(**cell)
 
 
 def check_imports(experiment: Settled) -> None:

@@ -211,7 +211,9 @@ class Experiment(Settled):
         """
         of_any = {name: id for name, id in ids.items() if name != "method"}
         target = tuple(of_any[name] for name in ("dataset", "model", "metric"))
-        if target not in self._with_random_scores or self._scoring(ids) != self._scoring(of_any):
+        if target not in self._with_random_scores:
+            return []
+        if self.evaluate_options(**ids) != self.evaluate_options(**of_any):
             return []
         return [f"{self.results}/{layout.path_of('random_scores', of_any)}"]
 

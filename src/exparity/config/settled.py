@@ -205,12 +205,12 @@ class Settled:
         method = self._instance("method", ids)
         if not method.entry.facts.path_options:  # most: a large grid asks for each cell
             return []
-        params = json.loads(self.explain_options(**ids))["params"]  # type: ignore[arg-type]
+        params = json.loads(self.explain_options(**ids))["params"]
         return [str(path) for path in method.entry.input_files(params, f"methods.{method.id}")]
 
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
-        cell = _cell(dataset, model, seed)
+        cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
         spec = self.model_spec(model)
         training = merge_training(
             self.config["training"],
@@ -272,25 +272,13 @@ class Settled:
                 raise InputError(f"models.{model}: {error}") from None
         return spec
 
-    def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
+    def explain_options(self, **cell: str | int) -> str:
         """Return what explanations depend on."""
-        cell = _cell(dataset, model, seed, method)
         shared = {name: self.config[name] for name in ("target", "examples")}
         return self._resolved("method", cell, {**shared, "precision": self._precision(cell)})
 
-    def evaluate_options(
-        self, dataset: str, model: str, seed: int, method: str, metric: str
-    ) -> str:
-        """Return what scores depend on."""
-        cell = _cell(dataset, model, seed, method, metric)
-        return self._scoring(cell)
-
-    def scoring(self, ids: Cell) -> dict[str, Any]:
-        """Return what scores by a metric depend on, for explanations of any method."""
-        made: dict[str, Any] = json.loads(self._scoring(ids))
-        return made
-
-    def _scoring(self, cell: Cell) -> str:
+    def evaluate_options(self, **cell: str | int) -> str:
+        """Return what scores depend on; without a method, those of explanations of any method."""
         runs = self.runs_model(str(cell["metric"]))
         return self._resolved("metric", cell, {"precision": self._precision(cell)} if runs else {})
 
@@ -306,10 +294,9 @@ class Settled:
             largest = max(size, largest or 0)
         return largest
 
-    def test_options(self, dataset: str, model: str, seed: int, method: str, metric: str) -> str:
+    def test_options(self, **cell: str | int) -> str:
         """Return what a test depends on."""
-        statistics = self.statistics(_cell(dataset, model, seed, method, metric))
-        return canonical({"statistics": statistics, "digest": digests.test()})
+        return canonical({"statistics": self.statistics(cell), "digest": digests.test()})
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""
@@ -354,11 +341,6 @@ class Settled:
 def _interventions(debias: Any, where: str) -> list[Instance]:
     """Return the interventions in the training of a model, in order."""
     return [named_instance(INTERVENTIONS, call, where) for call in calls_of(debias, where)]
-
-
-def _cell(*ids: str | int) -> dict[str, str | int]:
-    """Return ids by name, in the order in which paths have them."""
-    return dict(zip(layout.levels("tests"), ids, strict=False))
 
 
 def _matches(match: Mapping[str, Any], cell: Cell) -> bool:

@@ -21,39 +21,20 @@ from exparity.costs.kinds import GATHER, Kind
 _SPREAD = 4
 
 
-@dataclass(frozen=True)
-class LinearCost:
-    """An amount that is ``start``, and ``per_example`` for each example."""
-
-    start: float
-    per_example: float = 0.0
-
-    def at(self, examples: int) -> float:
-        """Return the amount for a number of examples."""
-        return self.start + self.per_example * examples
+Point = tuple[int | None, float, float]
+"""A number of examples, and what is measured: a part that is fixed, and one that grows."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """A measured amount: a part that is the same for any number of examples, and one that grows."""
+def fit(points: Sequence[Point], *, proportional: bool = True) -> tuple[float, float]:
+    """Return the start of a line that amounts lie about, and its slope; their sum lies on it.
 
-    examples: int | None
-    fixed: float
-    growing: float
-
-
-def fit(points: Sequence[Point], *, proportional: bool = True) -> LinearCost:
-    """Return the line that amounts lie about, so that their sum lies on it.
-
-    The fixed part is the mean of the fixed parts. The growing part grows in proportion to the
-    examples, where amounts do.
+    The start is the mean of the fixed parts. The growing part grows in proportion to the examples,
+    where amounts do.
     """
-    known = [point for point in points if point.examples is not None] or points
-    fixed, growing = (fmean(getattr(p, name) for p in known) for name in ("fixed", "growing"))
-    examples = fmean(point.examples or 0 for point in known)
-    if not (proportional and examples):
-        return LinearCost(fixed + growing)
-    return LinearCost(fixed, growing / examples)
+    known = [point for point in points if point[0] is not None] or points
+    parts = zip(*known, strict=True)
+    examples, fixed, growing = (fmean(amount or 0 for amount in part) for part in parts)
+    return (fixed, growing / examples) if proportional and examples else (fixed + growing, 0.0)
 
 
 @dataclass(frozen=True)
@@ -94,14 +75,16 @@ class Estimator:
             if (level, view(kind)) in self._alike:
                 size = None if _in_parts(kind) else examples
                 lines, memory, divided = self._amounts(level, view(kind), size)
-                amounts: dict[str, Any] = {name: line.at(examples) for name, line in lines.items()}
+                amounts: dict[str, Any] = {
+                    name: start + each * examples for name, (start, each) in lines.items()
+                }
                 cost = JobCost(kind, examples, max_rss_mb=memory, **amounts)
                 return Estimate(cost, level, divided)
         return Estimate()
 
     def _fit(
         self, level: str, alike: Hashable, size: int | None
-    ) -> tuple[dict[str, LinearCost], float | None, bool]:
+    ) -> tuple[dict[str, tuple[float, float]], float | None, bool]:
         """Return amounts of jobs by their examples, most memory, and if they tell their work."""
         near = _near(self._alike[level, alike], size)
         telling = [job for job in near if job.work_seconds is not None]
@@ -109,7 +92,7 @@ class Estimator:
         jobs = telling or near
         cpu = [_times(job, job.cpu_seconds) for job in jobs if job.cpu_seconds is not None]
         times = {"seconds": [_times(job, job.seconds or 0.0) for job in jobs], "cpu_seconds": cpu}
-        sizes = [Point(job.examples, job.bytes - job.data_bytes, job.data_bytes) for job in jobs]
+        sizes = [(job.examples, job.bytes - job.data_bytes, job.data_bytes) for job in jobs]
         lines = {n: fit(points, proportional=in_parts) for n, points in times.items() if points}
         memory = max((job.max_rss_mb for job in near if job.max_rss_mb), default=None)
         return {**lines, "bytes": fit(sizes)}, memory, bool(telling) or not in_parts
@@ -120,7 +103,7 @@ def _times(job: JobCost, amount: float) -> Point:
     share = 1.0
     if job.work_seconds is not None and job.seconds:
         share = job.work_seconds / job.seconds
-    return Point(job.examples, amount * (1 - share), amount * share)
+    return job.examples, amount * (1 - share), amount * share
 
 
 def _in_parts(kind: Kind) -> bool:

@@ -6,6 +6,7 @@ scored, since they depend on seed and text alone.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -124,7 +125,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     draws = experiment.config["controls"]["random"]["draws"]
     if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
         return None
-    scoring = experiment.scoring(ids)
+    scoring = json.loads(experiment.evaluate_options(**ids))
     sizes = [scoring["max_examples"], experiment.most_explained(ids)]
     return {
         **scoring,

@@ -44,18 +44,20 @@ def hub(monkeypatch, tmp_path):
     def snapshot_download(repo_id, **options):
         state.asked.append((repo_id, options))
         folder = tmp_path / "cache" / repo_id.replace("/", "--")
-        if options["local_files_only"]:
-            if not folder.is_dir():
-                raise FileNotFoundError("not in the cache")
-            return str(folder)
         if state.error:
             raise state.error
         folder.mkdir(parents=True, exist_ok=True)
         for name in state.files:
-            (folder / name).touch()
+            (folder / name).write_text("{}")
         return str(folder)
 
+    def try_to_load_from_cache(repo_id, file, **_):
+        path = tmp_path / "cache" / repo_id.replace("/", "--") / file
+        return str(path) if path.is_file() else None
+
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", try_to_load_from_cache)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda address: None)
     return state
 
 
@@ -68,10 +70,7 @@ class TestModels:
     def test_the_hub_is_asked_for_the_pinned_revision_and_safe_files_only(self, run, hub, tmp_path):
         code, out, _ = run("data", "fetch", "--models", f"some/model@{COMMIT}")
         options = {"revision": COMMIT, "allow_patterns": WITH_WEIGHTS}
-        assert hub.asked == [
-            ("some/model", {**options, "local_files_only": True}),
-            ("some/model", {**options, "local_files_only": False}),
-        ]
+        assert hub.asked == [("some/model", options)]
         folder = tmp_path / "cache" / "some--model"
         name = f"some/model@{COMMIT}"
         assert (code, out) == (0, f"{name}: {name} fetched: {folder}\n")
@@ -127,7 +126,7 @@ class TestModels:
         assert err == [
             "exparity: checkpoint some/model@main: could not be fetched (ConnectionError: no route)"
         ]
-        assert len(hub.asked) == 2
+        assert len(hub.asked) == 1
 
     def test_a_checkpoint_without_a_revision_is_said_to_be_unpinned(self, run, hub):
         code, out, _ = run("data", "fetch", "--models", "some/model")
@@ -142,7 +141,7 @@ def test_the_real_client_finds_its_cache_without_a_network(tmp_path):
     for name in ("config.json", "model.safetensors"):
         path = cache / "snapshots" / COMMIT / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        path.write_text("{}")
     plain = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     done = subprocess.run(
         [sys.executable, "-m", "exparity", "data", "fetch", "--models", f"some/model@{COMMIT}",

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import logging
-import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError
 from exparity.core.hub import hub_problem
 from exparity.models.architectures import SETTLED
+from exparity.models.download import snapshot_of
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.lora import with_adapter
 from exparity.models.manifest import require_intact
@@ -60,8 +60,6 @@ MOST_UNKNOWN = 0.2
 """Share of the data's tokens that may be the unknown one."""
 _INTEGERS = frozenset({"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"})
 """Types of tensors in safetensors that transformers would take for weights, without their scale."""
-_LENIENT = ("missing_entries", "connection_errors", "gated_repo")
-"""What cannot be had at all is for the loading itself to say."""
 _WRAPPER = re.compile(r"(module\.|_orig_mod\.)+")
 _NO_SAFETENSORS = (
     "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
@@ -91,37 +89,37 @@ def quiet_transformers() -> Iterator[None]:
             hf_logging.enable_progress_bar()
 
 
-def check_checkpoint(name: str) -> None:
-    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files."""
-    path = Path(name)
-    if path.is_dir():
-        if not (path / "config.json").is_file():
+def check_checkpoint(name: str, folder: Path | None = None) -> None:
+    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
+
+    Args:
+        name: folder or Hub id.
+        folder: where its files are; the folder of that name if None.
+    """
+    path, folder = Path(name), folder or Path(name)
+    if folder.is_dir():
+        for file in filter(Path.is_file, map(folder.joinpath, _SETTINGS)):
+            check = partial(_check_entries, f"checkpoint {name}: {file.name}")
+            with _clear_errors(name):
+                json.loads(file.read_text(encoding="utf-8-sig"), object_hook=check)
+        if not (folder / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
-        if any(path.glob("shard-*.safetensors")):
+        if any(folder.glob("shard-*.safetensors")):
             raise InputError(
                 f"checkpoint {path}: holds the shards of a distributed training; put them together "
                 "with save_pretrained"
             )
-        for file in filter(Path.is_file, sorted(path.glob("*.json"))):
+        for file in filter(Path.is_file, sorted(folder.glob("*.json"))):
             with file.open("rb") as opened:
                 if opened.read(len(BOM_UTF8)) == BOM_UTF8:
                     raise InputError(
                         f"checkpoint {path}: {file.name} begins with a byte order mark, with which "
                         "transformers cannot read it; save it as UTF-8 without one"
                     )
-        _check_settings(name, None, [path / file for file in _SETTINGS])
     elif path.is_file():
         raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
     elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
         raise InputError(f"checkpoint {path}: no such folder")
-
-
-def _check_settings(name: str, revision: str | None, files: Iterable[Path]) -> None:
-    """Read a checkpoint's settings as plain JSON, before transformers acts on them."""
-    for file in filter(Path.is_file, files):
-        check = partial(_check_entries, f"checkpoint {name}: {file.name}")
-        with _clear_errors(name, revision):
-            json.loads(file.read_text(encoding="utf-8"), object_hook=check)
 
 
 def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
@@ -141,52 +139,38 @@ def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
     return entries
 
 
-def _check_at_load(name: str, revision: str | None) -> None:
-    """Check a folder, or what the Hub or its cache have of a checkpoint."""
-    folder = Path(name).is_dir()
-    if folder:
-        require_intact(Path(name))
-    check_checkpoint(name)
-    if folder:
-        return
-    _require_on_hub(name, revision)
-    from transformers.utils.hub import cached_file
-
-    options: Any = {f"_raise_exceptions_for_{what}": False for what in _LENIENT}
-    with _clear_errors(name, revision):
-        files = [cached_file(name, file, revision=revision, **options) for file in _SETTINGS]
-    _check_settings(name, revision, [Path(file) for file in files if file])
-
-
-def _require_on_hub(name: str, revision: str | None) -> None:
-    """Ask the Hub once for a model that its cache does not have; loading would ask for minutes."""
-    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
-
-    try:
-        if try_to_load_from_cache(name, "config.json", revision=revision) is None:
-            get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
-        return
-    except (errors.EntryNotFoundError, errors.GatedRepoError):
-        return  # for the loading itself to say
-    except Exception as error:  # those of its HTTP client, too
-        problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")
-    at = f" at revision {revision}" if revision else ""
-    raise InputError(f"checkpoint {name}{at}: there is no folder {name} here, and {problem}")
+def _folder_of(name: str, revision: str | None, *, weights: bool = False) -> Path:
+    """Return the checked folder of a checkpoint: itself, or its snapshot in the Hub's cache."""
+    folder = Path(name)
+    if folder.is_dir():
+        require_intact(folder)
+    else:
+        check_checkpoint(name)
+        try:
+            folder = snapshot_of(name, revision, weights=weights)
+        except Exception as error:  # the Hub's share no base class
+            at = f" at revision {revision}" if revision else ""
+            problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")
+            raise InputError(
+                f"checkpoint {name}{at}: there is no folder {name} here, and {problem}"
+            ) from error
+    check_checkpoint(name, folder)
+    return folder
 
 
 def load_config(name: str, revision: str | None = None) -> Any:
     """Load a checkpoint's configuration."""
     from exparity.models.auto import AutoConfig
 
-    _check_at_load(name, revision)
+    folder = _folder_of(name, revision)
     with quiet_transformers(), _clear_errors(name, revision):
-        config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         _check_entries(f"checkpoint {name}: config.json", config.to_dict())
         return config
 
 
 @contextlib.contextmanager
-def _clear_errors(name: str, revision: str | None) -> Iterator[None]:
+def _clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
     """Turn what transformers raises on a bad file, which may be anything, into one line."""
     try:
         yield
@@ -199,8 +183,6 @@ def _clear_errors(name: str, revision: str | None) -> Iterator[None]:
             reason = f"{reason} {more[0].strip()}"
         if "file named model.safetensors" in reason:
             reason = _NO_SAFETENSORS
-        elif "couldn't connect" in reason:
-            reason = f"{reason.rstrip('.')}; {_NO_NETWORK}"
         raise InputError(f"checkpoint {name}{at}: cannot be loaded: {reason}") from error
 
 
@@ -208,9 +190,9 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
     """Load a tokenizer that can tell which characters each token covers."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    _check_at_load(name, revision)
+    folder = _folder_of(name, revision)
     with quiet_transformers(), _clear_errors(name, revision):
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise InputError(
             f"checkpoint {name}: its tokenizer has no tokenizer.json; convert it to a fast one"
@@ -313,19 +295,19 @@ def load_weights(
     auto: Any, name: str, revision: str | None, *, config: Any, dtype: str = "float32"
 ) -> tuple[PreTrainedModel, list[str]]:
     """Load a model; return it and the sorted names of weights that the checkpoint does not have."""
-    # Or transformers would have a web service convert pickled weights, and load what it returns.
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    options = {"revision": revision, "config": config, "dtype": dtype, "use_safetensors": True}
+    folder = _folder_of(name, revision, weights=True)
+    options = {"config": config, "dtype": dtype, "use_safetensors": True}
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
     with quiet_transformers(), _clear_errors(name, revision):
-        model, report = auto.from_pretrained(name, trust_remote_code=False, **options)
+        model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
         wrapper = _wrapper(report["unexpected_keys"])
         if wrapper and all(n in report["missing_keys"] for n, _ in model.named_parameters()):
             options["key_mapping"] = {f"^{re.escape(wrapper)}": ""}
-            model, report = auto.from_pretrained(name, trust_remote_code=False, **options)
+            model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
             model._weight_conversions = None  # or saving would put the prefix back
     _check_tensors(name, model, report["unexpected_keys"])
-    _check_types(name, revision, model)
+    model.config._name_or_path = model.name_or_path = name
+    _check_types(name, folder, model)
     return model, sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
 
 
@@ -353,23 +335,17 @@ def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str])
         )
 
 
-def _check_types(name: str, revision: str | None, model: PreTrainedModel) -> None:
+def _check_types(name: str, folder: Path, model: PreTrainedModel) -> None:
     """Refuse weights that are kept as whole numbers: the scale that belongs to them is lost."""
     from safetensors import safe_open
-    from transformers.utils.hub import cached_file
 
-    options: Any = {f"_raise_exceptions_for_{what}": False for what in _LENIENT}
-    find: Any = partial(cached_file, name, revision=revision, **options)
-    with _clear_errors(name, revision):
-        index = find("model.safetensors.index.json")
-        names = (
-            set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
-            if index
-            else ["model.safetensors"]
-        )
+    index, names = folder / "model.safetensors.index.json", {"model.safetensors"}
+    with _clear_errors(name):
+        if index.is_file():
+            names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
         weights = {weight for weight, _ in model.named_parameters()}
         weights |= {weight.removeprefix(f"{model.base_model_prefix}.") for weight in weights}
-        for path in filter(None, map(find, sorted(names))):
+        for path in map(folder.joinpath, sorted(names)):
             with safe_open(path, framework="pt") as file:
                 whole = [
                     key

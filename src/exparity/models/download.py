@@ -1,74 +1,50 @@
-"""Checkpoints from the Hub into its local cache, for machines that will have no network."""
+"""Checkpoints of the Hub in its local cache, downloaded where they are missing."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import suppress
+from logging import ERROR
 from pathlib import Path
 
-from exparity.core.errors import InputError
-from exparity.models.spec import ModelSpec
-
 SHAPE_FILES = (
-    *("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"),
-    *("added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "*.model"),
+    *("config.json", "generation_config.json", "adapter_config.json", "added_tokens.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "*.jinja"),
+    *("vocab.txt", "vocab.json", "merges.txt", "*.model"),
 )
 """Configuration and tokenizer. Nothing that is code or a pickle is ever fetched."""
 
 WEIGHT_FILES = ("model.safetensors", "model.safetensors.index.json", "model-*.safetensors")
 
 
-def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
-    """Return the folder in the Hub's cache with what a model needs, and whether it was missing."""
-    from huggingface_hub import snapshot_download
+def cached_folder(name: str, revision: str | None) -> Path | None:
+    """Return the folder in the Hub's cache with a model's configuration; None if there is none."""
+    from huggingface_hub import try_to_load_from_cache
 
-    name = spec.checkpoint
-    assert name is not None
-    patterns = [*SHAPE_FILES, *(WEIGHT_FILES if spec.init == "pretrained" else ())]
-    snapshot = partial(snapshot_download, name, revision=spec.revision, allow_patterns=patterns)
-
-    # The Hub's errors share no base class, and some are those of its HTTP client.
-    with _quiet_hub():
-        try:
-            missing = _lacks(Path(str(snapshot(local_files_only=True))), spec) is not None
-        except Exception:
-            missing = True
-        try:
-            folder = Path(str(snapshot(local_files_only=False)))
-        except Exception as error:
-            reason = (str(error).strip() or "no reason given").splitlines()[0]
-            raise InputError(
-                f"checkpoint {spec.source}: could not be fetched ({type(error).__name__}: {reason})"
-            ) from error
-    lack = _lacks(folder, spec)
-    if lack is not None:
-        raise InputError(f"checkpoint {spec.source}: {lack}")
-    return folder, missing
+    found = try_to_load_from_cache(name, "config.json", revision=revision)
+    return Path(found).parent if isinstance(found, str) else None
 
 
-@contextmanager
-def _quiet_hub() -> Iterator[None]:
-    """Keep the Hub's client from telling every retry, several lines each; the outcome is enough."""
-    import huggingface_hub.utils  # sets the level of its logger
+def has_weights(folder: Path) -> bool:
+    """Return whether a folder has weights in safetensors."""
+    return any((folder / name).is_file() for name in WEIGHT_FILES)
 
-    logger = logging.getLogger(huggingface_hub.__name__)
-    before = logger.level
-    logger.setLevel(logging.ERROR)
+
+def snapshot_of(name: str, revision: str | None, *, weights: bool) -> Path:
+    """Return the folder in the Hub's cache with a model's files; what it lacks is downloaded.
+
+    Of a model that the cache does not have, the Hub is asked once: a download would ask a Hub that
+    does not answer for minutes. Errors are those of its client.
+    """
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
+    from huggingface_hub.utils import logging
+
+    if cached_folder(name, revision) is None:
+        with suppress(errors.EntryNotFoundError):
+            get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
+    patterns = [*SHAPE_FILES, *(WEIGHT_FILES if weights else ())]
+    before = logging.get_verbosity()
+    logging.set_verbosity(ERROR)  # of every retry it says several lines
     try:
-        yield
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
     finally:
-        logger.setLevel(before)
-
-
-def _lacks(folder: Path, spec: ModelSpec) -> str | None:
-    """Return what a snapshot lacks to be a model, as the end of a message; None if nothing."""
-    if not (folder / "config.json").is_file():
-        return "has no config.json, so it is not a model"
-    if spec.init == "pretrained" and not any((folder / name).is_file() for name in WEIGHT_FILES):
-        return (
-            "has no weights in safetensors, and others are not read; name a revision that has "
-            "them, such as the pull request with its conversion (refs/pr/N)"
-        )
-    return None
+        logging.set_verbosity(before)

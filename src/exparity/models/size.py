@@ -7,18 +7,16 @@ import math
 from functools import cache
 from pathlib import Path
 
+from exparity.models.download import cached_folder
+
 
 @cache
 def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
     """Return the number of weights of a checkpoint; None where its files are not here."""
-    folder = Path(checkpoint)
-    if not folder.is_dir():
-        from huggingface_hub import try_to_load_from_cache
-
-        found = try_to_load_from_cache(checkpoint, "config.json", revision=revision)
-        if not isinstance(found, str):
-            return None
-        folder = Path(found).parent
+    given = Path(checkpoint)
+    folder = given if given.is_dir() else cached_folder(checkpoint, revision)
+    if folder is None:
+        return None
     try:
         return sum(map(_n_of_file, folder.glob("*.safetensors"))) or None
     except (OSError, ValueError, TypeError, AttributeError):

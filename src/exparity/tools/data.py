@@ -176,15 +176,32 @@ def wanted_models(
 
 def fetch_models(models: Mapping[str, ModelSpec]) -> None:
     """Download the checkpoints of models into the Hub's cache, and say of each what was done."""
-    from exparity.models.download import fetch_checkpoint
+    from exparity.models.checkpoints import check_checkpoint
+    from exparity.models.download import cached_folder, has_weights, snapshot_of
 
     for name, spec in models.items():
         if not spec.on_hub:
             source = f"{spec.checkpoint} is a local folder" if spec.checkpoint else "from scratch"
             say(f"{name}: {source}, nothing to fetch")
             continue
-        folder, fetched = fetch_checkpoint(spec)
-        state = "fetched" if fetched else "already there"
+        name_on_hub, weights = str(spec.checkpoint), spec.init == "pretrained"
+        before = cached_folder(name_on_hub, spec.revision)
+        is_there = before is not None and (has_weights(before) or not weights)
+        try:
+            folder = snapshot_of(name_on_hub, spec.revision, weights=weights)
+        except Exception as error:  # the Hub's share no base class
+            reason = (str(error).strip() or "no reason given").splitlines()[0]
+            raise InputError(
+                f"checkpoint {spec.source}: could not be fetched ({type(error).__name__}: {reason})"
+            ) from error
+        check_checkpoint(spec.source, folder)
+        if weights and not has_weights(folder):
+            raise InputError(
+                f"checkpoint {spec.source}: has no weights in safetensors, and others are not "
+                "read; name a revision that has them, such as the pull request with its "
+                "conversion (refs/pr/N)"
+            )
+        state = "already there" if is_there else "fetched"
         unpinned = "" if spec.revision else "; pin what you use with a revision"
         say(f"{name}: {spec.source} {state}: {folder}{unpinned}", flush=True)
 

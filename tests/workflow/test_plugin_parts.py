@@ -284,4 +284,4 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
 
     finished.configure(**{**config, "analyses": {"length": {"at_leats": 3}}})
     run = finished.snakemake("-n", check=None)
-    assert "unknown key 'analyses.length.at_leats'; did you mean 'at_least'" in run.stderr
+    assert "analyses.length: unknown option 'at_leats'; did you mean 'at_least'" in run.stderr

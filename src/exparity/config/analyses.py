@@ -19,9 +19,9 @@ from exparity.artefacts.analyses import (
 )
 from exparity.config import digests
 from exparity.config.instances import canonical
-from exparity.config.schema import validate
 from exparity.config.settled import Settled
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, did_you_mean
+from exparity.core.options import complete
 from exparity.core.registry import Entry
 
 Ids = Mapping[str, Any]
@@ -46,11 +46,15 @@ class Analyses:
 
     def __init__(self, experiment: Settled) -> None:
         self._experiment = experiment
-        _check_settings(experiment.config["analyses"])
         self.settings: dict[str, Mapping[str, Any]] = {
             name: settings or {} for name, settings in experiment.config["analyses"].items()
         }
-        for name in self.settings:
+        asked_for = [id for id in ANALYSES.ids() if not ANALYSES.get(id).facts.always]
+        for name, settings in self.settings.items():
+            if name not in asked_for:
+                hint = did_you_mean(name, asked_for)
+                raise InputError(f"analyses.{name}: there is no such analysis; {hint}")
+            complete(config_options(ANALYSES.get(name)), settings, f"analyses.{name}")
             if not self.targets(name):
                 raise InputError(f"analyses.{name}: no dataset {self._wanted(name)}; leave it out")
 
@@ -198,20 +202,3 @@ class Analyses:
 def _of_cell(targets: Iterable[Sequence[str]], named: Sequence[str]) -> list[Sequence[str]]:
     """Return the targets that agree with the dataset, or dataset and model, of a cell."""
     return [target for target in targets if all(map(eq, target, named))]
-
-
-def _check_settings(written: Mapping[str, Any]) -> None:
-    """Check the ``analyses`` of a config against what the registered ones take."""
-    blocks = {
-        id: {
-            "type": ["object", "null"],
-            "additionalProperties": False,
-            "properties": {
-                name: option.schema for name, option in config_options(ANALYSES.get(id)).items()
-            },
-        }
-        for id in ANALYSES.ids()
-        if not ANALYSES.get(id).facts.always
-    }
-    known = {"type": "object", "additionalProperties": False, "properties": blocks}
-    validate({"analyses": written}, {"type": "object", "properties": {"analyses": known}})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DEFAULT = Path("config", "config.yaml")
 """The config of a run that names none."""
-_KEY = re.compile(r"[a-zA-Z_][\w-]*")
+_OVERRIDE = re.compile(r"[a-zA-Z_][\w-]*\w=")
 
 
 def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Experiment:
@@ -32,53 +32,35 @@ def experiment_of(config: Mapping[str, Any]) -> Experiment:
 
 def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:
     """Return the config that Snakemake has after ``--configfile`` and ``--config``."""
-    config: dict[str, Any] = {}
-    for path in files or [DEFAULT]:
-        content = read_yaml(path)
-        if not isinstance(content, dict):
-            raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
-        _update(config, content)
-    _update(config, read_overrides(overrides))
+    config, *changes = map(_content, files or [DEFAULT])
+    if overrides:
+        changes.append(read_overrides(overrides))
+    if changes:
+        from snakemake.utils import update_config  # which most need not wait for
+
+        for change in changes:
+            update_config(config, change)
     return config
+
+
+def _content(path: Path) -> dict[str, Any]:
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
+    return content
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
     """Return what ``--config`` sets."""
-    config: dict[str, Any] = {}
     for override in overrides:
-        key, sign, text = override.partition("=")
-        if not sign or not _KEY.fullmatch(key):
+        if not _OVERRIDE.match(override):
             raise InputError(f"--config: '{override}' is not KEY=VALUE, such as seeds=[0]")
-        _update(config, {key: as_in_a_file(_as_snakemake_reads(text))})
+    if not overrides:
+        return {}
+    from snakemake.cli import parse_config  # takes a second
+
+    config: dict[str, Any] = as_in_a_file(parse_config(overrides))
     return config
-
-
-def _update(config: dict[str, Any], changes: Mapping[Any, Any]) -> None:
-    """Change a config in place, mappings within mappings too."""
-    for key, value in changes.items():
-        if isinstance(value, Mapping):
-            inner = config.get(key)
-            config[key] = inner if isinstance(inner, dict) else {}
-            _update(config[key], value)
-        else:
-            config[key] = value
-
-
-def _as_snakemake_reads(text: str) -> Any:
-    """Return a number, a truth, or YAML whose scalars are text."""
-    import yaml
-
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    if text in ("True", "False"):
-        return text == "True"
-    try:
-        return yaml.load(text, Loader=yaml.BaseLoader) if text else None
-    except yaml.YAMLError:
-        return text
 
 
 def as_in_a_file(value: Any) -> Any:

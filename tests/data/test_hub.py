@@ -136,9 +136,9 @@ def test_what_the_hub_does_not_have_is_one_line(hub):
     """And it is asked once for each, where there is a network."""
     code = (
         "import sys; from exparity.core.errors import InputError\n"
-        "from exparity.data.hub import HubFile\n"
+        "from exparity.data.hub import local_copy\n"
         "for place, commit in zip(sys.argv[1::2], sys.argv[2::2]):\n"
-        "    try: HubFile.of(place, commit).fetched()\n"
+        "    try: local_copy(place, commit, download=True)\n"
         "    except InputError as error: print(error)"
     )
     words = [word for file, commit, _ in MISSING for word in (f"hf://datasets/{file}", commit)]

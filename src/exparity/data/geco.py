@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ log = logging.getLogger(__name__)
 
 _COMMIT = "f0907c69d95353016556a6cbd0c5fcaa76392ed9"
 _URL = f"https://raw.githubusercontent.com/braindatalab/gecobench/{_COMMIT}/data/dataset"
-_SPLITS: tuple[Split, Split] = ("train", "test")
 _KEYS = {
     "sentence": list,
     "ground_truth": list,
@@ -30,82 +28,23 @@ _KEYS = {
 }
 
 
-@dataclass(frozen=True)
-class _Variant:
-    """One published folder of GECO.
-
-    Attributes:
-        folder: its name.
-        display: name for tables.
-        groups: genders, in the order that fixes the sign of differences.
-        labels: names of the classes, by ``target``.
-        sizes: published number of rows by split.
-        digests: SHA-256 of its files by split.
-    """
-
-    folder: str
-    display: str
-    digests: Mapping[Split, str]
-    groups: tuple[str, ...] = GROUPS
-    labels: tuple[str, ...] = LABELS
-    sizes: Mapping[str, int] = field(default_factory=lambda: {"train": 2576, "test": 644})
-
-    @property
-    def in_pairs(self) -> bool:
-        """Whether its matched sets are pairs, and not of three."""
-        return len(self.groups) == 2
-
-    def files(self) -> dict[str, RemoteFile]:
-        """Return its training and its test file."""
-        return {
-            split: RemoteFile(
-                path=f"geco/{self.folder}/{split}.jsonl",
-                url=f"{_URL}/{self.folder}/{split}.jsonl",
-                sha256=self.digests[split],
-                digest_option=None if self.in_pairs else f"{split}_sha256",
-            )
-            for split in _SPLITS
-        }
-
-
-_VARIANTS = {
-    "geco_all": _Variant(
-        folder="binary_gender_all",
-        display="GECO-ALL",
-        digests={
-            "train": "2763003165719d26ef66503ef3943b782a77e4ef9741098a8e18ad1592ad0df9",
-            "test": "60f4f84ec5aa1d23eba47bec31e2e22b8c78557a2b28314549ab832d99960edd",
-        },
-    ),
-    "geco_subj": _Variant(
-        folder="binary_gender_subj",
-        display="GECO-SUBJ",
-        digests={
-            "train": "590549986d54f2a7d5e49e2bcd66473e0ce79d53879960751c9e39395115f066",
-            "test": "0ff41288c3691acc46a6df62a4fab407703e2c5a7a8e09f6cd71b3a679869d79",
-        },
-    ),
-    **{
-        f"geco_nonbinary_{scope}": _Variant(
-            folder=f"non_binary_gender_{scope}",
-            display=f"GECO-{scope.upper()}-NB",
-            digests={"train": train, "test": test},
-            groups=(*GROUPS, "neutral"),
-            labels=(*LABELS, "neutral"),
-            sizes={"train": 3864, "test": 966},
-        )
-        for scope, train, test in (
-            (
-                "all",
-                "ef1b972be4c3485027db7ead0df5dfeb4a4082e61a642c0da9d2eb7724ac8849",
-                "08d5803e7b6aed5d3f894127a9f88b93ee3e9e35245e261444c68cb5bf57fdb6",
-            ),
-            (
-                "subj",
-                "ffee51c528469ab94ce4ba272065d385c2b351c84c931dd478288952c9cd7859",
-                "a8f8dc273edfddfb800ef98d6747de68e01c6b0c8c6dffb39a62f6cb410a393f",
-            ),
-        )
+# SHA-256 of the published files.
+_DIGESTS: Mapping[str, Mapping[Split, str]] = {
+    "geco_all": {
+        "train": "2763003165719d26ef66503ef3943b782a77e4ef9741098a8e18ad1592ad0df9",
+        "test": "60f4f84ec5aa1d23eba47bec31e2e22b8c78557a2b28314549ab832d99960edd",
+    },
+    "geco_subj": {
+        "train": "590549986d54f2a7d5e49e2bcd66473e0ce79d53879960751c9e39395115f066",
+        "test": "0ff41288c3691acc46a6df62a4fab407703e2c5a7a8e09f6cd71b3a679869d79",
+    },
+    "geco_nonbinary_all": {
+        "train": "ef1b972be4c3485027db7ead0df5dfeb4a4082e61a642c0da9d2eb7724ac8849",
+        "test": "08d5803e7b6aed5d3f894127a9f88b93ee3e9e35245e261444c68cb5bf57fdb6",
+    },
+    "geco_nonbinary_subj": {
+        "train": "ffee51c528469ab94ce4ba272065d385c2b351c84c931dd478288952c9cd7859",
+        "test": "a8f8dc273edfddfb800ef98d6747de68e01c6b0c8c6dffb39a62f6cb410a393f",
     },
 }
 _CHANGED = {
@@ -124,7 +63,7 @@ _DOC = """GECO with {changed} between the {number} sentences of a {set}.
     Raises:
         InputError: a file is missing, altered or malformed.
     """
-_DIGESTS = """
+_DIGEST_OPTIONS = """
         train_sha256: SHA-256 that the training file must have in place of the published one.
         test_sha256: the same of the test file."""
 _PAIRS = {"number": "two", "set": "pair", "sets": "male/female pairs", "digests": ""}
@@ -132,11 +71,26 @@ _TRIPLETS = {
     "number": "three",
     "set": "set",
     "sets": "sets of a male, a female and a neutral one",
-    "digests": _DIGESTS,
+    "digests": _DIGEST_OPTIONS,
 }
 
 
-def _loader(id: str) -> Callable[..., list[Example]]:
+def _register(id: str) -> None:
+    """Register a published folder: pairs, or sets of three with a neutral sentence."""
+    scope, nonbinary = id.rpartition("_")[2], "nonbinary" in id
+    folder = f"{'non_' if nonbinary else ''}binary_gender_{scope}"
+    sizes = {"train": 3864, "test": 966} if nonbinary else {"train": 2576, "test": 644}
+    neutral = ("neutral",) if nonbinary else ()
+    files: dict[str, RemoteFile] = {
+        split: RemoteFile(
+            path=f"geco/{folder}/{split}.jsonl",
+            url=f"{_URL}/{folder}/{split}.jsonl",
+            sha256=digest,
+            digest_option=f"{split}_sha256" if nonbinary else None,
+        )
+        for split, digest in _DIGESTS[id].items()
+    }
+
     def of_three(
         source: DataSource,
         *,
@@ -144,13 +98,12 @@ def _loader(id: str) -> Callable[..., list[Example]]:
         train_sha256: str | None = None,
         test_sha256: str | None = None,
     ) -> list[Example]:
-        variant = _VARIANTS[id]
         digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
         examples: list[Example] = []
-        for _, split, path in published_parts(source, variant.files(), digests, verify=verify):
+        for _, split, path in published_parts(source, files, digests, verify=verify):
             part = read_geco(path, split)
             if verify:
-                require_size(path, len(part), variant.sizes[split])
+                require_size(path, len(part), sizes[split])
             examples += part
         report_oddities(id, examples)
         return examples
@@ -158,11 +111,19 @@ def _loader(id: str) -> Callable[..., list[Example]]:
     def of_two(source: DataSource, *, verify: bool = True) -> list[Example]:
         return of_three(source, verify=verify)
 
-    variant = _VARIANTS[id]
-    load, words = (of_two, _PAIRS) if variant.in_pairs else (of_three, _TRIPLETS)
-    changed = _CHANGED[id.rpartition("_")[2]]
-    load.__doc__ = _DOC.format(changed=changed, **words, **variant.sizes)
-    return load
+    load, words = (of_three, _TRIPLETS) if nonbinary else (of_two, _PAIRS)
+    load.__doc__ = _DOC.format(changed=_CHANGED[scope], **words, **sizes)
+    dataset(
+        id,
+        labels=(*LABELS, *neutral),
+        licence="BSD 3-Clause",
+        reference="Wilming et al. 2024, GECOBench",
+        files=tuple(files.values()),
+        display=f"GECO-{scope.upper()}{'-NB' if nonbinary else ''}",
+        **gender_facts((*GROUPS, *neutral)),
+        sizes=tuple(sizes.values()),
+        group_decides_label=True,
+    )(load)
 
 
 def read_geco(path: Path, split: Split) -> list[Example]:
@@ -233,15 +194,5 @@ def report_oddities(name: str, examples: list[Example]) -> None:
         log.warning("%s: %d rows have an empty rationale; kept", name, empty)
 
 
-for _id, _variant in _VARIANTS.items():
-    dataset(
-        _id,
-        labels=_variant.labels,
-        licence="BSD 3-Clause",
-        reference="Wilming et al. 2024, GECOBench",
-        files=tuple(_variant.files().values()),
-        display=_variant.display,
-        **gender_facts(_variant.groups),
-        sizes=tuple(_variant.sizes.values()),
-        group_decides_label=True,
-    )(_loader(_id))
+for _id in _DIGESTS:
+    _register(_id)

@@ -19,7 +19,7 @@ from exparity.core.registry import Entry, is_on_hub
 from exparity.data import DATASETS
 from exparity.data.facts import DatasetFacts, RemoteFile
 from exparity.data.files import DataSource, unverified, with_digest
-from exparity.data.hub import HubFile
+from exparity.data.hub import local_copy
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -114,7 +114,7 @@ def fetch_data(
                 continue
             say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
         if entry.facts.from_hub and is_on_hub(options.get("path", "")):
-            found = HubFile.of(options["path"], options.get("revision")).fetched()
+            found = local_copy(options["path"], options.get("revision"), download=True)
             say(f"{id}: {options['path']} is here: {found}")
         elif entry.facts.path_options:
             paths = entry.input_files(options, f"datasets.{id}") if experiment else []

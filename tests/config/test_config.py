@@ -22,11 +22,11 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import write_artefact
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
-from exparity.config.instances import canonical
 from exparity.config.schema import config_schema
 from exparity.core.errors import InputError
 from exparity.core.schema import violation
 from exparity.core.settings import Statistics
+from exparity.core.strict import canonical
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = config_schema()

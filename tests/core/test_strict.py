@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exparity.config.command_line import read_experiment
-from exparity.config.experiment import check_or_exit
+from exparity.config.experiment import load_or_exit
 from exparity.core.errors import InputError
 from exparity.core.strict import MAX_VALUES, parse_json, parse_yaml, read_yaml
 
@@ -56,7 +56,7 @@ class TestYaml:
         assert message in str(refused.value)
         assert "\n" not in str(refused.value)
         with pytest.raises(SystemExit) as stop:
-            check_or_exit([path])
+            load_or_exit({}, [path])
         assert stop.value.code == 2
         assert capsys.readouterr().err == f"exparity: {refused.value}\n"
 

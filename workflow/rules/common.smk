@@ -19,7 +19,7 @@ try:
         end_on_term,
     )
     from exparity.config.command_line import as_in_a_file
-    from exparity.config.experiment import check_cores, check_or_exit, load_or_exit
+    from exparity.config.experiment import load_or_exit
     from exparity.config.outdated import level_times, mark_outdated, up_to_date
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
@@ -44,12 +44,15 @@ except ModuleNotFoundError as error:
         return rule
 
 else:
-    check_cores(workflow.resource_settings.cores)
     # Not where another workflow imports this one and gives it a config of its own.
-    if config is workflow.modifier_stack[0].globals["config"]:
-        check_or_exit(map(Path, workflow.configfiles))
+    is_own = config is workflow.modifier_stack[0].globals["config"]
+    if is_own:
         update_config(config, as_in_a_file(workflow.config_settings.config))
-    EXPERIMENT = load_or_exit(config)
+    EXPERIMENT = load_or_exit(
+        config,
+        workflow.configfiles if is_own else (),
+        workflow.resource_settings.cores,
+    )
 
     # Jobs read this file as well.
     for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():

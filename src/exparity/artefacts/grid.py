@@ -10,13 +10,14 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.core.errors import InputError
+from exparity.core.strict import canonical
 
 _DIGEST = "sha256"
 
 
 def grid_text(grid: Mapping[str, Any]) -> str:
     """Return a grid as the file holds it: JSON with one more key, the digest of all others."""
-    return _canonical({**grid, _DIGEST: _digest(grid)})
+    return canonical({**grid, _DIGEST: _digest(grid)})
 
 
 def read_grid(results: Path) -> dict[str, Any] | None:
@@ -37,8 +38,4 @@ def read_grid(results: Path) -> dict[str, Any] | None:
 
 
 def _digest(grid: Mapping[str, Any]) -> str:
-    return sha256(_canonical(grid).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _canonical(grid: Mapping[str, Any]) -> str:
-    return json.dumps(grid, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return sha256(canonical(grid).encode("utf-8", "surrogatepass")).hexdigest()

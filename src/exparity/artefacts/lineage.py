@@ -24,8 +24,12 @@ _current: ContextVar[str] = ContextVar("lineage", default="")
 
 def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
     """Return the key of a job."""
-    facts = json.dumps([options, sorted(inputs)], sort_keys=True)
-    return hashlib.sha256(facts.encode()).hexdigest()
+    return fingerprint(options, sorted(inputs))
+
+
+def fingerprint(*facts: Any) -> str:
+    """Return a digest of values of JSON; the order of keys does not count."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def sha256_of(path: Path) -> str:

@@ -18,11 +18,11 @@ from exparity.artefacts.analyses import (
     made_by,
 )
 from exparity.config import digests
-from exparity.config.instances import canonical
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.options import complete
 from exparity.core.registry import Entry
+from exparity.core.strict import canonical
 
 Ids = Mapping[str, Any]
 _FROM_CELL = {

@@ -7,8 +7,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,11 @@ from exparity.artefacts.grid import grid_text
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results
-from exparity.config.instances import canonical
 from exparity.config.presets import with_preset
 from exparity.config.schema import config_schema, validate, with_defaults
 from exparity.config.settled import Cell, Settled
 from exparity.core.errors import InputError
-from exparity.core.strict import json_value, read_yaml
+from exparity.core.strict import canonical, json_value, read_yaml
 from exparity.models.catalogue import known_id
 from exparity.models.size import n_weights
 
@@ -33,35 +31,25 @@ CONTROL = "random_weights"
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 
 
-def load_or_exit(config: Mapping[str, Any]) -> Experiment:
-    """Make an experiment from Snakemake's config; on a config error, say so and exit with 2."""
-    with _exiting():
-        experiment = Experiment.from_mapping(config)
-        check_results(experiment)
-        return experiment
+def load_or_exit(
+    config: Mapping[str, Any], files: Iterable[str | Path] = (), cores: int | None = None
+) -> Experiment:
+    """Make an experiment from Snakemake's config; on a config error, say so and exit with 2.
 
-
-def check_or_exit(files: Iterable[Path]) -> None:
-    """Check config files for what Snakemake reads without a word, such as a key that is twice."""
-    with _exiting():
-        for path in files:
-            read_yaml(path)
-
-
-def check_cores(cores: int | None) -> None:
-    """Refuse a number of cores that Snakemake's dry run takes without a word."""
-    with _exiting():
+    The config files are read again for what Snakemake takes without a word, such as a key that is
+    twice, and the number of cores is one that its dry run takes so.
+    """
+    try:
         if cores is not None and cores < 0:
             raise InputError(f"--cores {cores}: write 1 or more, or all")
-
-
-@contextmanager
-def _exiting() -> Iterator[None]:
-    try:
-        yield
+        for path in files:
+            read_yaml(Path(path))
+        experiment = Experiment.from_mapping(config)
+        check_results(experiment)
     except InputError as error:
         print(f"exparity: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
+    return experiment
 
 
 class Experiment(Settled):

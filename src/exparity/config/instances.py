@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +19,6 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES
 
 _RESERVED = ("use", "max_examples", "shards", "datasets")
-
-
-def canonical(values: Mapping[str, Any]) -> str:
-    """Return the one JSON text of a mapping: what Snakemake compares to decide on reruns."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.config import digests
 from exparity.config.applies import Lack, lacks_of, left_out
-from exparity.config.instances import Instance, canonical, instances_of, named_instance
+from exparity.config.instances import Instance, instances_of, named_instance
 from exparity.config.models import NOT_OF_SPEC
 from exparity.config.trainings import looks_of, trainings_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
+from exparity.core.strict import canonical
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of

@@ -138,6 +138,11 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return items
 
 
+def canonical(values: Mapping[str, Any]) -> str:
+    """Return the one JSON text of a mapping: what Snakemake compares to decide on reruns."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def json_value(value: Any, where: str = "") -> Any:
     """Return a value of a config as it comes out of JSON: new mappings and lists, keys as text."""
     if isinstance(value, Mapping):

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.schemas import IDS
-from exparity.config.instances import canonical
 from exparity.core.errors import InputError
 from exparity.core.options import complete
+from exparity.core.strict import canonical
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.spec import ModelSpec, TrainingSpec, build_spec

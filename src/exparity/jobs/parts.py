@@ -8,8 +8,6 @@ often it is interrupted and however it is split.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.files import join_tables, read_parquet, save_parquet, table_of
-from exparity.artefacts.lineage import sha256_of
+from exparity.artefacts.lineage import fingerprint, sha256_of
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.jobs.locks import job_lock
@@ -100,11 +98,7 @@ class Job:
             inputs += [f"{name} {digest}" for name, digest in digests_of(self.checkpoint).items()]
         digest = source_digest(*(path for path in self.sources if path.is_file()))
         cell = self.artefact, self.ids, self.parameters
-        return _digest(version("exparity"), *cell, inputs, digest)
-
-
-def _digest(*facts: Any) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return fingerprint(version("exparity"), *cell, inputs, digest)
 
 
 def _seconds(done: Mapping[int, Mapping[str, Any]]) -> float:
@@ -182,7 +176,7 @@ class Parts:
         return self.folder / f"{position:05d}.part"
 
     def _fingerprint(self, position: int) -> str:
-        return _digest(self.key, _ids(self.chunks[position]))
+        return fingerprint(self.key, _ids(self.chunks[position]))
 
     def take_over(self) -> None:
         """Find the parts of an earlier run; delete those that do not belong to this job."""
@@ -234,7 +228,7 @@ def open_parts(job: Job, examples: Sequence[Example], shard: Shard) -> Iterator[
     try:
         if parts.folder or shard.of > 1:
             parts.key = job.fingerprint()
-            parts.provenance["fingerprint"] = _digest(parts.key, _ids(examples))
+            parts.provenance["fingerprint"] = fingerprint(parts.key, _ids(examples))
         if shard.of > 1:
             parts.provenance["shard"] = {"index": shard.index, "of": shard.of}
         with _held(parts.folder) as waited:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import shutil
@@ -21,7 +19,7 @@ import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import PATHS
-from exparity.artefacts.lineage import MANIFEST, current_lineage, sha256_of
+from exparity.artefacts.lineage import MANIFEST, current_lineage, fingerprint, sha256_of
 from exparity.artefacts.running import stage
 from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest
@@ -115,9 +113,9 @@ def finetune_cell(
     parameters = {"model": asdict(specs[0]), "training": asdict(specs[1]), **interventions}
     if asked:
         parameters |= {"prompt": asdict(asked), "templates": list(templates)}
-    fingerprint = _fingerprint(sha256_of(data), parameters, seed, digest, *_digests(interventions))
-    snapshots = StateFolder(output.with_name(f"{output.name}.state"), fingerprint)
-    if _finished(output, predictions, fingerprint):
+    key = fingerprint(sha256_of(data), parameters, seed, digest, *_digests(interventions))
+    snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
+    if _finished(output, predictions, key):
         return
     training_set = _debiased(prepared, held_out, seed, interventions)
     train = partial(
@@ -133,7 +131,7 @@ def finetune_cell(
         train()
         return
     with job_lock(output.with_name(f".{output.name}.lock")):
-        if _finished(output, predictions, fingerprint):
+        if _finished(output, predictions, key):
             log.info("%s: finished by another job meanwhile", output)
             return
         _check_replaceable(output)
@@ -147,15 +145,11 @@ def finetune_cell(
         predicted = predict(temporary, prepared, predictions, write, machine)
         names: Any = {"model_id": model_id, "seed": seed, "debias": interventions.get("debias", ())}
         write_card(temporary, prepared, specs, predicted, **names)
-        _write_manifest(temporary, {**ids, "fingerprint": fingerprint})
+        _write_manifest(temporary, {**ids, "fingerprint": key})
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
         sync(output.parent)
         snapshots.clear()
-
-
-def _fingerprint(*made_from: Any) -> str:
-    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
 
 
 def _write_history(trained: Trained, folder: Path, earlier_seconds: float, write: Write) -> None:
@@ -272,11 +266,11 @@ def _debiased(
     return apply(training_set, interventions["debias"]) if interventions else training_set
 
 
-def _finished(output: Path, predictions: Path, fingerprint: str) -> bool:
+def _finished(output: Path, predictions: Path, key: str) -> bool:
     if not (output / MANIFEST).is_file() or not predictions.is_file():
         return False
     try:
-        return bool(read_verified(output / MANIFEST).get("fingerprint") == fingerprint)
+        return bool(read_verified(output / MANIFEST).get("fingerprint") == key)
     except DamageError as error:
         log.warning("%s: %s; made again", output, error)
         return False

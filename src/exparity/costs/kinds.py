@@ -9,18 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cache
 from typing import Any, NamedTuple
 
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
-from exparity.core.options import complete
 from exparity.core.strict import canonical
-from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 
 Ids = tuple[str, ...]
 GATHER = "gather"
@@ -75,7 +71,7 @@ def _kind(stage: str, told: str) -> Kind:
     if stage == "finetune":
         options = _training(own)
     elif stage == "explain":
-        work, options = (stage, own.get("use", "")), _options(METHODS, own)
+        work, options = (stage, own.get("use", "")), _options(own)
     elif stage == "evaluate":
         work, options, runs_model = _scored(own, explained if isinstance(explained, dict) else {})
     elif stage in _STATISTICS:
@@ -84,9 +80,11 @@ def _kind(stage: str, told: str) -> Kind:
         facts = ANALYSES.get(stage).facts
         runs_model = facts.runs_model
         if facts.level == "metric":
-            work, options = (stage, own.get("use", "")), _options(METRICS, own)
-    model = _model(trained) if runs_model else ""
-    made_of = {"options": options, "model": model, "dataset": data}
+            work, options = (stage, own.get("use", "")), _options(own)
+    model = trained  # its ids, where nothing is known of it
+    if isinstance(trained, dict):
+        model = canonical(trained.get("model", {}))
+    made_of = {"options": options, "model": model if runs_model else "", "dataset": data}
     return Kind(work, canonical(made_of), runs_model)
 
 
@@ -94,45 +92,29 @@ def _scored(
     own: Mapping[str, Any], explained: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], str, bool]:
     """Return work and options of a job that scores; of an unknown metric, those of the dearest."""
-    work, options = ("evaluate", own.get("use", "")), _options(METRICS, own)
+    work, options = ("evaluate", own.get("use", "")), _options(own)
     needs, runs_model = "explainer", True
     with suppress(InputError):
         facts = METRICS.get(work[1]).facts
         needs, runs_model = facts.needs, facts.runs_model
     if needs == "explainer" and runs_model:
         # The method is run in the metric's precision, whatever its own was.
-        again = _options(METHODS, {**explained, "precision": own.get("precision")})
+        again = _options({**explained, "precision": own.get("precision")})
         return (*work, explained.get("use", "")), f"{options}, {again}", True
     return (
         work,
-        options if runs_model else _options(METRICS, {**own, "precision": None}),
+        options if runs_model else _options({**own, "precision": None}),
         runs_model,
     )
 
 
-def _options(registry: Any, own: Mapping[str, Any]) -> str:
-    """Return options, with those that came up since then filled in, and precision."""
-    options = own.get("params", {})
-    with suppress(InputError):  # of another version, or not here
-        entry = registry.get(own.get("use", ""))
-        options = complete(registry.options(entry), options, "")
-    return canonical({"options": options, "precision": own.get("precision")})
+def _options(own: Mapping[str, Any]) -> str:
+    return canonical({"options": own.get("params", {}), "precision": own.get("precision")})
 
 
 def _training(own: Mapping[str, Any]) -> str:
     training = own.get("training", {})
-    with suppress(InputError):  # of another version
-        training = asdict(build_spec(TrainingSpec, training, "training"))
     deciding = {key: training.get(key) for key in _TRAINING}
     if debias := [[call["use"], call.get("params", {})] for call in own.get("debias", ())]:
         deciding["debias"] = debias  # an epoch may take several times what the data hold
     return canonical(deciding)
-
-
-def _model(trained: Any) -> str:
-    if not isinstance(trained, dict):
-        return str(trained)  # its ids, where nothing is known of it
-    own = trained.get("model", {})
-    with suppress(InputError):  # of another version
-        return canonical(asdict(build_spec(ModelSpec, own, "model")))
-    return canonical(own)

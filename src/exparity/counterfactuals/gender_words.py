@@ -8,11 +8,12 @@ from exparity.counterfactuals import counterfactual
 from exparity.counterfactuals._contexts import WordContext
 from exparity.counterfactuals._gendered import pronoun, turned
 from exparity.counterfactuals._text import Mode
-from exparity.data.genders import GROUPS, read_partners, telling_words
+from exparity.data.genders import GROUPS, read_lexicon
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
-_PARTNERS = read_partners("98e0d87a02cd745f08fc27c3b51c23c3e8585c30cbd9c55f97f3ccb8ddc17505")
+_LEXICON = "a78a4ce9f67ad66470f3a52e733d477330ebb24cae5147c6039c4e708475841a"
+_PARTNERS, _TELLING = read_lexicon(_LEXICON)
 _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
 """Partners as titles: "Lady Hall" is Lord Hall, but a lady is a gentleman."""
 _FEMALE_TITLES = ("lady", "dame")
@@ -92,7 +93,7 @@ def _of_compound(context: WordContext, place: int, word: str, to: str) -> str | 
     "gender_words",
     reference="exparity's own word list and rules, after Chen et al. 2024, arXiv:2404.00463",
     groups=GROUPS,
-    terms=lambda groups, options: telling_words(_PARTNERS),
+    terms=lambda groups, options: _TELLING,
 )
 def gender_words(
     example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"

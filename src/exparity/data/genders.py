@@ -22,14 +22,6 @@ _PRONOUNS = {
     "female": (("she",), ("her",)),
     "neutral": (("they",), ("them", "their")),
 }
-# Their partners depend on the words around them, so that the lexicon has none.
-_IN_CONTEXT = {"male": ("him", "his", "mr"), "female": ("her", "hers", "mrs", "ms")}
-_OF_ANYONE = (
-    "actor actors antihero bachelor bachelors baron barons beau belle belles chick chicks count "
-    "counts dude dudes duke dukes guys heir heirs hero heroes hunter hunters king kings master "
-    "masters miss steward stewards superhero superheroes waiter waiters wizard wizards"
-)
-"""What also names anyone (actors), a family (King), or another thing (a master's degree)."""
 
 
 def gender_facts(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
@@ -44,11 +36,11 @@ def gender_facts(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
 
 
 @cache
-def read_partners(digest: str) -> Partners:
-    """Read the lexicon, ``exparity/resources/gender_words/lexicon.yaml``, of a SHA-256.
+def read_lexicon(digest: str) -> tuple[Partners, Mapping[str, frozenset[str]]]:
+    """Return partners, and the words of each gender that tell it whatever stands around them.
 
-    Each reader holds it: a change of the words changes the reader's source, and so the workflow
-    runs again what they made.
+    They are of ``exparity/resources/gender_words/lexicon.yaml``. Each reader holds its SHA-256: a
+    change of the words changes the reader's source, and so the workflow runs again what they made.
     """
     lexicon = read_yaml(shipped("gender_words", {"lexicon.yaml": digest}) / "lexicon.yaml")
     pairs = _pairs(lexicon["both"])
@@ -56,18 +48,16 @@ def read_partners(digest: str) -> Partners:
     pairs += [
         (f"{s}boy{n}", f"{s}girl{n}") for s in lexicon["before_boy"].split() for n in ("", "s")
     ]
-    return {
+    partners = {
         "male": {**{she: he for he, she in pairs}, **dict(_pairs(lexicon["to_male"]))},
         "female": {**dict(pairs), **dict(_pairs(lexicon["to_female"]))},
     }
-
-
-def telling_words(partners: Partners) -> dict[str, frozenset[str]]:
-    """Return the words of each gender that tell it whatever stands around them."""
-    return {
-        gender: frozenset((*_IN_CONTEXT[gender], *partners[other])) - {*_OF_ANYONE.split()}
+    of_anyone = set(lexicon["of_anyone"].split())
+    telling = {
+        gender: frozenset((*lexicon["in_context"][gender].split(), *partners[other])) - of_anyone
         for gender, other in (GROUPS, GROUPS[::-1])
     }
+    return partners, telling
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

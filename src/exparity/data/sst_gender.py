@@ -9,13 +9,13 @@ from exparity.data import dataset
 from exparity.data._sst import FILES, LABELS, RATINGS, Classes, sentences_of
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource
-from exparity.data.genders import GROUPS, read_partners, telling_words
+from exparity.data.genders import GROUPS, read_lexicon
 from exparity.data.grouping import NONE, TIED, most_named, term_counter
 
 log = logging.getLogger(__name__)
 
-_LEXICON = "98e0d87a02cd745f08fc27c3b51c23c3e8585c30cbd9c55f97f3ccb8ddc17505"
-_count = term_counter(telling_words(read_partners(_LEXICON)))
+_LEXICON = "a78a4ce9f67ad66470f3a52e733d477330ebb24cae5147c6039c4e708475841a"
+_count = term_counter(read_lexicon(_LEXICON)[1])
 
 
 @dataset(
@@ -48,9 +48,6 @@ def sst_gender(
 
     Returns:
         One example a sentence, labelled by its rating as a whole.
-
-    Raises:
-        InputError: a file is missing, altered or malformed.
     """
     left_out: Counter[str] = Counter()
     examples = []

@@ -3,6 +3,7 @@
 A dataset is a function from a :class:`~exparity.data.files.DataSource` and its options to a list of
 :class:`~exparity.types.Example`, registered with :func:`dataset` in a module of its own. Where
 options decide on attribute, groups or labels, it returns a :class:`~exparity.data.facts.Loaded`.
+Files and options that do not fit it are refused with an :class:`~exparity.core.errors.InputError`.
 """
 
 from __future__ import annotations

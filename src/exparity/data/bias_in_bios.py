@@ -83,10 +83,6 @@ def bias_in_bios(
 
     Returns:
         One example a biography; empty ones are left out.
-
-    Raises:
-        InputError: a file is missing, altered or malformed, or cannot be verified, or an option
-            names what there is not.
     """
     classes = tuple(LABELS if professions is None else professions)
     for name in classes:

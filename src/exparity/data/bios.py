@@ -58,9 +58,6 @@ def bios(
     Returns:
         Two examples per biography if paired; else one, with the text of its other version among its
         attributes, as ``counterfactual``. No template occurs in both splits.
-
-    Raises:
-        InputError: an option is out of range, or pairs are to differ in what both versions share.
     """
     from exparity.data._biographies import Population, generate_biographies
 

@@ -73,9 +73,6 @@ def compas(
 
     Returns:
         The rows that ProPublica analysed: 6,172, of 1,175 women and 4,997 men.
-
-    Raises:
-        InputError: the file is missing, altered or malformed, or an option is out of range.
     """
     path = source.find(FILE, verify=verify)
     columns = csv_rows(path, _COLUMNS, repeats=True)  # the published file has two named alike

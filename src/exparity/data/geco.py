@@ -59,9 +59,6 @@ _DOC = """GECO with {changed} between the {number} sentences of a {set}.
 
     Returns:
         {train:,} training and {test:,} test examples in 1,610 {sets}.
-
-    Raises:
-        InputError: a file is missing, altered or malformed.
     """
 _DIGEST_OPTIONS = """
         train_sha256: SHA-256 that the training file must have in place of the published one.

@@ -87,10 +87,6 @@ def hatexplain(
     Returns:
         One example a post on whose label at least two annotators agree. Its group is the community
         that most of them named.
-
-    Raises:
-        InputError: a file is missing, altered or malformed, lacks posts of a part, or an option
-            names what there is not.
     """
     parts: dict[Split, Sequence[Part]] = {
         "train": train or (() if train_texts else ("train", "val")),

@@ -72,9 +72,6 @@ def jigsaw_gender(
     Returns:
         The comments whose shares of annotators who saw a woman and a man mentioned differ by more
         than 0.5; their group is the gender that more annotators saw.
-
-    Raises:
-        InputError: a file is missing, altered or malformed.
     """
     digests = {
         "train_sha256": train_sha256,

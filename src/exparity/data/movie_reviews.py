@@ -70,9 +70,6 @@ def movie_reviews(
 
     Returns:
         One example a review, of no group. A word is of the rationale where it is of any evidence.
-
-    Raises:
-        InputError: a file is missing, altered or malformed, or evidence is not in its review.
     """
     digests = {"train_sha256": train_sha256, "val_sha256": val_sha256, "test_sha256": test_sha256}
     examples: list[Example] = []

@@ -118,9 +118,6 @@ def own_table(
 
     Returns:
         One example a row.
-
-    Raises:
-        InputError: a file that cannot be read, or a bad value; names file, row and column.
     """
     if not path:
         raise InputError("dataset table: name the file to read with 'path'")

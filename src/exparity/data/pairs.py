@@ -38,9 +38,6 @@ def _generated(variant: str, changed: str) -> Callable[..., list[Example]]:
 
     Returns:
         Two examples per pair; no template occurs in both splits.
-
-    Raises:
-        InputError: a number out of range.
     """
     return load
 

@@ -41,9 +41,6 @@ def sst(
 
     Returns:
         One example a sentence, of no group, labelled by its rating as a whole.
-
-    Raises:
-        InputError: a file is missing, altered or malformed.
     """
     sentences = sentences_of(source, classes, dev=dev, verify=verify)
     examples = [

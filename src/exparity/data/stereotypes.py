@@ -38,9 +38,6 @@ def stereotypes(source: DataSource) -> list[Example]:
     Returns:
         2,680 training and 670 test examples in 1,675 male/female pairs; no stereotype occurs in
         both splits.
-
-    Raises:
-        InputError: a file is missing or altered.
     """
     return read_pairs(shipped(FOLDER, DIGESTS))
 

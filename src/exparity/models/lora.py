@@ -18,11 +18,7 @@ _SETTINGS, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
 def check_adapter(folder: Path) -> dict[str, Any]:
-    """Return the settings of a folder with an adapter of low rank in safetensors.
-
-    Raises:
-        InputError: says what it lacks.
-    """
+    """Return the settings of a folder with an adapter of low rank in safetensors."""
     try:
         settings: dict[str, Any] = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
         kind = settings["peft_type"]
@@ -36,11 +32,7 @@ def check_adapter(folder: Path) -> dict[str, Any]:
 
 
 def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """Return a model with a saved adapter of low rank merged into its weights.
-
-    Raises:
-        InputError: it is no such adapter, or one of another model, or peft is not installed.
-    """
+    """Return a model with a saved adapter of low rank merged into its weights."""
     from safetensors.torch import load_file
 
     settings = check_adapter(folder)
@@ -73,9 +65,6 @@ def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
 
     Returns:
         What :func:`merge_adapters` takes.
-
-    Raises:
-        InputError: peft is not installed.
     """
     config, tuner = _peft("training.lora")
     settings: dict[str, Any] = {"r": lora["rank"], "lora_alpha": lora.get("alpha", _ALPHA)}

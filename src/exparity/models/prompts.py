@@ -75,12 +75,7 @@ class Prompt:
 
     @classmethod
     def of(cls, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> Prompt:
-        """Render a template, once for all texts.
-
-        Raises:
-            InputError: the tokenizer has no chat template, or one that changes the text or has the
-                model think before it answers.
-        """
+        """Render a template, once for all texts."""
         if not spec.chat:
             prefix, suffix = spec.template.split(TEXT)
             return cls(prefix, suffix)
@@ -145,9 +140,6 @@ def read(
         prompt: the frame.
         texts: words joined by single blanks.
         max_length: most tokens of all of it.
-
-    Raises:
-        InputError: the frame alone is too long; names the position of the text.
     """
     if not texts:
         return []
@@ -205,10 +197,6 @@ def label_tokens(
     """Return the token that begins each class's word where it follows the prompt.
 
     A word of several tokens counts by its first, which the log names.
-
-    Raises:
-        InputError: the tokens of a prompt change when a word follows it, or two classes have one
-            token; names the words.
     """
     found: dict[str, int] = {}
     for name, word in words.items():
@@ -243,11 +231,7 @@ def label_tokens(
 
 
 def absent_token(tokenizer: PreTrainedTokenizerFast, absent: str | None) -> int | None:
-    """Return the token that stands for absent ones; None to leave it to the tokenizer.
-
-    Raises:
-        InputError: the text is not one token.
-    """
+    """Return the token that stands for absent ones; None to leave it to the tokenizer."""
     ids = _ids(tokenizer, _ABSENT if absent is None else absent, False)
     if len(ids) == 1:
         return ids[0]

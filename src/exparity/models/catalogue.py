@@ -34,7 +34,6 @@ class KnownModel:
             the checkpoint's vocabulary included.
         added_tokens: tokens that are added to that vocabulary (padding for GPT-2).
         n_parameters: number of parameters, as published if they are (Dhaini et al. 2025, Table 6).
-        output_counted: whether that number includes an output layer of two classes.
         safetensors: whether the revision has weights in safetensors; None if not known.
         tokenizer_only: whether the checkpoint lends its tokenizer, and not its shape.
         scheme: the parts that are trained.
@@ -50,7 +49,6 @@ class KnownModel:
     n_parameters: int
     init: Literal["pretrained", "scratch"] = "pretrained"
     added_tokens: int = 0
-    output_counted: bool = True
     safetensors: bool | None = True
     tokenizer_only: bool = False
     scheme: str = "all"

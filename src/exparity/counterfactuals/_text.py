@@ -19,19 +19,12 @@ _ENDING = re.compile(r"['’]")
 
 
 class Token(NamedTuple):
-    """A word without the punctuation that is glued to it, a number, or a punctuation mark.
+    """A word without the punctuation that is glued to it, a number, or a punctuation mark."""
 
-    Attributes:
-        text: as written.
-        lower: in lower case, apostrophes straight.
-        word: index of the word that it is part of.
-        start: where it starts in that word.
-    """
-
-    text: str
-    lower: str
-    word: int
-    start: int
+    text: str  # as written
+    lower: str  # in lower case, apostrophes straight
+    word: int  # index of the word that it is part of
+    start: int  # where it starts in that word
 
     @property
     def is_word(self) -> bool:

@@ -68,41 +68,26 @@ WORDS: Mapping[str, Entries] = {
 
 @dataclass(frozen=True)
 class _Person:
-    """Whom a biography is of.
-
-    Attributes:
-        split: where it goes.
-        template: its wording.
-        occupation: index of its label.
-        gender: index into ``GROUPS``; in pairs, of one of the versions.
-        home: index of the gender whose list its town is from.
-        ambiguous: whether its words for work are those that two occupations share.
-    """
+    """Whom a biography is of."""
 
     split: Split
     template: Template
-    occupation: int
-    gender: int
-    home: int
-    ambiguous: bool
+    occupation: int  # index of its label
+    gender: int  # index into ``GROUPS``; in pairs, of one of the versions
+    home: int  # index of the gender whose list its town is from
+    ambiguous: bool  # whether its words for work are those that two occupations share
 
 
 @dataclass(frozen=True)
 class Population:
-    """How far things go along with one another; each is a share or a difference of shares.
+    """How far things go along with one another; each is a share or a difference of shares."""
 
-    Attributes:
-        imbalance: without pairs, the share of the larger gender within an occupation: of men where
-            the occupation's index is even, else of women.
-        proxy: P(town of one's own list) − P(town of the other list), without pairs.
-        ambiguity: the share whose words for work leave open which of two occupations it is.
-        ambiguous_group: the gender among whom that share is; ``both``, or one without pairs.
-    """
-
+    # without pairs, the share of the larger gender within an occupation: of men where the
+    # occupation's index is even, else of women
     imbalance: float
-    proxy: float
-    ambiguity: float
-    ambiguous_group: str
+    proxy: float  # P(town of one's own list) − P(town of the other list), without pairs
+    ambiguity: float  # the share whose words for work leave open which of two occupations it is
+    ambiguous_group: str  # the gender among whom that share is; ``both``, or one without pairs
 
 
 def generate_biographies(

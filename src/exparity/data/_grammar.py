@@ -49,17 +49,11 @@ class Slot:
 
 @dataclass(frozen=True)
 class Template:
-    """One authored sentence pattern.
+    """One authored sentence pattern."""
 
-    Attributes:
-        id: slug, unique in the grammar.
-        kind: ``subject`` or ``object``: the place of the protagonist in the main clause.
-        parts: literal words and slots in order.
-    """
-
-    id: str
-    kind: str
-    parts: tuple[str | Slot, ...]
+    id: str  # slug, unique in the grammar
+    kind: str  # ``subject`` or ``object``: the place of the protagonist in the main clause
+    parts: tuple[str | Slot, ...]  # literal words and slots in order
 
     def slots(self) -> Iterator[Slot]:
         """Yield the slots in order."""

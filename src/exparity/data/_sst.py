@@ -36,31 +36,20 @@ _TOKEN = re.compile(r"\(|\)|[^\s()]+")
 
 @dataclass(frozen=True)
 class Phrase:
-    """A rated part of a sentence.
+    """A rated part of a sentence."""
 
-    Attributes:
-        start: index of its first word.
-        stop: index after its last word.
-        rating: index into ``RATINGS``.
-    """
-
-    start: int
-    stop: int
-    rating: int
+    start: int  # index of its first word
+    stop: int  # index after its last word
+    rating: int  # index into ``RATINGS``
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with its rated phrases.
+    """A sentence with its rated phrases."""
 
-    Attributes:
-        number: its line in the file, from 1.
-        words: brackets and slashes as they are written in English.
-        phrases: every phrase after those that it is made of; the sentence itself comes last.
-    """
-
-    number: int
-    words: tuple[str, ...]
+    number: int  # its line in the file, from 1
+    words: tuple[str, ...]  # brackets and slashes as they are written in English
+    # every phrase after those that it is made of; the sentence itself comes last
     phrases: tuple[Phrase, ...]
 
     @property

@@ -119,20 +119,14 @@ def hatexplain(
 
 @dataclass(frozen=True)
 class _Post:
-    """A post as it was annotated.
-
-    Attributes:
-        id: its published id.
-        words: its words.
-        label: name of the class that at least two annotators chose; None where they all differ.
-        named: how many annotators named each community.
-        marks: 0/1 per word, of each annotator who marked words; of a normal post there are none.
-    """
+    """A post as it was annotated."""
 
     id: str
     words: tuple[str, ...]
+    # name of the class that at least two annotators chose; None where they all differ
     label: str | None
-    named: Mapping[str, int]
+    named: Mapping[str, int]  # how many annotators named each community
+    # 0/1 per word, of each annotator who marked words; of a normal post there are none
     marks: Sequence[Sequence[int]]
 
     @property

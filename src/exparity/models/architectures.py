@@ -80,17 +80,11 @@ def _check_heads(architecture: str, size: Mapping[str, Any], names: Mapping[str,
 
 @dataclass(frozen=True)
 class _Source:
-    """What the source of a configuration tells.
+    """What the source of a configuration tells."""
 
-    Attributes:
-        defaults: entries with their defaults; None where these are no constants.
-        names: further names of entries, with those that they stand for.
-        words: all names in it, those of entries among them.
-    """
-
-    defaults: dict[str, Any]
-    names: Mapping[str, str]
-    words: frozenset[str]
+    defaults: dict[str, Any]  # entries with their defaults; None where these are no constants
+    names: Mapping[str, str]  # further names of entries, with those that they stand for
+    words: frozenset[str]  # all names in it, those of entries among them
 
 
 @cache

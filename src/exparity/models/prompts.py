@@ -111,23 +111,16 @@ class Prompt:
 
 
 class Read(NamedTuple):
-    """A text in its prompt as tokens.
+    """A text in its prompt as tokens."""
 
-    Attributes:
-        token_ids: of all of it.
-        offsets: (t, 2) spans in the text, in characters; (0, 0) of tokens that are not of it.
-        content: (t,) True for tokens of the text: those whose first visible character is in it.
-        special: (t,) True for tokens that the tokenizer adds.
-        truncated: whether words of the text were cut.
-        straddling: tokens that have characters of both, text and frame.
-    """
-
-    token_ids: list[int]
+    token_ids: list[int]  # of all of it
+    # (t, 2) spans in the text, in characters; (0, 0) of tokens that are not of it
     offsets: IntArray
+    # (t,) True for tokens of the text: those whose first visible character is in it
     content: BoolArray
-    special: BoolArray
-    truncated: bool
-    straddling: int
+    special: BoolArray  # (t,) True for tokens that the tokenizer adds
+    truncated: bool  # whether words of the text were cut
+    straddling: int  # tokens that have characters of both, text and frame
 
 
 def read(

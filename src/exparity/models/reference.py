@@ -16,18 +16,12 @@ _ENDS = 1 << 20  # bytes of each end of a file: weights may be of many gigabytes
 
 
 class Reference(NamedTuple):
-    """The model that a checkpoint refers to.
+    """The model that a checkpoint refers to."""
 
-    Attributes:
-        checkpoint: folder or Hub id.
-        revision: commit of the Hub repository; None of a folder.
-        max_length: longest input in tokens.
-        digest: of the files of a folder, by their names, sizes and both ends; None of the Hub.
-    """
-
-    checkpoint: str
-    revision: str | None
-    max_length: int
+    checkpoint: str  # folder or Hub id
+    revision: str | None  # commit of the Hub repository; None of a folder
+    max_length: int  # longest input in tokens
+    # digest of the files of a folder, by their names, sizes and both ends; None of the Hub
     digest: str | None
 
 

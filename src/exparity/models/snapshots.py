@@ -24,19 +24,13 @@ _TENSORS = ("weights", "moments", "best")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that the next epoch depends on, beside the seed.
+    """Everything that the next epoch depends on, beside the seed."""
 
-    Attributes:
-        weights: parameters and buffers by name.
-        moments: AdamW's state, as ``<index of the parameter>/<entry>``.
-        best: weights of the best epoch so far; empty without early stopping.
-        facts: plain values: epoch, step, history, ...
-    """
-
-    weights: Mapping[str, torch.Tensor]
-    moments: Mapping[str, torch.Tensor]
+    weights: Mapping[str, torch.Tensor]  # parameters and buffers by name
+    moments: Mapping[str, torch.Tensor]  # AdamW's state, as ``<index of the parameter>/<entry>``
+    # weights of the best epoch so far; empty without early stopping
     best: Mapping[str, torch.Tensor]
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Any]  # plain values, such as epoch and history
 
 
 class StateFolder:

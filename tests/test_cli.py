@@ -206,7 +206,7 @@ class TestList:
         command = ["-m", "exparity", "my-own", "--data", "d", "--output", "o", "--power", 3]
         done = process(*command, "--plugins", path)
         assert (done.stdout, done.stderr) == ("d o 3\n", "")
-        settings = ["--options", '{"settings": {"power": 4}}']
+        settings = ["--options", '{"power": 4}']
         done = process(*command[:-2], *settings, env={**os.environ, "EXPARITY_PLUGINS": str(path)})
         assert (done.stdout, done.stderr) == ("d o 4\n", "")
         assert "there is no command 'my-own'" in process(*command).stderr

@@ -524,7 +524,7 @@ explain --data DATA --checkpoint MODEL --predictions PREDICTIONS --output EXPLAI
 evaluate --data DATA --explanations EXPLAINED --output SCORES --use gini
 gather --output SCORES SCORES SCORES
 test --scores SCORES --output TESTS --param alpha=0.1
-bias --data DATA --predictions PREDICTIONS --output BIAS --param resamples=10
+bias --data DATA --predictions PREDICTIONS --output BIAS --resamples 10
 correctness --scores SCORES --predictions PREDICTIONS --output out.parquet
 attribution-difference --data DATA --explanations EXPLAINED --output out.parquet
 dataset-bias --data DATA --output out.parquet --terms TERMS
@@ -547,7 +547,7 @@ FLAGS = sorted(
         for flag in cli.known_commands()[name].parser._option_string_actions
     }
 )
-KEYS = st.sampled_from(["use", "params", "model", "training", "statistics", "settings", "controls"])
+KEYS = st.sampled_from(["use", "params", "model", "training", "statistics", "controls"])
 KEYS |= st.sampled_from(["target", "max_examples", "precision", "n_steps", "alpha", "confidence"])
 KEYS |= st.sampled_from(["epochs", "architecture", "size", "init", "checkpoint", "n_pairs"])
 KEYS |= st.sampled_from(["schemes", "min_sets", "repeats", "original", "terms"])

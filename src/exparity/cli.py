@@ -64,10 +64,7 @@ def known_commands() -> dict[str, Command]:
     commands = dict(COMMANDS)
     for id in ANALYSES.ids():
         entry, name = ANALYSES.get(id), command_of(id)
-        settings = entry.facts.block or f"analyses.{id}"
-        commands[name] = _job(
-            name, entry.function, settings=settings, takes_plugins=True, running=entry.running
-        )
+        commands[name] = _job(name, entry.function, takes_plugins=True, running=entry.running)
     return commands
 
 

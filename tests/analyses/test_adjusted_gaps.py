@@ -137,7 +137,7 @@ def test_the_order_of_files_does_not_matter(files):
 def test_command(files):
     command = [sys.executable, "-m", "exparity", "adjusted-gaps", "--data", files[0]]
     command += ["--predictions", files[1], "--scores", *files[2], "--output", files[3]]
-    subprocess.run([*command, "--param", "target=predicted"], check=True, timeout=600)
+    subprocess.run([*command, "--target", "predicted"], check=True, timeout=600)
     _, facts = read_artefact(files[3], "adjusted_gaps")
     assert facts["parameters"]["target"] == "predicted"
 

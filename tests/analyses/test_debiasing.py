@@ -318,7 +318,7 @@ class TestConfig:
             plain={}, os={"debias": "sampled"}, same={},
             longer={"debias": "sampled", "training": {"epochs": 5}},
         )  # fmt: skip
-        settled = json.loads(found.analyses.options("debiasing", {"dataset": "bios"}))["settings"]
+        settled = json.loads(found.analyses.options("debiasing", {"dataset": "bios"}))
         assert settled["recipes"] == ["os"]
         assert (settled["base"], settled["gap"]) == ("plain", "tpr")
         (message,) = [line for line in cautions(found) if line.startswith("analyses.debiasing")]

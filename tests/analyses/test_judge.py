@@ -77,7 +77,7 @@ def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
 
 def test_on_the_command_line(tmp_path):
     paths, output = across(tmp_path), tmp_path / "out.parquet"
-    options = json.dumps({"settings": {"family": ["model"], "alpha": 0.01}, "digest": "x"})
+    options = json.dumps({"family": ["model"], "alpha": 0.01, "digest": "x"})
     call = ["judge", "--options", options, "--across-trainings", *map(str, paths)]
     assert main([*call, "--output", str(output)]) == 0
     facts = read_artefact(output, "verdicts")[1]

@@ -52,9 +52,9 @@ def test_only_the_datasets_that_are_told_get_more(here):
         ids = {"dataset": dataset, "model": "bert_tiny"}
         files = made.analyses.inputs("across_trainings", ids)["predictions"]
         assert files == [f"results/predictions/{dataset}/bert_tiny/{s}.parquet" for s in seeds]
-        settings = json.loads(made.analyses.options("across_trainings", ids))["settings"]
+        settings = json.loads(made.analyses.options("across_trainings", ids))
         assert settings["looks"] == [2, 3][: len(seeds) - 1]
-    assert json.loads(made.analyses.options("judge", {}))["settings"]["looks"] == [2, 3, 5]
+    assert json.loads(made.analyses.options("judge", {}))["looks"] == [2, 3, 5]
 
 
 def test_a_family_over_datasets_has_the_same_trainings(here):

@@ -192,7 +192,7 @@ class TestOptions:
             ("{}", "name the part: `--use USE`"),
             ('{"use":5}', "--options.use: text, found 5"),
             ('{"use":"x","target":"both"}', "target: one of label, predicted, found 'both'"),
-            ('{"use":"x","tagret":"label"}', "unknown key 'tagret'; did you mean 'target'"),
+            ('{"use":"x","tagret":"label"}', "unknown option 'tagret'; did you mean 'target'"),
             ('{"use":"x","params":[]}', "--options: 'params' must be an object, not "),
             ('{"use":"x","terms":{"a":5}}', "--options.terms"),
         ],
@@ -221,19 +221,6 @@ class TestOptions:
         line = f"{self.FILES} --use x --shard 1/2 --gather s"
         assert "not allowed with argument --shard" in refused(job, line, capsys, takes_options=True)
 
-    def test_settings_of_an_analysis(self):
-        def analysis(data: Path, output: Output, *, words: str = "all", least: int = 6) -> None:
-            CALLS.append(((), {"words": words, "least": least}))
-
-        options = '{"settings":{"words":"some","least":2},"digest":"0"}'
-        line = f"{self.FILES} --options {options} --param least=3"
-        _, keywords = called(analysis, line, takes_options=True, settings="analyses.it")
-        assert keywords == {"words": "some", "least": 3}
-        command = Command("it", analysis, takes_options=True, settings="analyses.it")
-        call = command.parse([*self.FILES.split(), "--options", '{"settings": {"words": 1}}'])
-        with pytest.raises(InputError, match=r"analyses\.it\.words: text, found 1"):
-            call.run()
-
     @pytest.mark.parametrize(
         ("flags", "level", "width"),
         [("", 1, "auto"), ("--level 2 --width 5", 2, 5), ("--width auto", 1, "auto")],
@@ -250,7 +237,7 @@ class TestOptions:
             """Do it."""
             CALLS.append(((), {"level": level, "width": width, "shares": shares}))
 
-        settings = {"takes_options": True, "settings": "analyses.it"}
+        settings = {"takes_options": True}
         _, keywords = called(analysis, f"{self.FILES} {flags} --shares [0.5] [0,1]", **settings)
         assert keywords == {"level": level, "width": width, "shares": [[0.5], [0, 1]]}
         wrong = refused(analysis, f"{self.FILES} --width wide", capsys, **settings)

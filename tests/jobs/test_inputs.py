@@ -93,7 +93,7 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     inputs = inputs_of_analysis(ANALYSES.get(id).function)
     paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
     flags = Analyses.flags(None, id, paths, {"model": "m", "seed": 1, "metric": "k", "threads": 2})
-    options = json.dumps({"settings": {}, "digest": "0"})
+    options = json.dumps({"digest": "0"})
     command = cli.known_commands()[command_of(id)]
     call = command.parse([*flags, "--output", "o", "--options", options])
     assert not call.overrides()

@@ -185,12 +185,12 @@ class TestCommands:
     def test_each_is_a_command(self, cell, made, tmp_path):
         explanations, scores = ([str(path) for path in part] for part in made)
         data, predictions = str(cell / "data.parquet"), str(cell / "predictions.parquet")
-        options = json.dumps({"settings": {"min_sets": 3}, "digest": "x"})
+        options = json.dumps({"min_sets": 3, "digest": "x"})
         terms = json.dumps({"male": ["he"], "female": ["she"]})
         for command in (
             ["correctness", "--scores", *scores, "--predictions", predictions],
             ["attribution-difference", "--data", data, "--explanations", *explanations,
-             "--options", options, "--param", "attribution=positive"],
+             "--options", options, "--attribution", "positive"],
             ["dataset-bias", "--data", data, "--terms", terms],
         ):  # fmt: skip
             output = tmp_path / f"{command[0]}.parquet"
@@ -204,7 +204,7 @@ class TestCommands:
     def test_bad_options_are_one_line(self, cell, made, tmp_path, capsys):
         code = main([
             "attribution-difference", "--data", str(cell / "data.parquet"), "--explanations",
-            str(made[0][0]), "--output", str(tmp_path / "d"), "--param", "min_set=3",
+            str(made[0][0]), "--output", str(tmp_path / "d"), "--options", '{"min_set": 3}',
         ])  # fmt: skip
         assert code == 2
         assert "unknown option 'min_set'; did you mean 'min_sets'" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def command(files, *more):
 
 class TestCommand:
     def test_writes_what_the_statistics_say_with_provenance(self, files):
-        options = {"settings": SETTINGS, "digest": "abc"}
+        options = {**SETTINGS, "digest": "abc"}
         run = command(files, "--options", json.dumps(options))
         assert run.returncode == 0, run.stderr
         table, facts = read_artefact(files[2], "bias")
@@ -120,15 +120,15 @@ class TestCommand:
         assert f"{len(rows)} quantities, of which 0 are undefined" in run.stderr
 
     def test_single_settings_win_over_the_options(self, files):
-        options = json.dumps({"settings": SETTINGS})
-        run = command(files, "--options", options, "--param", "resamples=0")
+        options = json.dumps(SETTINGS)
+        run = command(files, "--options", options, "--resamples", "0")
         assert run.returncode == 0, run.stderr
         table, facts = read_artefact(files[2], "bias")
         assert facts["parameters"] == {**SETTINGS, "resamples": 0}
         assert ["not_drawn"] in table.column("flags").to_pylist()
 
     def test_the_folder_of_results_is_one_table(self, files):
-        assert command(files, "--param", "resamples=0").returncode == 0
+        assert command(files, "--resamples", "0").returncode == 0
         found = read_results(files[2].parents[3], "bias")
         gap = found[(found["quantity"] == "accuracy_gap") & (found["group_b"] == "y")]
         assert gap["group"].tolist() == ["x"]
@@ -147,13 +147,13 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"alpha": 0.05}, "statistics: unknown option 'alpha'"),
-            ({"resamples": "many"}, "statistics.resamples: a whole number, found 'many'"),
+            ({"alpha": 0.05}, "--options: unknown option 'alpha'"),
+            ({"resamples": "many"}, "--options.resamples: a whole number, found 'many'"),
             ({"confidence": 2.0}, "statistics.confidence: 2.0 is out of range"),
         ],
     )
     def test_bad_options_are_one_line(self, files, options, message):
-        run = command(files, "--options", json.dumps({"settings": options}))
+        run = command(files, "--options", json.dumps(options))
         assert run.returncode == 2
         assert message in run.stderr
         assert "Traceback" not in run.stderr
@@ -162,7 +162,7 @@ class TestCommand:
     def test_a_collapsed_classifier_is_said_aloud(self, files):
         rows = [{**row, "predicted": 1} for row in prediction_rows()]
         make_predictions(files[1], rows)
-        run = command(files, "--param", "resamples=0")
+        run = command(files, "--resamples", "0")
         assert run.returncode == 0, run.stderr
         assert "predicts one class for every test example" in run.stderr
         flags = read_artefact(files[2], "bias")[0].column("flags").to_pylist()

@@ -130,8 +130,7 @@ class AnalysisFacts:
             some artefacts is read for; with other metrics there is none to read.
         metric_needs: read only the scores of metrics with such ``needs``; all if empty.
         runs_model: whether it runs the model, and so needs a GPU.
-        block: block of the config that its options are part of, where it is made unasked; empty if
-            it is made where ``analyses`` names it.
+        always: whether it is made unasked; else where ``analyses`` names it.
         memory_mb: memory of a job.
         minutes: time that a job is given.
         settle: called as ``settle(experiment, ids, **settings)`` with the block of the config; see
@@ -159,7 +158,7 @@ class AnalysisFacts:
     only_for: Mapping[str, str] = field(default_factory=dict)
     metric_needs: str = ""
     runs_model: bool = False
-    block: str = ""
+    always: bool = False
     memory_mb: int = 2000
     minutes: int = 30
     settle: Callable[..., Mapping[str, Any] | None] | None = None
@@ -172,11 +171,6 @@ class AnalysisFacts:
         """What it cannot do without in a dataset; see :mod:`exparity.config.applies`."""
         asked = {"rationale": self.needs_rationales, "groups": self.compares_groups}
         return tuple(need for need, wanted in asked.items() if wanted)
-
-    @property
-    def always(self) -> bool:
-        """Whether it is made unasked."""
-        return bool(self.block)
 
     @property
     def levels(self) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ class Analyses:
         """Return what a job of an analysis depends on, as canonical JSON."""
         settings = dict(self._settled(name, ids) or {})
         digest = digests.analysis(ANALYSES.get(name).source) + settings.pop("digest", "")
-        return canonical({"settings": settings, "digest": digest})
+        return canonical({**settings, "digest": digest})
 
     def _settled(self, name: str, ids: Ids) -> Mapping[str, Any] | None:
         """Return the options of a job; None where the analysis does not apply."""

@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, is_dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -141,7 +141,11 @@ class Argument:
     def read(self, text: str) -> Any:
         """Return a value from its text."""
         if self.is_block:
-            return _setting(text, typing.get_args(self.kind)[1] is str)
+            key, sign, setting = text.partition("=")
+            if not sign:
+                raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
+            is_text = typing.get_args(self.kind)[1] is str
+            return key, setting if is_text else _json_or_word(setting)
         if typing.get_origin(self.kind) is Mapping:
             return json_object(text)
         if self.kind is Path:
@@ -228,14 +232,6 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-def _setting(text: str, plain: bool) -> tuple[str, Any]:
-    """Read ``KEY=VALUE``, the value as JSON or else as a plain word."""
-    key, sign, value = text.partition("=")
-    if not sign:
-        raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
-    return key, value if plain else _json_or_word(value)
-
-
 def _json_or_word(text: str) -> Any:
     try:
         return parse_json(text, "")
@@ -288,8 +284,6 @@ class Command:
         name: what it is called.
         place: does the work; ``module:function`` below ``exparity`` until it is called.
         takes_options: whether the workflow calls it, with all its options as one object.
-        settings: how an error names the block ``settings`` of that object, whose entries are
-            arguments of the function; empty if there is none.
         takes_plugins: whether it works with what plug-ins register.
         keeps_parts: whether it keeps what it has done when a signal stops it.
         running: what it runs within.
@@ -298,7 +292,6 @@ class Command:
     name: str
     place: str | Callable[..., Any]
     takes_options: bool = field(default=False, kw_only=True)
-    settings: str = field(default="", kw_only=True)
     takes_plugins: bool = field(default=False, kw_only=True)
     keeps_parts: bool = field(default=False, kw_only=True)
     running: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, kw_only=True)
@@ -331,14 +324,6 @@ class Command:
             if key != "options" and not argument.flag.hidden:
                 required = argument.is_required and key not in self._settable
                 argument.add_to(groups.get(key, parser), required)
-        if self.settings and self._settable:
-            parser.add_argument(
-                "--param",
-                action="append",
-                type=partial(_setting, plain=False),
-                metavar="KEY=VALUE",
-                help=f"any of {', '.join(self._settable)}; repeat for several",
-            )
         if self.takes_options:
             parser.add_argument(
                 "--options",
@@ -367,21 +352,11 @@ class Command:
         if bare and argv and not argv[0].startswith("-"):
             argv = [bare.written, *argv]
         parsed = vars(self.parser.parse_args(argv))
-        plugins = parsed.pop("plugins", [])
-        options, settings = parsed.pop("options", None), dict(parsed.pop("param", None) or ())
+        plugins, options = parsed.pop("plugins", []), parsed.pop("options", None)
         for name in parsed.keys() & self.arguments.keys():
             if self.arguments[name].is_block:
                 parsed[name] = dict(parsed[name])
-        return Call(self, parsed, options, settings, plugins)
-
-    def checked(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return values of JSON that the function's types allow."""
-        known = {
-            name: Option(name, argument.default, json_schema(argument.annotation))
-            for name, argument in self._settable.items()
-        }
-        completed = complete(known, values, where)
-        return {name: completed[name] for name in values}
+        return Call(self, parsed, options, plugins)
 
 
 @dataclass(frozen=True)
@@ -392,14 +367,12 @@ class Call:
         command: the command.
         flags: values of its flags, by argument.
         options: what ``--options`` holds; None if it was not given.
-        settings: what ``--param`` sets of the block ``settings``.
         plugins: modules to load first.
     """
 
     command: Command
     flags: Mapping[str, Any]
     options: Mapping[str, Any] | None
-    settings: Mapping[str, Any]
     plugins: Sequence[str]
 
     def run(self) -> None:
@@ -429,35 +402,24 @@ class Call:
 
     def overrides(self) -> bool:
         """Tell whether a flag says otherwise than the options, or adds to them."""
-        held = {**(self.options or {}), **self.block("settings")}
-        return bool(self.settings) or any(
-            name in held or self.command.arguments[name].is_block for name in self.flags
-        )
+        held = self.options or {}
+        return any(name in held or self.command.arguments[name].is_block for name in self.flags)
 
     def _keywords(self) -> dict[str, Any]:
         known, options = self.command._settable, dict(self.options or {})
-        keywords: dict[str, Any] = {}
         arguments = self.command.arguments.values()
         unset = {a.name: None for a in arguments if a.optional and a.default is a.empty}
         if "options" in self.command.arguments:
             return {"options": options, **unset, **self.flags}
         if "digest" not in known:
             options.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
-        where = self.command.settings
-        if where:
-            settings = {**self.block("settings"), **self.settings}
-            keywords |= self.command.checked(settings, where)
-            options.pop("settings", None)
-        for key in options:
-            if key not in known:
-                raise InputError(f"--options: unknown key '{key}'; {did_you_mean(key, known)}")
         blocks = [name for name, argument in known.items() if argument.is_block]
         plain = {key: value for key, value in options.items() if key not in blocks}
-        keywords |= self.command.checked(plain, "--options")
-        keywords |= self.flags
+        types = {n: Option(n, a.default, json_schema(a.annotation)) for n, a in known.items()}
+        complete(types, plain, "--options")
+        keywords = {**plain, **self.flags}
         for name in blocks:
-            held = {**keywords.get(name, {}), **self.block(name)}
-            keywords[name] = {**held, **self.flags.get(name, {})}
+            keywords[name] = {**self.block(name), **self.flags.get(name, {})}
         for name, argument in known.items():
             if argument.is_required and name not in keywords:
                 what = re.split("[,;(]", argument.help)[0].strip()

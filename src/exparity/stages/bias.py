@@ -47,7 +47,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(*record_columns(BiasRow).items()),
     keys=("quantity", "group", "group_b", "class_name"),
     display="Model bias",
-    block="statistics",
+    always=True,
     compares_groups=False,
     settle=_settle,
 )

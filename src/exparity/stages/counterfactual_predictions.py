@@ -52,7 +52,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("example_id", "group_to"),
     display="Counterfactual predictions",
     runs_model=True,
-    block="counterfactuals",
+    always=True,
     memory_mb=8000,
     minutes=60,
     settle=_settle,

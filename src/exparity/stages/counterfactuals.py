@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
-
-GeneratorParams = Annotated[Mapping[str, Any], flags.Flag(name="generator-param")]
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -53,7 +51,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     ),
     keys=("split", "example_id", "group_to"),
     display="Counterfactuals",
-    block="counterfactuals",
+    always=True,
     memory_mb=4000,
     settle=_settle,
 )
@@ -61,7 +59,7 @@ def make_counterfactuals(
     data: Path,
     *,
     use: flags.Id,
-    params: GeneratorParams,
+    params: flags.Params,
 ) -> Made:
     """Make the counterfactuals of a dataset: one per example and other group.
 

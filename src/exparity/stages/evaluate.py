@@ -52,8 +52,6 @@ log = logging.getLogger(__name__)
 
 _RANDOM = "uniform_random"
 
-MetricParams = Annotated[Mapping[str, Any], flags.Flag(name="metric-param")]
-
 
 @stage("evaluate")
 def evaluate_cell(
@@ -147,7 +145,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("example_id", "draw"),
     display="Random explanations",
     runs_model=True,
-    block="controls.random",
+    always=True,
     memory_mb=8000,
     minutes=240,
     settle=_settle,
@@ -160,7 +158,7 @@ def negative_control_cell(
     counterfactuals: Sequence[Path] | None = None,
     *,
     use: flags.Id,
-    params: MetricParams,
+    params: flags.Params,
     metric_id: flags.Id | None = None,
     model_id: flags.Id | None = None,
     seed: flags.Seed = 0,

@@ -45,7 +45,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
     ids=("dataset", "model", "method", "metric"),
     display="Verdicts",
-    block="statistics",
+    always=True,
     settle=_settle,
 )
 def judge_cells(

@@ -65,7 +65,7 @@ def _findings(
     ids=("method", "metric"),
     metric_needs="counterfactual",
     display="Attribution on group terms",
-    block="statistics",
+    always=True,
     settle=_settle,
     section=_findings,
     template="reliance.html.j2",

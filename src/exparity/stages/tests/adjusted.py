@@ -42,7 +42,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("method", "metric", "group_a", "group_b", "adjustment"),
     ids=("method", "metric"),
     display="Adjusted gaps",
-    block="statistics",
+    always=True,
     settle=_settle,
 )
 def adjusted_gaps_cell(

@@ -46,7 +46,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("metric", "draw", "group_a", "group_b"),
     ids=("metric",),
     display="Tests of random explanations",
-    block="controls.random",
+    always=True,
     settle=_settle,
 )
 def random_tests_cell(random_scores: Sequence[Path], *, ddof: Literal[0, 1] = 1) -> Made:

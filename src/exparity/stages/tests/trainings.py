@@ -52,7 +52,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
     display="Gaps over all trainings",
-    block="statistics",
+    always=True,
     settle=_settle,
 )
 def across_trainings_cell(

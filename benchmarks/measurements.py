@@ -107,7 +107,7 @@ def _rates(setup: Setup, works: Mapping[str, Work], tokens: int) -> Iterator[Row
 
 def _works(classifier: Classifier, ids: IntArray) -> dict[str, Work]:
     """Return kinds of work on token ids."""
-    from exparity.engine.classifier import GRADIENT_SHARE, padded
+    from exparity.engine.classifier import padded
     from exparity.engine.masking import MaskedTexts
 
     examples, length = ids.shape
@@ -127,7 +127,7 @@ def _works(classifier: Classifier, ids: IntArray) -> dict[str, Work]:
             pass
 
     def plain_gradient() -> None:
-        bare_gradient(classifier, ids, budget // GRADIENT_SHARE)
+        bare_gradient(classifier, ids, classifier.gradient_budget)
 
     return {
         "bare forward": (lambda: bare_forward(classifier, ids, budget), "bare forward", 1),
@@ -185,7 +185,6 @@ def measure_sensitivity(setup: Setup) -> Iterator[Row]:
     texts.
     """
     from exparity import evaluate
-    from exparity.engine.classifier import GRADIENT_SHARE
     from exparity.methods import explain_encodings
 
     classifier = setup.classifier
@@ -200,7 +199,7 @@ def measure_sensitivity(setup: Setup) -> Iterator[Row]:
         budget = classifier.token_budget
         runs: dict[str, Callable[[], object]] = {
             "forward": partial(bare_forward, classifier, sample, budget),
-            "both": partial(bare_gradient, classifier, sample, budget // GRADIENT_SHARE),
+            "both": partial(bare_gradient, classifier, sample, classifier.gradient_budget),
         }
         bare = timed(classifier, runs, repeats=2)
         forward, both = (sample.size / bare[name] for name in runs)

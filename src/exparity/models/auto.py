@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import transformers
-from transformers import CONFIG_MAPPING, AutoConfig
+from transformers import AutoConfig
 
 import exparity.models.ola  # noqa: F401  (makes its model type known)
 
-__all__ = ["CONFIG_MAPPING", "AutoConfig", "auto_class"]
+__all__ = ["AutoConfig", "auto_class"]
 
 
 def auto_class(name: str) -> Any:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _BYTE_LEVEL = {"gpt2", "roberta", "gpt_neo", "gpt_neox", "opt", "llama", "mistral", "qwen2"}
-_USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
 _END = "<|endoftext|>"
 _DECODER_TOKENS = {"bos_token": _END, "eos_token": _END, "pad_token": "<|pad|>"}
 _ROBERTA_TOKENS = {  # in the order of their ids: positions start after that of padding
@@ -107,25 +106,24 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
 
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
-    from exparity.models.auto import CONFIG_MAPPING, AutoConfig
+    from exparity.models.auto import AutoConfig
 
     architecture = spec.architecture or ""
-    if architecture not in CONFIG_MAPPING:
-        hint = did_you_mean(architecture, _USUAL)
-        raise InputError(f"unknown architecture '{architecture}'; {hint}")
     head = new_head(spec.head)
     check_architecture(architecture, spec.size, auto=HEADS.get(spec.head).facts.auto)
-    known = AutoConfig.for_model(architecture)
-    for key in spec.size:
-        if not hasattr(known, key):
-            hint = did_you_mean(key, known.to_dict())
-            raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
     names = [f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")]
     ids = {name: getattr(tokenizer, name) for name in names if getattr(tokenizer, name) is not None}
     settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **head.settings(labels)}
     try:
+        known = AutoConfig.for_model(architecture)
+        for key in spec.size:  # which transformers would keep, without an effect
+            if not hasattr(known, key):
+                hint = did_you_mean(key, known.to_dict())
+                raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
         config = AutoConfig.for_model(architecture, **settings)
         model = head.auto_class.from_config(config, trust_remote_code=False)
+    except InputError:
+        raise
     except Exception as error:  # whatever torch or transformers say to a size that cannot be
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"cannot build a '{architecture}' classifier: {reason}") from None

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,7 +33,7 @@ from exparity.models.prompts import TEXT, Prompt, PromptSpec, read
 from exparity.models.schemes import apply_scheme, training_mode
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.types import Example, FloatArray
+from exparity.types import Example
 
 if TYPE_CHECKING:
     import torch
@@ -412,13 +413,12 @@ def finetune(
     loop = TrainingLoop(trained, tokenizer, training, seed, state, device)
     if asked:
         prompts = [Prompt.of(one, tokenizer) for one in asked]
-        items = _prompted(tokenizer, prompts, examples, seed, training_set.weights)
-        held_out = _prompted(tokenizer, prompts, training_set.held_out, seed)
+        encode = partial(_prompted, tokenizer, prompts, seed)
     else:
-        typed = token_types(model) is not None
-        items = _encode(tokenizer, examples, typed, training_set.weights)
-        held_out = _encode(tokenizer, training_set.held_out, typed)
-    history = loop.fit(items, held_out, training_set.per_epoch)
+        encode = partial(_encode, tokenizer, token_types(model) is not None)
+    weighted = zip(encode(examples), training_set.weights.tolist(), strict=True)
+    items = [item._replace(weight=weight) for item, weight in weighted]
+    history = loop.fit(items, encode(training_set.held_out), training_set.per_epoch)
     loop.finish()
     model = model if adapted is None else merge_adapters(adapted)
     return Trained(model, tokenizer, history, head)
@@ -436,22 +436,18 @@ def _answered(asked: Sequence[PromptSpec], training_set: TrainingSet) -> list[st
 def _prompted(
     tokenizer: PreTrainedTokenizerFast,
     prompts: Sequence[Prompt],
-    examples: Sequence[Example],
     seed: int,
-    weights: FloatArray | None = None,
+    examples: Sequence[Example],
 ) -> list[Item]:
     """Return what is trained on, each matched set in one of the prompts."""
-    factors = [1.0] * len(examples) if weights is None else weights.tolist()
     items = []
-    for example, weight in zip(examples, factors, strict=True):
+    for example in examples:
         if example.pair is not None:
             raise InputError(f"example '{example.example_id}': is a pair; a prompt takes one text")
         owner = example.match_id or example.example_id
         prompt = prompts[derive_seed(seed, "finetune", "template", owner) % len(prompts)]
         (found,) = read(tokenizer, prompt, [example.text], tokenizer.model_max_length)
-        items.append(
-            Item(found.token_ids, example.label, example.example_id, example.group, weight)
-        )
+        items.append(Item(found.token_ids, example.label, example.example_id, example.group))
     return items
 
 
@@ -471,10 +467,7 @@ def _require_classes(training_set: TrainingSet) -> None:
 
 
 def _encode(
-    tokenizer: PreTrainedTokenizerFast,
-    examples: Sequence[Example],
-    typed: bool,
-    weights: FloatArray | None = None,
+    tokenizer: PreTrainedTokenizerFast, typed: bool, examples: Sequence[Example]
 ) -> list[Item]:
     """Return what is trained on; ``typed`` says that the model knows several types of tokens."""
     if not examples:
@@ -488,7 +481,6 @@ def _encode(
     tokens, special = chain(*encoded["input_ids"]), chain(*encoded["special_tokens_mask"])
     content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
     check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
-    factors = [1.0] * len(examples) if weights is None else weights.tolist()
     types = encoded.get("token_type_ids") if typed else None
     return [
         Item(
@@ -496,10 +488,9 @@ def _encode(
             example.label,
             example.example_id,
             example.group,
-            weight,
-            types[place] if types and example.pair else None,
+            token_types=types[place] if types and example.pair else None,
         )
-        for place, (token_ids, example, weight) in enumerate(
-            zip(encoded["input_ids"], examples, factors, strict=True)
+        for place, (token_ids, example) in enumerate(
+            zip(encoded["input_ids"], examples, strict=True)
         )
     ]

@@ -370,8 +370,8 @@ class TestGrid:
         table = tmp_path / "mine.csv"
         table.write_text("text,label,group\n")
         found = experiment(datasets={"mine": {"use": "table", "path": str(table)}, "pairs_all": {}})
-        assert found.prepare_inputs("mine") == [str(table)]
-        assert found.prepare_inputs("pairs_all") == []
+        assert found.own_inputs("prepare", {"dataset": "mine"}) == [str(table)]
+        assert found.own_inputs("prepare", {"dataset": "pairs_all"}) == []
 
     @pytest.mark.parametrize(
         ("name", "content"),

@@ -219,7 +219,7 @@ def serve_group():
 def get_data_files(wildcards):
     """Files of the user's own that a dataset is read from."""
     look_for_outdated()  # here, since all that is made from data needs it
-    return EXPERIMENT.prepare_inputs(wildcards.dataset)
+    return EXPERIMENT.own_inputs("prepare", get_ids(wildcards))
 
 
 def get_method_files(wildcards):

@@ -195,12 +195,9 @@ def table_of(
                 raise InputError(f"{path}: column '{field.name}' has empty cells")
     except (pa.ArrowInvalid, TypeError, KeyError, OverflowError) as error:
         raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
-    empty = [f.name for f in schema if may_be_left_out(f) and _is_empty(table.column(f.name))]
+    optional = [field.name for field in schema if may_be_left_out(field)]
+    empty = [name for name in optional if table.column(name).null_count == len(table)]
     return table.drop_columns(empty) if empty else table
-
-
-def _is_empty(column: pa.ChunkedArray) -> bool:
-    return bool(column.null_count == len(column))
 
 
 def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:

@@ -190,7 +190,7 @@ def check_cells(experiment: Settled) -> None:
     from exparity.models.checkpoints import check_checkpoint
 
     for dataset, instance in experiment.datasets.items():
-        experiment.prepare_inputs(dataset)
+        experiment.own_inputs("prepare", {"dataset": dataset})
         if check := instance.entry.facts.check_options:
             defaults = {name: option.default for name, option in instance.entry.options.items()}
             try:

@@ -170,10 +170,6 @@ class Experiment(Settled):
             return "scores_slow", 240
         return ("scores_gpu", 30) if self.runs_model(metric) else ("scores", 5)
 
-    def options(self, stage: str, ids: Cell) -> str:
-        """Return what the result of a stage depends on, by the ids in its path."""
-        return str(getattr(self, f"{stage}_options")(**ids))
-
     def reads(self, stage: str, ids: Cell) -> list[str]:
         """Return the artefacts that a job reads, without the user's own files."""
         sometimes = {"random_scores": self.random_scores, "counterfactuals": self.counterfactuals}

@@ -185,29 +185,23 @@ class Settled:
         """Return what the data artefact depends on."""
         return canonical(self.datasets[dataset].call(f"datasets.{dataset}"))
 
-    def prepare_inputs(self, dataset: str) -> list[str]:
-        """Return the files of the user's own that the data artefact is made from."""
-        instance = self.datasets[dataset]
-        where = f"datasets.{dataset}"
-        return [str(path) for path in instance.entry.input_files(instance.params, where)]
-
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
-        if stage == "prepare":
-            return self.prepare_inputs(str(ids["dataset"]))
-        if stage == "explain":
-            return self._method_inputs(ids)
-        if stage != "finetune":
+        if stage == "finetune":
+            spec = self.model_spec(str(ids["model"]))
+            return [p for p in (spec.checkpoint, spec.adapter) if p and Path(p).is_dir()]
+        if stage not in ("prepare", "explain"):
             return []
-        spec = self.model_spec(str(ids["model"]))
-        return [path for path in (spec.checkpoint, spec.adapter) if path and Path(path).is_dir()]
+        kind = "dataset" if stage == "prepare" else "method"
+        instance = self._instance(kind, ids)
+        if not instance.entry.facts.path_options:  # most: a large grid asks for each cell
+            return []
+        params = json.loads(self.options(stage, ids))["params"]
+        return [str(p) for p in instance.entry.input_files(params, f"{kind}s.{instance.id}")]
 
-    def _method_inputs(self, ids: Cell) -> list[str]:
-        method = self._instance("method", ids)
-        if not method.entry.facts.path_options:  # most: a large grid asks for each cell
-            return []
-        params = json.loads(self.explain_options(**ids))["params"]
-        return [str(path) for path in method.entry.input_files(params, f"methods.{method.id}")]
+    def options(self, stage: str, ids: Cell) -> str:
+        """Return what the result of a stage depends on, by the ids in its path."""
+        return str(getattr(self, f"{stage}_options")(**ids))
 
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
@@ -297,7 +291,9 @@ class Settled:
 
     def test_options(self, **cell: str | int) -> str:
         """Return what a test depends on."""
-        return canonical({"statistics": self.statistics(cell), "digest": digests.test()})
+        return canonical(
+            {"statistics": self.statistics(cell), "digest": digests.analysis(digests.TEST)}
+        )
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""
@@ -305,7 +301,8 @@ class Settled:
         return {key: value for key, value in settled.items() if key != "family"}
 
     def _instance(self, kind: str, cell: Cell) -> Instance:
-        return (self.methods if kind == "method" else self.metrics)[str(cell[kind])]
+        instance: Instance = getattr(self, f"{kind}s")[str(cell[kind])]
+        return instance
 
     def _precision(self, cell: Cell) -> str:
         """Return the arithmetic of an explain job, or of an evaluate job whose metric runs a model.

@@ -121,7 +121,6 @@ class Parts:
         provenance: facts that the artefact must carry.
         finished: True if another job has written the artefact meanwhile.
         done: what is known of each finished chunk.
-        known: True once it is known what an earlier run has left.
         earlier_seconds: what the chunks of an earlier run took.
     """
 
@@ -132,7 +131,6 @@ class Parts:
     provenance: dict[str, Any] = field(default_factory=dict)
     finished: bool = False
     done: dict[int, dict[str, Any]] = field(default_factory=dict)
-    known: bool = False
     earlier_seconds: float = 0.0
     _tables: dict[int, pa.Table] = field(default_factory=dict)
 
@@ -225,24 +223,22 @@ def open_parts(job: Job, examples: Sequence[Example], shard: Shard) -> Iterator[
     chunks = chunks_of(examples, job.passes, shard)
     folder = job.output.with_name(f"{job.output.name}.parts")
     parts = Parts(job, chunks, folder if job.load and len(chunks) > 1 else None)
-    try:
-        if parts.folder or shard.of > 1:
-            parts.key = job.fingerprint()
-            parts.provenance["fingerprint"] = fingerprint(parts.key, _ids(examples))
-        if shard.of > 1:
-            parts.provenance["shard"] = {"index": shard.index, "of": shard.of}
-        with _held(parts.folder) as waited:
-            parts.finished = waited and _written(job.output, parts.provenance)
-            if parts.finished:
-                log.info("%s: finished by another job meanwhile", job.output)
-            elif parts.folder:
-                parts.take_over()
-            parts.known = True
+    if parts.folder or shard.of > 1:
+        parts.key = job.fingerprint()
+        parts.provenance["fingerprint"] = fingerprint(parts.key, _ids(examples))
+    if shard.of > 1:
+        parts.provenance["shard"] = {"index": shard.index, "of": shard.of}
+    with _held(parts.folder) as waited:
+        parts.finished = waited and _written(job.output, parts.provenance)
+        if parts.finished:
+            log.info("%s: finished by another job meanwhile", job.output)
+        elif parts.folder:
+            parts.take_over()
+        try:
             yield parts
-    except Stopped as stopped:
-        if parts.known:
+        except Stopped as stopped:
             stopped.kept, stopped.total = parts.kept, sum(map(len, chunks.values()))
-        raise
+            raise
 
 
 @contextmanager

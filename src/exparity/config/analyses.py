@@ -35,14 +35,7 @@ _FROM_CELL = {
 
 
 class Analyses:
-    """What a config asks for beside the grid of tests, and what is always there.
-
-    Args:
-        experiment: the experiment.
-
-    Raises:
-        InputError: an unknown analysis or option, or one that has nothing to work with.
-    """
+    """What a config asks for beside the grid of tests, and what is always there."""
 
     def __init__(self, experiment: Settled) -> None:
         self._experiment = experiment

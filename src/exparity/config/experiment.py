@@ -53,14 +53,7 @@ def load_or_exit(
 
 
 class Experiment(Settled):
-    """A valid config: the grid that it spans, and the inputs, options and costs of each job.
-
-    Args:
-        config: the config with its preset and all defaults filled in.
-
-    Raises:
-        InputError: names the key and the remedy.
-    """
+    """A valid config: the grid that it spans, and the inputs, options and costs of each job."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__(config)

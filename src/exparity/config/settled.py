@@ -31,14 +31,7 @@ Cell = Mapping[str, str | int]
 
 
 class Settled:
-    """The entries of a config, and the options of every cell of its grid.
-
-    Args:
-        config: the config with its preset and all defaults filled in.
-
-    Raises:
-        InputError: an entry that names nothing, or sets what its owner does not know.
-    """
+    """The entries of a config with all defaults, and the options of every cell of its grid."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = config

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
-from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
+from pkgutil import resolve_name
 from textwrap import fill, wrap
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -75,19 +75,8 @@ Block = tuple[str, type]
 class Argument:
     """An argument of a function, as the command line has it.
 
-    Args:
-        parameter: the argument in the signature.
-        annotation: its type, with what is noted on it.
-        help: its line of the docstring.
-        part_of: the argument that it is a field of, and its dataclass; None for one of its own.
-
-    Attributes:
-        kind: its type, that of one value where it takes several; without None.
-        flag: what its type says for the command line.
-        several: it takes a list.
-        optional: it may be None.
-        positional: it stands without a flag.
-        default: that of the function; :attr:`empty` if it has none.
+    ``kind`` is its type without None, that of one value where it takes ``several``; ``part_of`` is
+    the argument that it is a field of.
     """
 
     empty = inspect.Parameter.empty
@@ -301,8 +290,7 @@ class Command:
         """The function, its module imported."""
         if not isinstance(self.place, str):
             return self.place
-        module, _, name = self.place.partition(":")
-        function: Callable[..., Any] = getattr(import_module(f"exparity.{module}"), name)
+        function: Callable[..., Any] = resolve_name(f"exparity.{self.place}")
         return function
 
     @cached_property

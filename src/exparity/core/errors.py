@@ -24,15 +24,7 @@ class InputError(ExparityError, ValueError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint naming the nearest known names, or listing them all.
-
-    Args:
-        name: what the user wrote.
-        known: the names that exist.
-
-    Returns:
-        A clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``.
-    """
+    """Return a clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``."""
     names = sorted(known)
     alike = {name.lower().replace("-", "_"): name for name in names}
     near = difflib.get_close_matches(name.lower().replace("-", "_"), alike, n=2, cutoff=0.6)

@@ -14,13 +14,7 @@ _INTERVAL = 30.0
 
 
 class Progress:
-    """Counts finished units of one job and tells the user.
-
-    Args:
-        total: units in the job; None if it is unknown.
-        label: what is done.
-        unit: plural name of what is counted.
-    """
+    """Counts finished units of one job, whose ``total`` may be unknown, and tells the user."""
 
     def __init__(self, total: int | None, label: str, unit: str = "examples") -> None:
         self.total, self.label, self.unit = total, visible(label), unit

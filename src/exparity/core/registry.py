@@ -129,12 +129,7 @@ class Registry(Generic[Facts]):
         return typing.get_type_hints(self.facts_type)
 
     def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return a decorator that registers a function under ``id``.
-
-        Raises:
-            InputError: a bad or taken id, a missing, unknown or impossible fact, no docstring, or
-                an option that no config could set.
-        """
+        """Return a decorator that registers a function under ``id``."""
         if not isinstance(id, str):
             raise InputError(
                 f"{self.kind} {shown(id)}: an id is text; write it and the facts in brackets after "
@@ -207,11 +202,7 @@ class Registry(Generic[Facts]):
         return sorted(self._entries)
 
     def get(self, id: str, where: str = "") -> Entry[Facts]:
-        """Return the entry of ``id``.
-
-        Raises:
-            InputError: no such id; names the nearest known ones and ``where`` it was asked for.
-        """
+        """Return the entry of ``id``; an error names ``where`` it was asked for."""
         self._discover()
         if id not in self._entries:
             place = f"{where}: " if where else ""

@@ -53,12 +53,7 @@ class Estimate:
 
 
 class Estimator:
-    """Estimates from finished jobs.
-
-    Args:
-        jobs: those that are known; jobs without a benchmark say nothing.
-        device: ``cpu`` or ``cuda``; of jobs that run a model, only those count that ran there.
-    """
+    """Estimates from finished jobs; of those that run a model, from those on the same device."""
 
     def __init__(self, jobs: Iterable[JobCost], device: str) -> None:
         self._alike: dict[tuple[str, Hashable], list[JobCost]] = defaultdict(list)

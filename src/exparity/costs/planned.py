@@ -163,10 +163,6 @@ class ExampleCounts:
 
     They are read from the data artefacts where those are up to date, and else from the datasets
     themselves, or from what is published of them. Nothing is downloaded.
-
-    Args:
-        experiment: the experiment.
-        data_dir: folder of raw files; that of the config if None.
     """
 
     def __init__(self, experiment: Experiment, data_dir: Path | None = None) -> None:

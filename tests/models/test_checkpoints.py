@@ -162,15 +162,20 @@ class TestHub:
         pinned = f"someone/whole@{cls.COMMIT}"
         names = ["someone/whole", pinned, "someone/hostile", "someone/else"]
         code = (
-            "import sys\n"
+            "import os, sys\n"
+            "from pathlib import Path\n"
             "from exparity.core.errors import InputError\n"
             "from exparity.models.checkpoints import build_model\n"
+            "from exparity.models.reference import read_reference, write_reference\n"
             "from exparity.models.spec import ModelSpec\n"
             "for name in sys.argv[1:]:\n"
             "    checkpoint, _, revision = name.partition('@')\n"
             "    spec = ModelSpec(checkpoint=checkpoint, revision=revision or None)\n"
             "    try:\n"
-            "        print(build_model(spec, ['a', 'b', 'c'], [])[0].config.num_labels)\n"
+            "        config = build_model(spec, ['a', 'b', 'c'], [])[0].config\n"
+            "        write_reference(Path(os.environ['HF_HOME']), spec, config, 9)\n"
+            "        commit = read_reference(Path(os.environ['HF_HOME'])).revision\n"
+            "        print(config.num_labels, commit)\n"
             "    except InputError as error:\n"
             "        print(error)"
         )
@@ -179,7 +184,8 @@ class TestHub:
         return dict(zip(names, said.splitlines(), strict=True))
 
     def test_a_fetched_model_is_found_and_of_one_that_is_not_it_says_how_to_get_it(self, answers):
-        assert answers["someone/whole"] == answers[f"someone/whole@{self.COMMIT}"] == "3"
+        pinned = answers[f"someone/whole@{self.COMMIT}"]
+        assert answers["someone/whole"] == pinned == f"3 {self.COMMIT}"
         message = answers["someone/else"]
         assert message.startswith("checkpoint someone/else: there is no folder someone/else here, ")
         assert "by `snakemake fetch` with the run's config" in message

@@ -166,6 +166,7 @@ def load_config(name: str, revision: str | None = None) -> Any:
     with quiet_transformers(), _clear_errors(name, revision):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         _check_entries(f"checkpoint {name}: config.json", config.to_dict())
+        config._commit_hash = None if folder == Path(name) else folder.name
         return config
 
 

@@ -31,8 +31,7 @@ def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int)
     if Path(source).is_dir():
         made = Reference(str(Path(source).resolve()), None, max_length, _digest(Path(source)))
     else:
-        commit = getattr(config, "_commit_hash", None) or spec.revision
-        made = Reference(source, commit, max_length, None)
+        made = Reference(source, config._commit_hash, max_length, None)
     (folder / REFERENCE).write_text(json.dumps(made._asdict(), indent=1) + "\n", encoding="utf-8")
 
 

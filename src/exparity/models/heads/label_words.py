@@ -44,19 +44,10 @@ class LabelWords(Head):
 
     def bind(self, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> None:
         """See :meth:`Head.bind`."""
-        self._settle(
-            spec,
-            Prompt.of(spec, tokenizer),
-            absent_id=absent_token(tokenizer, spec.absent),
-            bias=[0.0] * len(spec.words),
-        )
-        assert self.prompt is not None
-        self.token_ids = label_tokens(tokenizer, self.prompt, spec.words)
-
-    def _settle(
-        self, spec: PromptSpec, prompt: Prompt, absent_id: int | None, bias: list[float]
-    ) -> None:
-        self.spec, self.prompt, self.absent_id, self.bias = spec, prompt, absent_id, bias
+        prompt = Prompt.of(spec, tokenizer)
+        self.absent_id = absent_token(tokenizer, spec.absent)
+        self.token_ids = label_tokens(tokenizer, prompt, spec.words)
+        self.spec, self.prompt, self.bias = spec, prompt, [0.0] * len(spec.words)
 
     def write(self, folder: Path) -> None:
         """See :meth:`Head.write`."""
@@ -74,9 +65,9 @@ class LabelWords(Head):
         """See :meth:`Head.read`."""
         try:
             facts = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-            spec, prompt = PromptSpec(**facts["spec"]), Prompt(**facts["prompt"])
-            self._settle(spec, prompt, facts["absent_id"], facts["bias"])
-            self.token_ids = facts["token_ids"]
+            self.spec, self.prompt = PromptSpec(**facts["spec"]), Prompt(**facts["prompt"])
+            self.token_ids, self.bias = facts["token_ids"], facts["bias"]
+            self.absent_id = facts["absent_id"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"checkpoint {folder}: {_FILE}, which says how the model is asked, is missing or "

@@ -23,6 +23,12 @@ def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Exp
     return experiment_of(read_config(files, overrides))
 
 
+def results_of(files: Sequence[Path], overrides: Sequence[str]) -> Path:
+    """Return the results folder of an experiment; ``results`` if no config is named."""
+    named = files or overrides
+    return Path(read_experiment(files, overrides).results if named else "results")
+
+
 def experiment_of(config: Mapping[str, Any]) -> Experiment:
     """Return the experiment of a config."""
     from exparity.config.experiment import Experiment

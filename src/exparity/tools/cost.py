@@ -15,13 +15,13 @@ from exparity.artefacts.grid import read_grid
 from exparity.artefacts.lineage import made_from
 from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import IDS
+from exparity.config.command_line import results_of
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
 from exparity.core.formats import aligned
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import gigabytes, hours, totals
-from exparity.tools.configured import results_of
 
 log = logging.getLogger(__name__)
 _NAMED = 10

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
+from exparity.config.command_line import results_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides
 from exparity.core.settings import Statistics
@@ -17,7 +18,6 @@ from exparity.report.dependence import known_of_data
 from exparity.report.means import MEANS, MeanLine, mean_tables
 from exparity.report.terminal import ShownVerdicts, render, terminal_here, write
 from exparity.report.verdicts import is_random
-from exparity.tools.configured import results_of
 
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _KINDS = ("dataset", "model", "method", "metric")

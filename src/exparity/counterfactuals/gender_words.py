@@ -19,10 +19,6 @@ _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
 _FEMALE_TITLES = ("lady", "dame")
 
 
-def _always(context: WordContext, place: int) -> bool:
-    return True
-
-
 def _is_count(context: WordContext, place: int) -> bool:
     is_rank = context.before_name(place) or context.after_determiner(place)
     return context.is_capital(place) and is_rank
@@ -43,24 +39,18 @@ def _is_bachelor(context: WordContext, place: int) -> bool:
     return not is_degree and not context.next_is(place, "of", "degree", "degrees", "in", "'")
 
 
-def _are_bachelors(context: WordContext, place: int) -> bool:
-    return _is_bachelor(context, place) and not context.after_determiner(place)
-
-
-def _is_miss(context: WordContext, place: int) -> bool:
-    return context.is_capital(place) and context.before_name(place)
-
-
 # What a word must fulfil to name a gender.
 _CONDITIONS: Mapping[str, Callable[[WordContext, int], bool]] = {
     "count": _is_count,
     "master": _is_master,
     "bachelor": _is_bachelor,
-    "bachelors": _are_bachelors,
+    "bachelors": lambda context, place: (
+        _is_bachelor(context, place) and not context.after_determiner(place)
+    ),
     "mr": WordContext.is_title,
     "mrs": WordContext.is_title,
     "ms": WordContext.is_title,
-    "miss": _is_miss,
+    "miss": lambda context, place: context.is_capital(place) and context.before_name(place),
     "hunter": lambda context, place: not context.is_capital(place),
 }
 
@@ -76,7 +66,7 @@ def _partner(context: WordContext, place: int, word: str, to: str) -> str | None
     partner = _PARTNERS[to].get(word) or _of_compound(context, place, word, to)
     if partner is None or context.is_name(place) or context.is_fixed(place):
         return None
-    return partner if _CONDITIONS.get(word, _always)(context, place) else None
+    return partner if word not in _CONDITIONS or _CONDITIONS[word](context, place) else None
 
 
 def _of_compound(context: WordContext, place: int, word: str, to: str) -> str | None:

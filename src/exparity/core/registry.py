@@ -18,7 +18,7 @@ import traceback
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
@@ -97,10 +97,11 @@ class Entry(Generic[Facts]):
             raise ExparityError(f"{where}: {reason}") from error
 
 
+@dataclass(eq=False)
 class Registry(Generic[Facts]):
     """Ids to implementations of one kind.
 
-    Args:
+    Attributes:
         kind: singular name for messages, such as ``metric``.
         package: package whose public modules are imported on first use.
         facts_type: class of the facts that every registration must give in full.
@@ -108,21 +109,13 @@ class Registry(Generic[Facts]):
         also: further modules and packages that register.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        package: str,
-        facts_type: type[Facts],
-        options: Callable[[Entry[Facts]], Mapping[str, Option]] = lambda entry: entry.options,
-        also: Sequence[str] = (),
-    ) -> None:
-        self.kind = kind
-        self.package = package
-        self.facts_type = facts_type
-        self.options = options
-        self.also = also
-        self._entries: dict[str, Entry[Facts]] = {}
-        self._discovered = False
+    kind: str
+    package: str
+    facts_type: type[Facts]
+    options: Callable[[Entry[Facts]], Mapping[str, Option]] = lambda entry: entry.options
+    also: Sequence[str] = ()
+    _entries: dict[str, Entry[Facts]] = field(default_factory=dict, init=False)
+    _discovered: bool = field(default=False, init=False)
 
     @cached_property
     def _hints(self) -> dict[str, Any]:

@@ -44,6 +44,8 @@ def test_what_a_schema_allows(schema, words):
         ({"type": "integer"}, "3", "a whole number, found '3'; write 3 without quotes"),
         ({"type": "array", "items": NUMBER}, 0.5,
          "a list, each a number above 0 and below 1, found 0.5; write [0.5]"),
+        ({"type": "array"}, 5, "a list, found 5; write [5]"),
+        ({"type": "array", "maxItems": 0}, 5, "an empty list, found 5"),
         ({"type": "object", "propertyNames": {"type": "string"}}, "lime",
          "a mapping, found 'lime'; write {lime: {}}"),
         (COUNT_OR_MEAN, "mode", "a whole number or mean, found 'mode'"),

@@ -72,7 +72,7 @@ def _rewritten(schema: Mapping[str, Any], value: Any) -> str:
         if schema.get("propertyNames") and all(isinstance(name, str) for name in names):
             return f"; write {{{', '.join(f'{name}: {{}}' for name in names)}}}"
     for part in parts:
-        if part.get("type") == "array" and violation(part["items"], value) is None:
+        if part.get("type") == "array" and violation(part, [value]) is None:
             return f"; write [{_literal(value)}]"
     return ""
 

@@ -1,7 +1,5 @@
 """Shared fixtures: tiny checkpoints of three families, made here without a network."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

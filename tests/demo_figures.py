@@ -5,8 +5,6 @@ config/config.yaml planted, and keeps the figures beside this file; ``tests/test
 docs to them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

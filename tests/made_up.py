@@ -1,7 +1,5 @@
 """Made-up studies of any size: what the jobs of each stage and analysis write, with their ids."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

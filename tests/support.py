@@ -1,7 +1,5 @@
 """Helpers that tests import."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import os

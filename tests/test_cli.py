@@ -1,7 +1,5 @@
 """The command line: help, exit codes, one clear line on bad input, and light start-up."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

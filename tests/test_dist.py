@@ -1,7 +1,5 @@
 """What is built for PyPI: complete, of the declared version, and running without the checkout."""
 
-from __future__ import annotations
-
 import ast
 import shutil
 import subprocess

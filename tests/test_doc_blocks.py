@@ -4,8 +4,6 @@ Python runs: what needs nothing here, what needs results in ``workflow/test_doc_
 are held to the schema and the options of what they name, commands parsed by what would run them.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import runpy

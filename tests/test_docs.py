@@ -1,7 +1,5 @@
 """The docs name what exists, and nothing in the project names what it should not."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -4,8 +4,6 @@ Configs, tables, plug-ins, calls from Python and command lines are valid ones wi
 put at a random place. ``EXPARITY_FUZZ=20000`` tries that many of each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import datetime

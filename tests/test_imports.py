@@ -1,7 +1,5 @@
 """Dependencies point downwards only, and light stages stay light."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import re

@@ -1,7 +1,5 @@
 """What `make` installs: pinned, with hashes, from whatever index there is, and complete."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -3,8 +3,6 @@
 What another file tests is named in ``newcomers.yaml``; the others are tested here.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The example notebook runs, was run, and tells nothing of the machine it ran on."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

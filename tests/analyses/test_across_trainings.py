@@ -1,7 +1,5 @@
 """The analysis across trainings: what it reads and writes, what it refuses, how long it takes."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

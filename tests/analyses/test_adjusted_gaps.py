@@ -1,7 +1,5 @@
 """The analysis adjusted_gaps: what it reads and joins, what it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Attribution of words within matched sets: the unit is the set, the test scipy's."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

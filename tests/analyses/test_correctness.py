@@ -1,7 +1,5 @@
 """Explanation performance: which examples count, beside loops."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

@@ -1,7 +1,5 @@
 """Bias of datasets: by hand, beside loops, and the published numbers on the published data."""
 
-from __future__ import annotations
-
 import csv
 import math
 

@@ -1,7 +1,5 @@
 """The analysis debiasing: what it reads and writes, what it finds, what it refuses."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """The analysis that judges: which cells are corrected together, and what says nothing."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

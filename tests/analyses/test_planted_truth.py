@@ -6,8 +6,6 @@ excess over random explanations, the tests of single trainings, the crossed test
 as in a run.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_up import GROUPS, Results

@@ -3,8 +3,6 @@
 The formulas are those of ``docs/statistics.md``. None of the code under test takes part.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from statistics import mean, variance

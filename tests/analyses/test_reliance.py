@@ -1,7 +1,5 @@
 """The analysis reliance: attribution on changed words beside the effect of changing them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

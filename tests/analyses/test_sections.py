@@ -1,7 +1,5 @@
 """The sections of the analyses: what they average, what stands beside it, and that they render."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """The probe: exact truths at weights 0 and −1, loops, and an independent calculation on COMPAS."""
 
-from __future__ import annotations
-
 import csv
 import math
 from itertools import product

@@ -1,7 +1,5 @@
 """The analysis worst_group: its formulas, calibration, inputs, and what the page says of it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Artefacts: schema round trips, provenance, atomic writes, and errors that name the culprit."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

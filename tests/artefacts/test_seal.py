@@ -1,7 +1,5 @@
 """The seal of Parquet files: others read them, and what has none is read as before."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The benchmark of several methods: the numbers of its parts, any form of model, its outputs."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Benchmarks of pairs of texts, and of zero-shot classification by a model of pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

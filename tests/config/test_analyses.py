@@ -1,7 +1,5 @@
 """The analyses of a config: off unless named, where they apply, what their jobs depend on."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

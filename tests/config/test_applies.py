@@ -1,7 +1,5 @@
 """What does not apply to a dataset leaves it out; what applies to none is an error."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 

@@ -1,7 +1,5 @@
 """Configs from a command line: as Snakemake makes them of the same words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

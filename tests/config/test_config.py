@@ -1,7 +1,5 @@
 """The config: closed, described, with one set of defaults, and resolved cell by cell."""
 
-from __future__ import annotations
-
 import copy
 import datetime
 import inspect

@@ -1,7 +1,5 @@
 """Methods that read files: which file is of which classifier, and what does not apply to them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Presets: what they fill in, and what wins over them."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

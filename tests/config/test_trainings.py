@@ -1,7 +1,5 @@
 """Seeds until decided: which trainings there are, and what the results folder says of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

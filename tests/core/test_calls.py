@@ -1,7 +1,5 @@
 """What Python callers pass by mistake: one line says which argument it is and what it must be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands from functions: what signature and docstring say is what the command line takes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Digests of source: they change with a file and the private helpers it shares, and only then."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

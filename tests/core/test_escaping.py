@@ -1,7 +1,5 @@
 """Text from outside: names that cannot collide, cells and characters that do nothing."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

@@ -1,7 +1,5 @@
 """Options read from signatures, and values checked against them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Registries: what registering refuses, how entries are found, and the facts of every entry."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

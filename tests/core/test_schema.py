@@ -1,7 +1,5 @@
 """Values held to JSON schemas, beside the published library."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

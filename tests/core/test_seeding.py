@@ -1,7 +1,5 @@
 """Seeds depend on the run's seed and the key, on every machine and in every process alike."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

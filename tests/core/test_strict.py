@@ -1,7 +1,5 @@
 """YAML and JSON of users: what a parser lets pass in silence is one line that names the place."""
 
-from __future__ import annotations
-
 import pytest
 
 from exparity.config.command_line import read_experiment

@@ -1,7 +1,5 @@
 """What a process says it has used."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

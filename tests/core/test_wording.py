@@ -1,7 +1,5 @@
 """JSON schemas in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from exparity.core.schema import violation

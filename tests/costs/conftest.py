@@ -1,7 +1,5 @@
 """A made-up results folder and small experiments."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from made_up import MadeUp

@@ -1,7 +1,5 @@
 """Estimates from made-up jobs: exact arithmetic, and what is nearest where nothing is the same."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Finished jobs, read from a made-up results folder."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 

@@ -1,7 +1,5 @@
 """The jobs of an experiment, how many examples each has, and which are finished."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The artefact of a dataset's counterfactuals: where it is made, what it holds, what is refused."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Words that name a gender: sentences of our own, the lexicon, round trips, and GECO's pairs."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

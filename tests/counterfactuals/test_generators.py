@@ -1,7 +1,5 @@
 """Generators of any attribute, what is refused, and which words a counterfactual changes."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

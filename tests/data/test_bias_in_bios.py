@@ -1,7 +1,5 @@
 """Bias in Bios: classes and splits, samples with the shares of all, and what is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Biographies: known causal truth, populations as asked for, wording, splits and refusals."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """COMPAS: the published rows and their text, race as the attribute, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Datasets: facts, what loading refuses, the GECO reader's oddities, and deterministic samples."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """Generated gender corpus: pairs, rationales, splits and language of the authored grammar."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Groups by words: counts against a naive loop, ties, tables of every kind, and refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """HateXplain: labels, rationales and communities by hand and by a naive count, and refusals."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Tables of the Hugging Face Hub: addresses, pins, and a Hub of one table on this machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Jigsaw's comments on women or men: which are kept, their labels, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

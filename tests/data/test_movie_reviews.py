@@ -1,7 +1,5 @@
 """Movie reviews: evidence becomes marks, means of the published parts, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections import Counter

@@ -1,7 +1,5 @@
 """A table of the user's own: every format, every option, and one line for every bad input."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Tables of premises and hypotheses, and data artefacts with and without pairs of texts."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The stratified split: quotas against a count by hand, whole sets, and no dependence on order."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """SST with rationales: phrases by hand and by the published recursion, and means of the parts."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """SST by gendered words: trees read, groups by a naive count, published sizes, and refusals."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

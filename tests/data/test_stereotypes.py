@@ -1,7 +1,5 @@
 """Stereotypes: what the shipped sentences promise, and what their reader refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

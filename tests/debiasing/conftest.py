@@ -1,7 +1,5 @@
 """Plug-ins of these tests, which no other test shall see."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

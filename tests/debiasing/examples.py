@@ -1,7 +1,5 @@
 """Training sets of made-up examples, by the size of each class and group."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A user's own training-time interventions: copies with another group, and a weighted sample."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A user's own counterfactual generator: the other pronoun, where there is one to swap."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Augmentation by counterfactuals and substitution: who is there how often, with which weight."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Reweighting: a case by hand, and independence of group and class."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -6,8 +6,6 @@ its mind in as many texts as are ambiguous when their gender is changed; after c
 in none, with a gap of `ambiguity` times `proxy` between the groups.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Recipes: which interventions they stand for, what a config may say, and what reruns."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Over- and undersampling against counting by hand, and draws that ignore the order of rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from debiasing.examples import content_of, several_sizes, sizes_of, training_set_of

@@ -1,7 +1,5 @@
 """The sockets for training: interventions and counterfactual generators from plug-in files."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trainings with recipes: same weights where nothing changes, and after a kill."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The plain model in float64, one text at a time: what naive references are written with."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Everything runs in bfloat16 and says about the same."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

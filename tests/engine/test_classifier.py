@@ -1,7 +1,5 @@
 """The engine: equal to the plain model, and the same alone and in any batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Tokens, the words they belong to, and texts that are too long or empty."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """In float16, passes are close to fp32's, and what is not runs in fp32."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest

@@ -1,7 +1,5 @@
 """Linear layers on oneDNN: the same numbers, only while the engine runs the model."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Prompted language models in the engine: the model's own logits, and a frame that stays."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Masked texts are the texts with rows replaced, whatever they are asked beside."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from engine.exact import ExactModel

@@ -1,7 +1,5 @@
 """Pairs of texts against the plain tokenizer and the plain model, which is told of token types."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

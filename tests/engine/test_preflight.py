@@ -1,7 +1,5 @@
 """The preflight stops jobs that would explain another function."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Shortcuts leave work out, and change nothing but rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

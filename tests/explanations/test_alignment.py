@@ -1,7 +1,5 @@
 """Explanations of any origin: laid on the model's tokens, or refused; never guessed."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Explanations and comparisons as HTML: all text escaped, numbers as they are, signs said twice."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

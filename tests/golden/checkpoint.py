@@ -6,8 +6,6 @@ is frozen, and from a uniform distribution, which needs no function of the C lib
 the same bits on every machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ Usage, with a Python that has ferret-xai 0.4.2 (exparity is not needed):
 DATA is the folder that holds GECO. Only numbers are written: no sentence and no token.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import contextlib

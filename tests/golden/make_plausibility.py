@@ -7,8 +7,6 @@ Usage, with a Python that has ferret-xai 0.4.2 (exparity is not needed):
 Neither a model nor a text is behind them: its metrics of plausibility see scores and marks alone.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from importlib.metadata import version

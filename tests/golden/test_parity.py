@@ -3,8 +3,6 @@
 See README.md in this folder for where the numbers come from.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

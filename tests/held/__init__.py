@@ -1,7 +1,5 @@
 """Jobs that wait where a test wants to meet them, so that no test depends on who is faster."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

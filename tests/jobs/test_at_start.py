@@ -1,7 +1,5 @@
 """A module's start is called before that of the main file, wherever that stands."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What tells a job's results from others: its inputs, by flags and by options."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

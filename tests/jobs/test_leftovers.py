@@ -1,7 +1,5 @@
 """Jobs of a killed run: cancelled if they are this folder's and Snakemake's, and no others."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

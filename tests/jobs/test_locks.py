@@ -1,7 +1,5 @@
 """One run at a time in a folder and in its results, and no lock outlives its process."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Attention rollout against transformers' own attention weights."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

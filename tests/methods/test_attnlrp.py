@@ -1,7 +1,5 @@
 """AttnLRP: numbers of LXT, outputs left alone, attention by two routes, conservation."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

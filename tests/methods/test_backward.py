@@ -1,7 +1,5 @@
 """Activations are caught wherever they are called, keep their values, and leave no trace."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """captum's algorithms at run time: against our own, against captum by itself, and refusals."""
 
-from __future__ import annotations
-
 import typing
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What every registered method must do, and what it is held to."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import inspect

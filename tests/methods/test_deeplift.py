@@ -1,7 +1,5 @@
 """DeepLIFT: closed forms, completeness where the rule has it, captum, and where it has not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """What methods of logits explain: logits, log odds, or a difference of two logits."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gradient SHAP: a naive mean over the same draws, and what it estimates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

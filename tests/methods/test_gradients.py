@@ -1,7 +1,5 @@
 """The gradients that a batch offers, and the gradient method that the docs write with them."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

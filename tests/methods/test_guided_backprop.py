@@ -1,7 +1,5 @@
 """Guided backpropagation: by hand, against captum, and what it is without ReLU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Scores of other tools: both layouts, on the model's tokens, and one line for what is wrong."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernel SHAP: exact Shapley values from all coalitions, and what few of them still give."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from math import comb
 

@@ -1,7 +1,5 @@
 """LIME: its samples, and its regression against a closed form in float64."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from engine.exact import ExactModel

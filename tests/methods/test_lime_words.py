@@ -1,7 +1,5 @@
 """LIME on words: the lime package's explainer for text on the same draws, and its bags of words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

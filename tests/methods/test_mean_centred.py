@@ -1,7 +1,5 @@
 """For which models the summed gradient is zero: every type, random weights, float64."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Occlusion: a naive loop over texts, ids and embeddings in float64, and captum."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

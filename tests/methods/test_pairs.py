@@ -1,7 +1,5 @@
 """Explanations of pairs of texts against captum and loops over the plain model."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import factorial
 

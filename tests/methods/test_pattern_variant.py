@@ -1,7 +1,5 @@
 """Pattern variant: dense covariances as loops, and where its training split comes from."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

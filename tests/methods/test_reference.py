@@ -1,7 +1,5 @@
 """Methods against references written independently: differences in float64, and captum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from engine.exact import ExactModel

@@ -1,7 +1,5 @@
 """Partition SHAP against recursive Owen values in float64, and alone against side by side."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import sys

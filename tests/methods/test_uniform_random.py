@@ -1,7 +1,5 @@
 """The null model: uniform, by word, and indifferent to model and target."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import kstest

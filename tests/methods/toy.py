@@ -1,7 +1,5 @@
 """Hand-made networks behind the engine: what a method does to them can be worked out."""
 
-from __future__ import annotations
-
 import copy
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What sweeps over methods give them: small options, and a training split where one is needed."""
 
-from __future__ import annotations
-
 import exparity
 from exparity.methods import METHODS
 

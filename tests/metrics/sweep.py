@@ -1,7 +1,5 @@
 """What sweeps over metrics give them: small options, and explanations with scores of any origin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every registered metric must do, and what it is held to."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Flip sensitivity against its own bisection and ascent in float64."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

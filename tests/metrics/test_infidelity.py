@@ -1,7 +1,5 @@
 """Infidelity: captum on the same sets, a loop in the plainest form, and what sets are made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

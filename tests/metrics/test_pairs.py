@@ -1,7 +1,5 @@
 """Metrics of explanations of pairs of texts: against loops over the plain model, and by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Similarity to explanations of random weights: scipy, draws that texts share, and the control."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Metrics against the rationale: by hand, beside loops and scikit-learn, and word by word."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import combinations

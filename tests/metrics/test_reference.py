@@ -1,7 +1,5 @@
 """Metrics against cases solved by hand and against naive loops in float64."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

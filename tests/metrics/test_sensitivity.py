@@ -1,7 +1,5 @@
 """Sensitivity against its own ascent in float64, and what it promises about balls and draws."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

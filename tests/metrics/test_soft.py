@@ -1,7 +1,5 @@
 """Soft erasure against a loop in float64 with the same draws."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Attribution on the words that a counterfactual changes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

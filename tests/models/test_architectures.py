@@ -1,7 +1,5 @@
 """Architectures as transformers' source tells of them, without its import."""
 
-from __future__ import annotations
-
 import pytest
 from support import refused_by, run_code
 

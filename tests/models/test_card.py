@@ -1,7 +1,5 @@
 """The card of a checkpoint says what is so, whatever its names hold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

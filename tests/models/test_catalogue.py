@@ -1,7 +1,5 @@
 """The catalogue of models: sizes known from the literature, and what an entry of a config adds."""
 
-from __future__ import annotations
-
 import copy
 import re
 

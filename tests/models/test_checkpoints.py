@@ -1,7 +1,5 @@
 """Loading checkpoints: only classifiers, only safetensors, one clear line otherwise."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

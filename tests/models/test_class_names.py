@@ -1,7 +1,5 @@
 """Names of a checkpoint's outputs beside the classes of data."""
 
-from __future__ import annotations
-
 import pytest
 
 from exparity.core.errors import InputError

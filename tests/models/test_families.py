@@ -1,7 +1,5 @@
 """benchmarks/families.py: the command behind the table of families in docs/models.md."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Adapters of prompted models: what they change, and that a kill changes nothing."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """Manifests: damage to a checkpoint is found, and what a full disk does not take is named."""
 
-from __future__ import annotations
-
 import errno
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """The one-layer attention model: its formula, its checkpoints, and the engine's contract for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Prompts: which tokens are of the text, which name a class, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support import refused_by

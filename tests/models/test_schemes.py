@@ -1,7 +1,5 @@
 """Training schemes: what is trained moves, and what is fixed keeps every bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import get_args, get_type_hints
 

@@ -1,7 +1,5 @@
 """The number of weights of a checkpoint, without loading it, and the memory that jobs ask for."""
 
-from __future__ import annotations
-
 import pytest
 
 from exparity.config.experiment import Experiment

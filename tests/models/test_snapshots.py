@@ -1,7 +1,5 @@
 """Snapshots of a training: one that was damaged makes way for the one before."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

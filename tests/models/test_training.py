@@ -1,7 +1,5 @@
 """Fine-tuning: learns, repeats itself, continues where it stopped, stops early."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

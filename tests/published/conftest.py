@@ -1,7 +1,5 @@
 """The published study, and results that equal it."""
 
-from __future__ import annotations
-
 import pytest
 from published.made_up import OPTIONS, rows_like
 

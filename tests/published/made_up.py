@@ -1,7 +1,5 @@
 """Rows of the disparity artefact that equal published numbers, or differ in a known way."""
 
-from __future__ import annotations
-
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import schema_of
 

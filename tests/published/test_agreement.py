@@ -1,7 +1,5 @@
 """Rates of agreement against hand counts, naive loops and independent implementations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Our model bias beside Table 7."""
 
-from __future__ import annotations
-
 import pytest
 from published.made_up import OPTIONS, filled, row
 

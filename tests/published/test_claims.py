@@ -1,7 +1,5 @@
 """Statements of the text, counted by the rules and by loops written apart."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from types import SimpleNamespace

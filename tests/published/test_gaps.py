@@ -1,7 +1,5 @@
 """Chen et al. (2024): statements recounted from its tables, and our gaps beside the published."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which cells are put beside which, and what is said of the models behind them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

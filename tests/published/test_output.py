@@ -1,7 +1,5 @@
 """What the command prints and writes, and what the report's page shows."""
 
-from __future__ import annotations
-
 import csv
 import re
 

@@ -3,8 +3,6 @@
 The tables are read here without exparity's own loading.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from itertools import combinations, permutations

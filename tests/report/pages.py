@@ -4,8 +4,6 @@
 experiment and of 5,040 tests, makes their reports, and says what that took and how they open.
 """
 
-from __future__ import annotations
-
 import shutil
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """The tables, tags and texts of a page."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "input", "br", "hr", "img", "link", "col"}

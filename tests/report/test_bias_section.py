@@ -1,7 +1,5 @@
 """Model bias in the report: aggregation over seeds, CSV, LaTeX and the part of the page."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """Statistical beside causal bias in the report: tables, downloads, picture, and none without."""
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import replace
 from itertools import product

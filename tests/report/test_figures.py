@@ -1,7 +1,5 @@
 """The publication figures: what they say is what the tables say, and their bytes never change."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -3,8 +3,6 @@
 ``python tests/report/test_findings.py`` writes the words anew; read them before you commit.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

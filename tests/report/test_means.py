@@ -1,7 +1,5 @@
 """Means of the scores: on the page, in the downloads and on the terminal."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

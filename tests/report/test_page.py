@@ -1,7 +1,5 @@
 """The page in a browser: it runs without errors or requests, by mouse and by keyboard."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math

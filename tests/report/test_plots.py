@@ -1,7 +1,5 @@
 """Figures for notebooks: what they draw, where, and what they refuse."""
 
-from __future__ import annotations
-
 import io
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """The report of a small made-up study: every number in it is one of the artefacts'."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

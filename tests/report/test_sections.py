@@ -1,7 +1,5 @@
 """What sections are made from: distributions, the sample, cost, formulas, embedded data."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

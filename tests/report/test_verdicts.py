@@ -1,7 +1,5 @@
 """Verdicts on page and terminal: a new one is a row of data, and no drawing judges."""
 
-from __future__ import annotations
-
 import json
 import re
 

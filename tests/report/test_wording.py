@@ -3,8 +3,6 @@
 ``python tests/report/test_wording.py`` writes the words anew, to be read before they are committed.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -5,8 +5,6 @@ machine. The daemons are those of Debian's ``slurm-wlm`` and ``munge``. Two devi
 for GPUs: SLURM hands them out and sets ``CUDA_VISIBLE_DEVICES``, and nobody opens them.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Runs of the workflow through ``profiles/slurm``, on a cluster that the tests start themselves."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -5,8 +5,6 @@ The runs measure the sensitivity of one cell, in eight parts. Most of their time
 share the cluster.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections import Counter

@@ -4,8 +4,6 @@ Of a submission of four explanations two are finished, and the third job waits b
 result into place. The runs mostly wait, so they share the cluster.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,6 +12,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
 import pytest
 from slurm.conftest import SCORES, ClusterCheckout, kill
@@ -72,7 +71,7 @@ class Restart:
         (self.checkout.root / "run.log").unlink()
         self.run = self.checkout.start(*SCORES)
 
-    def finish(self) -> Restart:
+    def finish(self) -> Self:
         self.exit_code = self.run.wait(timeout=900)
         return self
 

@@ -1,7 +1,5 @@
 """The small experiment through SLURM: each job where it belongs, and the same tables."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import combinations, pairwise

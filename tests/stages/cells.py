@@ -1,7 +1,5 @@
 """What the tests of stages do with a cell: explain, evaluate, read, and write tables otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

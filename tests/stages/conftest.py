@@ -1,7 +1,5 @@
 """What the tests of stages share: a trained cell, and a slow method and metric."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The stages of the analyses: what they read, what they write, what they refuse."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Stage bias, run as a command on prediction files: what it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Inputs are of one cell, hold what was written and can be true, or one line says why not."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

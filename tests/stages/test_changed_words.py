@@ -1,7 +1,5 @@
 """A metric of the words that counterfactuals change: from the artefact to scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from stages.cells import explain

@@ -1,7 +1,5 @@
 """Predictions of counterfactuals, and the causal bias that is measured from them."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np

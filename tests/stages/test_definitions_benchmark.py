@@ -1,7 +1,5 @@
 """benchmarks/definitions.py: the command behind the table at the end of docs/metrics.md."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """The stages explain and evaluate: what they select, what they write, what they refuse."""
 
-from __future__ import annotations
-
 import shutil
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What a training says of the time that it took."""
 
-from __future__ import annotations
-
 import pytest
 
 from exparity.artefacts.files import read_artefact

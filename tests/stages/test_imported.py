@@ -1,7 +1,5 @@
 """Stage explain with the method imported: which examples it takes over, and in how many parts."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,10 +1,9 @@
 """Prompted language models in the stages: trained, or as they are, and what is flagged."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pytest
@@ -50,7 +49,7 @@ class Cell:
         self.checkpoint = folder / "tiny" / "0"
         self.predictions = folder / "predictions.parquet"
 
-    def finetune(self, model, training, template=TEMPLATES[0], templates=(), **asked) -> Cell:
+    def finetune(self, model, training, template=TEMPLATES[0], templates=(), **asked) -> Self:
         prompt = {"template": template, "words": WORDS, **asked}
         finetune_cell(
             self.data,

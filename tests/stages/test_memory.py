@@ -1,7 +1,5 @@
 """The memory of a job does not grow with the number of examples."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

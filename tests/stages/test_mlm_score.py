@@ -1,7 +1,5 @@
 """Tuned encoders below the original masked-language-model head, beside a loop in transformers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import chain

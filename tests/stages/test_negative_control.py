@@ -1,7 +1,5 @@
 """Random explanations, their scores, the tests of them, and what other scores exceed them by."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

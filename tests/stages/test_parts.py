@@ -1,7 +1,5 @@
 """Parts of unfinished jobs: taken over by the next run if they fit, and never seen in results."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """Jobs of both forms of integrated gradients share their passes through a folder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest

@@ -1,7 +1,5 @@
 """The stage evaluate with a metric that compares with rationales, and what follows from it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from stages.cells import evaluate, explain, rows_of, with_column

@@ -1,7 +1,5 @@
 """Gathering shards: all of one job, each once, or one line that names the file."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

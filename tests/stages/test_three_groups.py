@@ -1,7 +1,5 @@
 """Three groups, three classes and matched triplets, from a raw file to tests."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

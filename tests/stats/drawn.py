@@ -1,7 +1,5 @@
 """Input that hypothesis draws for statistics: ties, absent groups, single rows, missing values."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adjusted gaps: least squares by loops, how they behave, and what they do to a confounder."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

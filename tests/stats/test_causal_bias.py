@@ -1,7 +1,5 @@
 """Causal bias and RMS over classes against loops written apart, and what they do with odd input."""
 
-from __future__ import annotations
-
 import csv
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Several groups: every pair, and tests over all of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """The crossed test: its formulas, what leaves it as it is, degenerate input, and its error rate."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Cramér's V of label and group, beside scipy's."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gaps of rates beside those of fairlearn's MetricFrame, on random predictions and on COMPAS."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from itertools import combinations

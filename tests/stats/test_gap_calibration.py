@@ -1,7 +1,5 @@
 """How often the tests of the typical gap err, and how often its interval covers, by simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

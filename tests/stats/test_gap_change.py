@@ -1,7 +1,5 @@
 """The change of |d|: against a naive loop, its invariances, its level, and planted changes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 

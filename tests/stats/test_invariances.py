@@ -1,7 +1,5 @@
 """What holds for every statistic: the order of groups is the sign, and that of rows nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The interval of Cohen's d: by loops, how it behaves, how often it covers, and where it is not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mean scores and their intervals, against loops and against scipy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

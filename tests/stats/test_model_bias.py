@@ -1,7 +1,5 @@
 """Model bias against loops written apart, its identities, and what it does with odd input."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from itertools import combinations

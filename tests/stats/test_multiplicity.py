@@ -1,7 +1,5 @@
 """Corrected p-values against loops over the definitions, and families of tests."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs that stand out: a planted prompt is found, and chance is not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Permuted groups: what is permuted, what is tested, and what cannot be."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What a sample can show at all: against the exact tests, the noncentral t, and loops."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

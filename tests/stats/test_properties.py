@@ -1,7 +1,5 @@
 """How the comparison behaves: signs, order, scale, missing and degenerate values, error rates."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

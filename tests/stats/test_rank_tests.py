@@ -1,7 +1,5 @@
 """Rank tests against loops in float64 and against scipy, on whatever hypothesis thinks of."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Group statistics against loops in float64, numbers by hand, and scipy called directly."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Input that no statistic takes: one line names what is wrong."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

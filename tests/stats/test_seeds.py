@@ -1,7 +1,5 @@
 """Effects over seeds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

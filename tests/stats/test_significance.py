@@ -1,7 +1,5 @@
 """How many tests are significant, counted by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

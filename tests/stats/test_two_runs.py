@@ -1,7 +1,5 @@
 """The difference of a gap between two runs, against scipy's test of Welch and by simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The typical gap of a training: its published numbers, integration by scipy, and properties."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Verdicts of cells, by hand and by properties."""
 
-from __future__ import annotations
-
 import math
 from string import Formatter
 

@@ -1,7 +1,5 @@
 """What commands set for a process of their own is put back."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

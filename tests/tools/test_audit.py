@@ -1,7 +1,5 @@
 """exparity audit: what it checks before any job, the config that it writes, and a whole run."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``exparity compare``: two runs side by side."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The command cost: one row for every finished job."""
 
-from __future__ import annotations
-
 import pytest
 from made_up import MadeUp
 

@@ -1,7 +1,5 @@
 """`exparity data` with checkpoints and config files; the Hub is played by a function."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The benchmark of a GPU: on a CPU with small models, and what it leaves out."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``exparity show``: the verdicts of the artefact, at any width, with and without colour."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """The command until-decided: which datasets get more trainings, and what it tells Snakemake."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

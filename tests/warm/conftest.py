@@ -1,7 +1,5 @@
 """A server for the jobs beside this file, and what starts them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

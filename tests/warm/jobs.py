@@ -1,7 +1,5 @@
 """Jobs for a server: what a process sees of itself, and several ways to end."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -3,8 +3,6 @@
 Another user is played by ``nobody``, which takes root.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import signal

@@ -1,7 +1,5 @@
 """A job in a worker behaves as one in a process of its own."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pwd

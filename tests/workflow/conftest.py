@@ -1,7 +1,5 @@
 """Real runs of the workflow in a copy of the checkout, on a tiny experiment."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

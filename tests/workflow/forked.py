@@ -3,8 +3,6 @@
 That process must not import exparity: every checkout has its own.
 """
 
-from __future__ import annotations
-
 import atexit
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Analyses run where the config names them, and redo nothing else."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Bad input: one clear line; config errors before any job, with exit code 2."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

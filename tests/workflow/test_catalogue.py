@@ -1,7 +1,5 @@
 """What the Snakemake workflow catalogue asks of workflows of standardized usage."""
 
-from __future__ import annotations
-
 import yaml
 
 STACKS = {"conda", "apptainer", "apptainer+conda"}

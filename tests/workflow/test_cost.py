@@ -1,7 +1,5 @@
 """A plan from a small measuring run tells what the whole run then takes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

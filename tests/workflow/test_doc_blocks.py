@@ -1,7 +1,5 @@
 """Python of the docs that reads results, on those of a finished run."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

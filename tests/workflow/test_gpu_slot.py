@@ -1,7 +1,5 @@
 """On a machine with one GPU, jobs that run a model wait for each other."""
 
-from __future__ import annotations
-
 import os
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Explanations of another tool through the whole workflow, as docs/importing.md has it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

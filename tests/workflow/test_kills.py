@@ -1,7 +1,5 @@
 """Killed runs: the same command again completes, with the table of an undisturbed run."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 from contextlib import suppress

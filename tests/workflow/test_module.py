@@ -1,7 +1,5 @@
 """Another workflow imports this one: its rules, its lock and its clean-up."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

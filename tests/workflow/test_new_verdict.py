@@ -1,7 +1,5 @@
 """A verdict of one's own: one row of data, in the DAG, the results, the page and the terminal."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

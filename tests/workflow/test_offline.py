@@ -1,7 +1,5 @@
 """Runs without a network: what is missing is said at once, with the target that gets it."""
 
-from __future__ import annotations
-
 import pytest
 
 from workflow import forked

@@ -1,7 +1,5 @@
 """Results that are gone, of another config or of replaced inputs are made again, and others not."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

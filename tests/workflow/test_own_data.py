@@ -1,7 +1,5 @@
 """A table and a checkpoint of the user's own, from the README's config to the report."""
 
-from __future__ import annotations
-
 import csv
 import re
 

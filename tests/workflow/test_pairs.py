@@ -1,7 +1,5 @@
 """A table of premises and hypotheses of the user's own, from the table to the report."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

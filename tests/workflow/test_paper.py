@@ -1,7 +1,5 @@
 """The published grid: planned whole, and run in its smallest form."""
 
-from __future__ import annotations
-
 import subprocess
 from itertools import product
 from pathlib import Path

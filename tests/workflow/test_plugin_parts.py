@@ -1,7 +1,5 @@
 """Parts of the user's own, all in one file: in the DAG, the results and the report."""
 
-from __future__ import annotations
-
 import csv
 import json
 

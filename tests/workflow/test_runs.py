@@ -1,7 +1,5 @@
 """The workflow runs, does nothing twice, and redoes exactly what a change touches."""
 
-from __future__ import annotations
-
 import pyarrow.parquet as pq
 import pytest
 from demo_figures import check_planted, figures

@@ -1,7 +1,5 @@
 """Jobs in shards: the tables of an undivided run, whatever the number and however often killed."""
 
-from __future__ import annotations
-
 import io
 import signal
 

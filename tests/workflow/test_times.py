@@ -1,7 +1,5 @@
 """Times of files count for nothing: what a result was made from does."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

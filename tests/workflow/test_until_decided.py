@@ -1,7 +1,5 @@
 """Trainings until cells are decided: killed on the way, the same command comes to the same end."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

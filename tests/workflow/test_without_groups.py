@@ -1,7 +1,5 @@
 """Data without groups, beside data with groups and alone: scored and shown, and not compared."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -4,8 +4,6 @@ A tenth of the time of all tests went into that import, once for each run of a w
 of pytest-xdist share that process. As in :mod:`workflow.forked`, it must not import exparity.
 """
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import importlib

@@ -33,7 +33,6 @@ _GROUPS = {
     "start here": (
         Command("audit", "tools.audit:audit"),
         Command("plan", "tools.plan:plan"),
-        Command("until-decided", "tools.until_decided:until_decided"),
         Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
         Command("data", "tools.data:data", takes_plugins=True),
         Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),

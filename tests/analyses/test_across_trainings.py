@@ -93,7 +93,7 @@ class TestArtefact:
         assert [(r["method"], r["metric"]) for r in rows] == cells
         assert {(r["dataset"], r["model"]) for r in rows} == {("d", "m")}
         assert facts["wildcards"] == {"dataset": "d", "model": "m"}
-        assert facts["parameters"] == OPTIONS | {"threshold": 0.5, "looks": []}
+        assert facts["parameters"] == OPTIONS | {"threshold": 0.5}
         assert (facts["groups"], facts["attribute"]) == (["male", "female"], "gender")
         for row, (method, metric) in zip(rows, cells, strict=True):
             own = [p for p in paths if f"-{method}-{metric}" in p.name]

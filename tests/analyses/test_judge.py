@@ -49,7 +49,7 @@ def test_a_dataset_is_a_family_and_each_quantity_one_of_its_own(tmp_path):
     rows, facts = judged([*across(tmp_path), *across(tmp_path, "other")], tmp_path)
     assert len(rows) == 2 * 2 * 5
     assert facts["wildcards"] == {}
-    assert facts["parameters"] == {"family": ["dataset"], "alpha": 0.05, "looks": []}
+    assert facts["parameters"] == {"family": ["dataset"], "alpha": 0.05}
     for dataset in ("d", "other"):
         for quantity in ("score", "excess"):
             own = [r for r in rows if (r["dataset"], r["quantity"]) == (dataset, quantity)]
@@ -79,7 +79,7 @@ def test_on_the_command_line(tmp_path):
     call = ["judge", "--options", options, "--across-trainings", *map(str, paths)]
     assert main([*call, "--output", str(output)]) == 0
     facts = read_artefact(output, "verdicts")[1]
-    assert facts["parameters"] == {"family": ["model"], "alpha": 0.01, "looks": []}
+    assert facts["parameters"] == {"family": ["model"], "alpha": 0.01}
 
 
 def test_an_unknown_family(tmp_path):

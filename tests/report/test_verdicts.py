@@ -10,7 +10,6 @@ from exparity.artefacts.files import read_artefact
 from exparity.report.verdicts import (
     counts_of,
     legend,
-    looks_line,
     missed,
     sentence_of,
     texts_line,
@@ -137,13 +136,6 @@ def test_cells_that_need_texts_rather_than_trainings_say_so(verdict, share, want
     n_open = 1 + (verdict in ("undecided", "considerable"))
     expected = f"Of {n_open} cells that are not settled, 1 need texts, not trainings."
     assert line == (expected if wanted else "")
-
-
-def test_how_trainings_were_added_is_said():
-    assert looks_line([], 0.05) == ""
-    line = looks_line([3, 5, 8], 0.05)
-    assert "after 3, 5, 8 of them" in line
-    assert "each time at α/3 = 0.017" in line
 
 
 def test_tests_of_too_few_texts_for_holm_are_named(tmp_path):

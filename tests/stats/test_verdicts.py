@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from exparity import InputError
 from exparity.stats import VERDICTS, benjamini_hochberg, holm, judge
-from exparity.stats.crossed import crossing_p, mean_gap
 from exparity.stats.power import detectable_effect
-from exparity.stats.typical_gap import two_errors, typical_gap
-from exparity.stats.verdicts import CLAIMS, Claims, judge_looks, verdict_of
+from exparity.stats.typical_gap import two_errors
+from exparity.stats.verdicts import CLAIMS, Claims, verdict_of
 
 NAN = math.nan
 SPREAD = {"v_seeds": 0.02, "v_texts": 0.01, "v_cells": 0.002, "dof_texts": 40.0, "pooled_sd": 0.5}
@@ -172,72 +171,6 @@ def test_by_rows(cells, alpha):
         assert row["verdict_strict"] == "undecided" or row["verdict"] != "undecided"
 
 
-class TestLooks:
-    LOOKS = (3, 5, 8)
-
-    def judged(self, *looks, **options):
-        """One cell, with what differs from look to look, beside one that shows nothing."""
-        rows = [
-            cell(**{"metric": metric, "look": look, "n_seeds": look, **more})
-            for look, changes in zip(self.LOOKS, looks, strict=False)
-            for metric, more in (("a", changes), ("b", {}))
-        ]
-        found = judge_looks(rows, looks=self.LOOKS, **options)
-        assert [row["metric"] for row in found] == ["a", "b"]
-        return found[0]
-
-    def test_every_look_is_at_its_share_of_alpha(self):
-        # of two cells, one: BH and Holm double it
-        at, above = ({"p_mean": 0.05 / 3 / 2 * factor} for factor in (0.999, 1.001))
-        assert self.judged(at)["verdict"] == "different"
-        assert self.judged(above)["verdict"] == "undecided"
-        effect = self.judged({})["minimal_detectable_effect_corrected"]
-        (alone,) = judge([cell()], alpha=0.05 / 6)
-        assert effect == pytest.approx(alone["minimal_detectable_effect_corrected"])
-
-    def test_the_guard_keeps_its_level(self):
-        large = {"p_large": 0.001, "p_large_others": 0.049}
-        assert self.judged(large)["verdict"] == "considerable"
-
-    @pytest.mark.parametrize(
-        ("looks", "verdict", "look"),
-        [
-            ([{"p_mean": 0.001}, {}, {"p_small": 0.001}], "different", 3),
-            ([{}, {"p_small": 0.001}, {"p_mean": 0.001}], "equivalent", 5),
-            ([{}, {}, {}], "undecided", 8),
-            ([{}, {}], "undecided", 5),
-            ([{"p_large": 0.001}, {}, {}], "considerable", 3),
-            ([{"p_large": 0.001}, {"p_small": 0.001}], "considerable", 3),
-            ([{"p_large": 0.001}, {"p_large": 0.001, "p_cross": 0.001}], "unstable", 5),
-            ([{"p_large": 0.001}, {}, {"p_mean": 0.001}], "different", 8),
-            ([{"flags": ["constant"]}, {"p_mean": 0.001}], "different", 5),
-        ],
-    )
-    def test_a_verdict_stands_once_made(self, looks, verdict, look):
-        row = self.judged(*looks)
-        assert (row["verdict"], row["look"], row["n_seeds"]) == (verdict, look, look)
-        strict = self.judged(*looks, alpha=1e-9)  # the strict one has a history of its own
-        assert strict["verdict"] == strict["verdict_strict"] == "undecided"
-
-    def test_rows_of_all_trainings_are_judged_once_at_the_same_share(self):
-        changes = [cell(p, metric=m, look=None, quantity="change") for m, p in (("a", 0.02),)]
-        (row,) = judge_looks(changes, looks=self.LOOKS)
-        assert (row["verdict"], row["look"]) == ("undecided", None)
-
-    def test_the_strict_verdict_is_made_apart(self):
-        p = 0.05 / 3 * 0.9  # passes BH where the other cell is as small, and not Holm
-        rows = [
-            cell(p_mean, metric=metric, look=look, n_seeds=look)
-            for look, p_mean in ((3, p), (5, 0.001), (8, 0.9))
-            for metric in "ab"
-        ]
-        for row in judge_looks(rows, looks=self.LOOKS):
-            assert (row["verdict"], row["look"], row["verdict_strict"]) == (
-                "different", 3, "different",
-            )  # fmt: skip
-            assert row["p_mean_holm"] == pytest.approx(2 * p)
-
-
 def test_the_share_of_texts():
     (row,) = judge([cell()])
     assert row["text_share"] == pytest.approx(0.008 / 0.028)  # B = V_I − V_E
@@ -245,32 +178,3 @@ def test_the_share_of_texts():
     assert row["text_share"] == 0
     (row,) = judge([cell(v_seeds=NAN, v_cells=NAN, n_seeds=1)])
     assert math.isnan(row["text_share"])
-
-
-@pytest.mark.property
-@pytest.mark.parametrize("runs", [100, pytest.param(2000, marks=pytest.mark.exhaustive)])
-def test_looks_keep_the_share_of_false_verdicts(runs):
-    """All cells share trainings, at the threshold without a mean gap: any word is wrong."""
-    looks, cells, texts = (3, 5, 8), 6, 60
-    rng = np.random.default_rng(7)
-    shared = rng.normal(size=(runs, 1, looks[-1], 1))
-    own = rng.normal(size=(runs, cells, looks[-1], 1))
-    noise = rng.normal(size=(runs, cells, 1, texts)) + rng.normal(
-        size=(runs, cells, looks[-1], texts)
-    )
-    differences = 0.2 * (0.7 * shared + np.sqrt(0.51) * own) + 0.3 * noise
-    names = ("p_mean", "p_large", "p_small", "p_large_others")
-    rows = [[] for _ in range(runs)]
-    for look in looks:
-        gap = mean_gap(differences[..., :look, :].reshape(-1, look, texts))
-        largest = np.abs(gap.gaps).max(axis=-1)
-        typical = typical_gap(*gap[:6], threshold=0.2, largest_gap=largest)
-        columns = {name: getattr(typical, name) for name in names}
-        columns["p_cross"] = crossing_p(gap.gaps, gap.gap_errors, gap.gap_dof)
-        for i, values in enumerate(zip(*columns.values(), strict=True)):
-            known = {"metric": i % cells, "look": look, "n_seeds": look}
-            rows[i // cells].append({**cell(), **dict(zip(columns, values, strict=True)), **known})
-    found = [[row["verdict"] for row in judge_looks(one, looks=looks)] for one in rows]
-    for words in (("equivalent",), ("different",), ("unstable", "considerable")):
-        wrong = np.mean([any(word in of_run for word in words) for of_run in found])
-        assert wrong <= 0.05 + 3 * np.sqrt(0.05 / runs), words

@@ -177,7 +177,7 @@ onstart:
 
 onsuccess:
     remove_passes(Path(RESULTS, PASSES))
-    name_report(workflow, get_path("page"), EXPERIMENT.trainings)
+    name_report(workflow, get_path("page"))
 
 
 onerror:

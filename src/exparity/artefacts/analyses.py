@@ -38,14 +38,11 @@ class ExperimentView(Protocol):
     methods: Mapping[str, Any]
     metrics: Mapping[str, Any]
     models: Mapping[str, Any]
-    looks: Sequence[int]
+    seeds: Sequence[int]
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:
         """Every (dataset, model) that is trained."""
-
-    def seeds_of(self, dataset: str) -> Sequence[int]:
-        """Return the seeds of the trainings on a dataset."""
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""

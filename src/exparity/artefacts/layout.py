@@ -2,7 +2,6 @@
 
 A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
 ``seeds``, ``methods`` and ``metrics`` of an experiment, and the cells of each of its ``analyses``.
-Where a dataset has fewer trainings than others, its own seeds are in ``seeds_of``.
 What does not apply to a dataset is in ``left_out``, by kind (``methods``, ``metrics`` or
 ``artefacts``) and id, and is there only where something is.
 Where a method is not scored by some metrics, it is in ``unmeasured`` with these.
@@ -56,8 +55,6 @@ GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
 PASSES = ".passes"
 """Folder of the results folder through which jobs share passes; empty when a run has ended."""
-TRAININGS = "trainings.json"
-"""File of the results folder that holds how many trainings each dataset has, where cells decide."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
 
 
@@ -180,5 +177,5 @@ def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequenc
 
 def _axis(grid: Grid, name: str, dataset: str) -> list[Any]:
     if name == "seed":
-        return list(grid.get("seeds_of", {}).get(dataset, grid["seeds"]))
+        return list(grid["seeds"])
     return applying(grid, f"{name}s", dataset)

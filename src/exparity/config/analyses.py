@@ -129,7 +129,7 @@ class Analyses:
         grid["pairs"] = _of_cell(grid["pairs"], named)
         grid["analyses"] = {id: _of_cell(cells, named) for id, cells in grid["analyses"].items()}
         if "seed" in ids:
-            grid |= {"seeds": [ids["seed"]], "seeds_of": {}}
+            grid["seeds"] = [ids["seed"]]
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:

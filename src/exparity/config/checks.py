@@ -42,7 +42,7 @@ def check_references(experiment: Settled) -> None:
     known: dict[str, list[Any]] = {
         "dataset": list(experiment.datasets),
         "model": list(experiment.models),
-        "seed": experiment.all_seeds,
+        "seed": experiment.seeds,
         "method": list(experiment.methods),
         "metric": list(experiment.metrics),
     }
@@ -207,7 +207,7 @@ def check_cells(experiment: Settled) -> None:
             except InputError as error:
                 raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
-        for seed in experiment.all_seeds:
+        for seed in experiment.seeds:
             experiment.finetune_options(dataset, model, seed)
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):

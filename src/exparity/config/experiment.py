@@ -219,7 +219,6 @@ class Experiment(Settled):
         """Which cells there are, and how the report shows them."""
         return {
             **self.analyses.grid,
-            **({"looks": list(self.looks)} if self.looks else {}),
             "title": self.config["title"],
             "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
             "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],

@@ -35,23 +35,6 @@ NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Until:
-    """Seeds that are added until every cell has a verdict.
-
-    Attributes:
-        until: when it ends. Datasets with undecided cells get more trainings, and no others do.
-        looks: numbers of trainings at which cells are judged, each time at alpha over how many
-            looks there are. The last one is the budget.
-    """
-
-    until: Literal["decided"]
-    looks: Annotated[
-        Sequence[Annotated[int, Range(at_least=2, at_most=10_000)]],
-        Items(at_least=1, distinct=True),
-    ] = (3, 5, 8, 13, 20, 32)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Engine:
     """How jobs use the machine. Changing it reruns nothing.
 
@@ -319,8 +302,7 @@ class Config:
             Python files, relative to where Snakemake runs, or importable module names.
         seeds: each seed gives one training run per dataset and model, and its explanations.
             Differences between groups vary with training; a gap seen with one seed alone may be
-            chance. Instead of a list, ``{until: decided}`` adds trainings until every cell has a
-            verdict; ``exparity until-decided`` runs it.
+            chance. `exparity plan` tells what a number of them can show; choose it beforehand.
         target: class whose output is explained and whose probability faithfulness refers to. The
             label asks why the right class; predicted asks why the model's own answer.
         explains: function of the logits that methods of logits explain: the target's logit; its
@@ -399,7 +381,7 @@ class Config:
         ],
         Items(),
     ] = ()
-    seeds: Annotated[Sequence[Seed], Items(at_least=1, distinct=True)] | Until = (0,)
+    seeds: Annotated[Sequence[Seed], Items(at_least=1, distinct=True)] = (0,)
     target: Literal["label", "predicted"] = "label"
     explains: Explains = "auto"
     examples: Literal["all", "correct"] = "all"

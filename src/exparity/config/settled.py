@@ -14,7 +14,6 @@ from exparity.config import digests
 from exparity.config.applies import Lack, lacks_of, left_out
 from exparity.config.instances import Instance, instances_of, named_instance
 from exparity.config.models import NOT_OF_SPEC
-from exparity.config.trainings import looks_of, trainings_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.core.strict import canonical
@@ -54,17 +53,7 @@ class Settled:
             dataset: named_instance(GENERATORS, written, f"counterfactuals.{dataset}")
             for dataset, written in config.get("counterfactuals", {}).items()
         }
-        self.looks = looks_of(config["seeds"])
-        """Numbers of trainings at which cells are judged; none where seeds are fixed."""
-        self.all_seeds: list[int] = list(range(self.looks[-1]) if self.looks else config["seeds"])
-        """Seeds of all trainings that there may be."""
-        self.trainings = trainings_of(
-            Path(self.results),
-            self.datasets,
-            self.looks,
-            together="dataset" not in config["statistics"]["family"],
-        )
-        """How many trainings each dataset has so far, where they are added until it is decided."""
+        self.seeds: list[int] = list(config["seeds"])
         self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
         self._memo: dict[tuple[Any, ...], str] = {}
 
@@ -72,15 +61,6 @@ class Settled:
     def results(self) -> str:
         """Folder of all results."""
         return str(self.config["results"])
-
-    def seeds_of(self, dataset: str) -> list[int]:
-        """Return the seeds of the trainings on a dataset."""
-        return self.all_seeds[: self.trainings.get(dataset)]
-
-    @cached_property
-    def seeds(self) -> list[int]:
-        """The seeds of the dataset that has most trainings."""
-        return max((self.seeds_of(dataset) for dataset in self.datasets), key=len)
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -156,17 +136,11 @@ class Settled:
         return {
             "pairs": self.pairs,
             "seeds": self.seeds,
-            **({"seeds_of": fewer} if (fewer := self._fewer_seeds()) else {}),
             "methods": [[i.id, i.entry.id] for i in self.methods.values()],
             "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
             **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
             **({"left_out": excluded} if excluded else {}),
         }
-
-    def _fewer_seeds(self) -> dict[str, list[int]]:
-        """Return the seeds of the datasets that have not all."""
-        seeds = {dataset: self.seeds_of(dataset) for dataset in self.datasets}
-        return {dataset: own for dataset, own in seeds.items() if own != self.seeds}
 
     def shards(self, **cell: str | int) -> int:
         """Return how many jobs share the explanations of a cell, or its scores by a metric."""

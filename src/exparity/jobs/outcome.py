@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 _LINES = 5  # the message of an error is the last line of a log
 
 
-def name_report(workflow: Any, page: str, trainings: Mapping[str, int]) -> None:
+def name_report(workflow: Any, page: str) -> None:
     """Name the report, if this run was to bring it up to date."""
     if any(page in job.output for job in workflow.dag.jobs):
         print(f"exparity: the report is {page}", file=sys.stderr)
-        if trainings:
-            of = ", ".join(f"{dataset} {n}" for dataset, n in trainings.items())
-            print(
-                f"exparity: trainings: {of}; `exparity until-decided` adds those that undecided "
-                "cells need",
-                file=sys.stderr,
-            )
 
 
 def explain_failures(workflow: Any) -> None:

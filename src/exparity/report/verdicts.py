@@ -130,17 +130,6 @@ def texts_line(rows: Sequence[Row]) -> str:
     return f"Of {n_open:,} cells that are not settled, {wanting:,} need texts, not {run_of(rows)}s."
 
 
-def looks_line(looks: Sequence[int], alpha: float) -> str:
-    """Return how cells were judged to which trainings were added; empty where seeds were fixed."""
-    if not looks:
-        return ""
-    return (
-        f"Trainings were added until cells were decided. These were judged after "
-        f"{', '.join(map(str, looks))} of them, as far as it took, each time at α/{len(looks)} = "
-        f"{alpha / len(looks):.2g}, and a verdict stands as of the trainings when it was made."
-    )
-
-
 def detectable(rows: Iterable[Row]) -> float:
     """Return the mean |d| that half of some cells would find; NaN if none was tested."""
     effects = [row["minimal_detectable_effect_corrected"] for row in rows if row["verdict"]]

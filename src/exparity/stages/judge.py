@@ -14,7 +14,7 @@ from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import Made, analysis
 from exparity.core.settings import Statistics
 from exparity.stats.crossed import CrossedTest
-from exparity.stats.verdicts import JUDGED, judge, judge_looks
+from exparity.stats.verdicts import JUDGED, judge
 
 CHANGES = {"score": "change", "excess": "excess_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
@@ -23,8 +23,7 @@ CHANGES = {"score": "change", "excess": "excess_change"}
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how tests are corrected in the whole study."""
     statistics = experiment.config["statistics"]
-    looks = {"looks": list(experiment.looks)} if experiment.looks else {}
-    return {"family": list(statistics["family"]), "alpha": statistics["alpha"], **looks}
+    return {"family": list(statistics["family"]), "alpha": statistics["alpha"]}
 
 
 @analysis(
@@ -35,7 +34,6 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
-        ("look", pa.int64(), True),
         *record_columns(CrossedTest).items(),
         *(
             (name, pa.string(), True) if missing is None else (name, pa.float64())
@@ -54,7 +52,6 @@ def judge_cells(
     *,
     family: Sequence[str] = ("dataset",),
     alpha: float = Statistics.alpha,
-    looks: Sequence[int] = (),
 ) -> Made:
     """Judge every cell of a study, corrected for how many cells its family has.
 
@@ -66,16 +63,12 @@ def judge_cells(
         debiasing: debiasing artefacts, one for each dataset, if there are any.
         family: cells that agree in these ids are corrected together; all cells if it is empty.
         alpha: largest corrected p-value that is significant.
-        looks: numbers of trainings at which cells are judged until they are decided; see
-            :func:`~exparity.stats.verdicts.judge_looks`. They are judged once if there are none.
 
     Raises:
         InputError: a file is damaged, or ``family`` names something else than an id.
     """
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
-    if looks:
-        return Made(judge_looks(rows, family, looks=looks, alpha=alpha), {})
     return Made(judge(rows, family, alpha=alpha), {})
 
 
@@ -88,5 +81,5 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}
             known = {name: row[name] for name in nothing if name in row}
-            of_all = {"quantity": CHANGES[row["quantity"]], "look": None}
+            of_all = {"quantity": CHANGES[row["quantity"]]}
             yield {**ids, **nothing, **known, **change, **of_all}

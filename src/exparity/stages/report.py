@@ -56,8 +56,6 @@ class _Options(Open):
     datasets: _Pairs
     models: _Pairs = field(default_factory=dict)
     seeds: Annotated[Sequence[int], Items()]
-    seeds_of: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    looks: Sequence[int] = ()
     statistics: _Statistics
     report: _Report
     analyses: Mapping[str, Any]

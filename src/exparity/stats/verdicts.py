@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from exparity.core.settings import Statistics
-from exparity.stats.multiplicity import CELL_IDS, benjamini_hochberg, families, holm
+from exparity.stats.multiplicity import benjamini_hochberg, families, holm
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.typical_gap import two_errors
 from exparity.types import FloatArray
@@ -166,7 +166,6 @@ def judge(
     *,
     alpha: float = Statistics.alpha,
     power: float = DETECTED,
-    looks: int = 1,
 ) -> list[dict[str, Any]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
@@ -185,7 +184,6 @@ def judge(
             row stands for all seeds.
         alpha: largest corrected p-value that is significant.
         power: of the minimal detectable effect.
-        looks: how often the cells are judged in all; each time at α over it, but for the guard.
 
     Returns:
         The rows with ``p_mean``, ``p_large``, ``p_small`` and ``p_cross``, each with ``_bh`` and
@@ -207,7 +205,7 @@ def judge(
             if rows[i].get("n_seeds", 2):
                 of_quantity[rows[i].get("quantity")].append(i)
         for tested in of_quantity.values():
-            columns = _judged([rows[i] for i in tested], alpha, alpha / looks, power)
+            columns = _judged([rows[i] for i in tested], alpha, power)
             for name, values in columns.items():
                 for i, value in zip(tested, values, strict=True):
                     judged[i][name] = value
@@ -217,50 +215,8 @@ def judge(
     return judged
 
 
-def judge_looks(
-    rows: Sequence[Mapping[str, Any]],
-    family: Sequence[str] = ("dataset",),
-    *,
-    looks: Sequence[int],
-    alpha: float = Statistics.alpha,
-) -> list[dict[str, Any]]:
-    """Judge cells to which trainings are added until they are decided, look by look.
-
-    At each look all cells are judged on the first trainings, at α over the number of looks. A
-    verdict that was made stands, with the numbers that led to it; *considerable* alone may become
-    *different* or *unstable*, which say more. For each word, the expected share of wrong ones among
-    the cells that are ever given it is at most α, however looks depend on each other, if all cells
-    of a family have the same trainings.
-    """
-    by_look: dict[int | None, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        by_look[row["look"]].append(row)
-    standing: dict[tuple[Any, ...], dict[str, Any]] = {}
-    strict: dict[tuple[Any, ...], str | None] = {}
-    for look in (*looks, None):
-        for row in judge(by_look[look], family, alpha=alpha, looks=len(looks)):
-            cell = tuple(row.get(id) for id in (*CELL_IDS, "quantity"))
-            before = standing.get(cell, {}).get("verdict")
-            if not _stands(before, row["verdict"]):
-                standing[cell] = row
-            if not _stands(strict.get(cell), row["verdict_strict"]):
-                strict[cell] = row["verdict_strict"]
-    return [{**row, "verdict_strict": strict[cell]} for cell, row in standing.items()]
-
-
-def _stands(before: str | None, now: str | None) -> bool:
-    """Return whether an earlier verdict of a cell stands beside one that it would have now."""
-    by_id = {one.id: one for one in VERDICTS}
-    if before is None or by_id[before].tone == "open":
-        return False
-    says_more = now is not None and by_id[now].settles and by_id[now].tone == by_id[before].tone
-    return by_id[before].settles or not says_more
-
-
-def _judged(
-    rows: Sequence[Mapping[str, Any]], alpha: float, level: float, power: float
-) -> dict[str, list[Any]]:
-    """Return the new columns of one family, at a level, and α for the guard."""
+def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> dict[str, list[Any]]:
+    """Return the new columns of one family."""
 
     def column(name: str) -> FloatArray:
         return np.array([row[name] for row in rows], dtype=np.float64)
@@ -284,12 +240,12 @@ def _judged(
         corrected = {claim: correct(p).tolist() for claim, p in p_values.items()}
         columns |= {f"{claim}_{name}": values for claim, values in corrected.items()}
         cells = zip(*corrected.values(), is_guarded, strict=True)
-        columns[verdict] = [verdict_of(Claims(*cell), level).id for cell in cells]
+        columns[verdict] = [verdict_of(Claims(*cell), alpha).id for cell in cells]
     tests = max(1, int((~np.isnan(p_values["p_mean"])).sum()))
     v_seeds, v_texts, v_cells = (column(name) for name in ("v_seeds", "v_texts", "v_cells"))
     errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, column("dof_texts"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = detectable_effect(errors, alpha=level / tests, power=power) / sd
+        effect = detectable_effect(errors, alpha=alpha / tests, power=power) / sd
         columns["text_share"] = (errors.second / (v_seeds + errors.second)).tolist()
     columns["minimal_detectable_effect_corrected"] = effect.tolist()
     return columns

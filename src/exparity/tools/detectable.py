@@ -11,7 +11,6 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from exparity.config.models import Until
 from exparity.core.errors import InputError
 from exparity.core.formats import aligned
 from exparity.costs.planned import ExampleCounts
@@ -26,6 +25,7 @@ LARGE = 0.8
 """Gap that an experiment must be able to show; a large effect (Cohen 1988, §2.2)."""
 TOGETHER = 0.8
 """Correlation of the scores of a matched set where its texts differ in few words."""
+_TRAININGS = (3, 5, 8, 13, 20, 32)
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class PlannedGaps:
         name: the texts, in words.
         sample: of those with as many texts and cells, one.
         together: correlation of the scores of a matched set.
-        found: the R that is found to be above the threshold, at α over the cells and the looks.
-        equivalent: the R that is found to be below, at α over the looks, as where all cells are
-            alike; NaN where not even the absence of any gap is found.
+        found: the R that is found to be above the threshold, at α over the cells.
+        equivalent: the R that is found to be below, at α, as where all cells are alike; NaN where
+            not even the absence of any gap is found.
     """
 
     name: str
@@ -144,8 +144,8 @@ class PlannedGaps:
 
 
 def planned_numbers(experiment: Experiment) -> list[int]:
-    """Return the numbers of trainings to reckon with: the looks, and how many there are."""
-    return sorted({*(experiment.looks or (*Until.looks, len(experiment.seeds)))})
+    """Return the numbers of trainings to reckon with, the experiment's own among them."""
+    return sorted({*_TRAININGS, len(experiment.seeds)})
 
 
 def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[PlannedGaps]:
@@ -153,9 +153,9 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
 
     Of matched sets it is reckoned with scores that do not go together, and with such that do.
     """
-    looks, statistics = experiment.looks, experiment.config["statistics"]
+    statistics = experiment.config["statistics"]
     trainings, threshold = planned_numbers(experiment), statistics["threshold"]
-    level = statistics["alpha"] / max(len(looks), 1)
+    alpha = statistics["alpha"]
     alike: dict[tuple[int, ...], dict[str, PlannedSample]] = defaultdict(dict)
     for sample in samples if threshold > 0 else ():  # nothing is below a threshold of 0
         alike[sample.n_a, sample.n_b, sample.n_sets, sample.cells].setdefault(
@@ -168,8 +168,8 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
         sizes = counts[0], counts[1], counts[2]
         for together in (0.0, TOGETHER) if sample.n_sets else (0.0,):
             gaps = partial(planned_typical_gaps, trainings, sizes, threshold=threshold)
-            found = gaps(together=together, alpha=level / cells)[0]
-            equivalent = gaps(together=together, alpha=level)[1]
+            found = gaps(together=together, alpha=alpha / cells)[0]
+            equivalent = gaps(together=together, alpha=alpha)[1]
             words = f", r = {together:g}" if together else ""
             name = f"{place}, {sample.words}{words}"
             planned.append(PlannedGaps(name, sample, together, found, equivalent))
@@ -183,7 +183,7 @@ def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[
     of others in any case.
     """
     trainings = planned_numbers(experiment)
-    now = experiment.looks[-1] if experiment.looks else len(experiment.seeds)
+    now = len(experiment.seeds)
     at = trainings.index(now)
     for gaps in planned:
         sample, found = gaps.sample, gaps.found
@@ -223,14 +223,13 @@ def trainings_text(
     experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
 ) -> str:
     """Return what each number of trainings shows and takes, as tables of at most 80 columns."""
-    looks, threshold = experiment.looks, experiment.config["statistics"]["threshold"]
+    threshold = experiment.config["statistics"]["threshold"]
     columns = [f"{n}" for n in planned_numbers(experiment)]
-    level = f"alpha over {len(looks)} looks" if looks else "alpha"
     heads = (
         "Typical gap R of one training, whichever group it favours, by the number of\n"
         f"trainings, with {DETECTED:.0%} power; r: how much scores of a matched set go together.\n"
-        f"Found to be above {threshold:g}, at {level}{' and' if looks else ' over'} all cells:",
-        f"Found to be below {threshold:g}, at {level}, where most cells are;\n"
+        f"Found to be above {threshold:g}, at alpha over all cells:",
+        f"Found to be below {threshold:g}, at alpha, where most cells are;\n"
         "none: not even the absence of any gap is found:",
     )
     parts = []

@@ -82,7 +82,7 @@ def plan(
     estimator = Estimator((job for finished in known for job in finished.jobs), device)
     dag = dag_jobs(workflow_file("Snakefile"), *configfile, config=read_overrides(config))
     made = forecast(planned_jobs(dag, counts), estimator)
-    now = [len(experiment.seeds_of(job.ids[0])) if len(job.ids) > 2 else 0 for job in dag]
+    now = [len(experiment.seeds) if len(job.ids) > 2 else 0 for job in dag]
     numbers = planned_numbers(experiment)
     taken = [at_trainings(made.costs, now, n) for n in numbers]
     if as_json:

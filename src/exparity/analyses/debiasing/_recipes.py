@@ -69,7 +69,7 @@ def _difference(experiment: ExperimentView, base: str, model: str) -> str:
             (dataset, seed)
             for dataset, other in experiment.pairs
             if other == one
-            for seed in experiment.seeds_of(dataset)
+            for seed in experiment.seeds
         ]
         for one in (base, model)
     ]

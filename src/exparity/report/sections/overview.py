@@ -23,7 +23,6 @@ from exparity.report.verdicts import (
     Counts,
     counts_of,
     legend,
-    looks_line,
     missed_line,
     run_of,
 )
@@ -182,7 +181,6 @@ def build(context: Context) -> Content:
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,
             "missed_line": missed_line,
-            "looks_line": looks_line(study.options.get("looks", ()), study.statistics["alpha"]),
             "run": run_of(judged),
             **finding_words(study, context.tables),
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},

@@ -33,9 +33,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     Of ``overrides`` only those count that name neither a seed, a method nor a metric.
     """
     statistics = experiment.statistics(ids)
-    trainings = len(experiment.seeds_of(ids["dataset"]))
-    looks = [look for look in experiment.looks if look <= trainings]
-    return {name: statistics[name] for name in _OPTIONS} | ({"looks": looks} if looks else {})
+    return {name: statistics[name] for name in _OPTIONS}
 
 
 @analysis(
@@ -46,7 +44,6 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
-        ("look", pa.int64(), True),
         *record_columns(CrossedTest).items(),
     ),
     keys=("method", "metric", "group_a", "group_b", "quantity"),
@@ -63,7 +60,6 @@ def across_trainings_cell(
     alpha: float = Statistics.alpha,
     threshold: float = Statistics.threshold,
     confidence: float = Statistics.confidence,
-    looks: Sequence[int] = (),
 ) -> Made:
     """Test the gaps between groups over all trainings of a model.
 
@@ -81,8 +77,6 @@ def across_trainings_cell(
         alpha: level of the test whose minimal detectable effect is wanted.
         threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
         confidence: coverage of the interval.
-        looks: numbers of trainings, in order of their seeds, at which gaps are tested; all if
-            there are none.
 
     Raises:
         InputError: a file does not hold the scores that were written, is of another dataset or
@@ -98,11 +92,7 @@ def across_trainings_cell(
     model.add_random()
     ids = {name: facts["wildcards"][name] for name in ("dataset", "model")}
     return Made(
-        [
-            {**row, "run": run}
-            for look in (*looks, *([] if looks else [None]))
-            for row in model.tested(facts["groups"], options, look)
-        ],
+        [{**row, "run": run} for row in model.tested(facts["groups"], options)],
         ids,
         compared_in(facts),
     )
@@ -177,12 +167,12 @@ class _Scores:
         self._flags.setdefault(cell, set())
 
     def tested(
-        self, order: Sequence[str], options: Mapping[str, float], look: int | None
+        self, order: Sequence[str], options: Mapping[str, float]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of every method and metric, of as many trainings as a look has."""
+        """Yield the rows of every method and metric."""
         all_groups, all_sets = self._examples.groups, self._examples.sets
         for cell, of_all in self._cells.items():
-            by_seed = {seed: of_all[seed] for seed in sorted(of_all)[:look]}
+            by_seed = {seed: of_all[seed] for seed in sorted(of_all)}
             used = np.unique(np.concatenate([of_seed.places for of_seed in by_seed.values()]))
             groups = [all_groups[place] for place in used]
             sets = [all_sets[place] for place in used]
@@ -199,7 +189,7 @@ class _Scores:
                     flags = {*self._flags[cell], *([] if _differ(scores[:, pair]) else _CONSTANT)}
                     test.flags.extend(sorted(flags.difference(test.flags)))
                     ids = {"method": cell.method, "metric": cell.metric}
-                    quantity_of = {"quantity": f"{cell.prefix}{quantity}", "look": look}
+                    quantity_of = {"quantity": f"{cell.prefix}{quantity}"}
                     yield {**ids, **quantity_of, **asdict(test)}
 
 

@@ -11,8 +11,8 @@ from exparity.artefacts.seal import read_metadata
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
-from exparity.models.heads import HEADS
-from exparity.models.lora import check_adapter
+from exparity.models.heads import HEADS, new_head
+from exparity.models.lora import is_adapter
 
 _OTHER = {"methods": "metric", "metrics": "method"}
 
@@ -187,7 +187,7 @@ def check_counterfactuals(experiment: Settled) -> None:
 
 def check_cells(experiment: Settled) -> None:
     """Resolve every distinct cell once, so that bad settings are found before any job."""
-    from exparity.models.checkpoints import check_checkpoint
+    from exparity.models.checkpoints import check_adapter, check_checkpoint
 
     for dataset, instance in experiment.datasets.items():
         experiment.own_inputs("prepare", {"dataset": dataset})
@@ -202,8 +202,9 @@ def check_cells(experiment: Settled) -> None:
         if spec.checkpoint is not None:
             try:
                 check_checkpoint(spec.checkpoint)
-                if spec.adapter is not None:
-                    check_adapter(Path(spec.adapter))
+                if spec.adapter is not None or is_adapter(Path(spec.checkpoint)):
+                    adapter = None if spec.adapter is None else Path(spec.adapter)
+                    check_adapter(spec.checkpoint, adapter, new_head(spec.head))
             except InputError as error:
                 raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:

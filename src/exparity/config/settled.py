@@ -23,6 +23,7 @@ from exparity.debiasing.recipes import calls_of
 from exparity.models.architectures import check_architecture
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.heads import HEADS
+from exparity.models.lora import is_adapter, read_adapter
 from exparity.models.prompts import PromptSpec
 from exparity.models.spec import ModelSpec, TrainingSpec, build_spec, merge_training
 
@@ -156,7 +157,9 @@ class Settled:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "finetune":
             spec = self.model_spec(str(ids["model"]))
-            return [p for p in (spec.checkpoint, spec.adapter) if p and Path(p).is_dir()]
+            given = spec.checkpoint and Path(spec.checkpoint)
+            base = read_adapter(given).base if given and is_adapter(given) else None
+            return [p for p in (spec.checkpoint, spec.adapter, base) if p and Path(p).is_dir()]
         if stage not in ("prepare", "explain"):
             return []
         kind = "dataset" if stage == "prepare" else "method"

@@ -23,8 +23,8 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the model and the tokenizer of a pair or a pipeline; neither is copied.
 
     Args:
-        given: a pair of a model of transformers and its fast tokenizer, or a pipeline for text
-            classification, text generation or zero-shot classification.
+        given: a pair of a model of transformers, or of peft, and its fast tokenizer, or a pipeline
+            for text classification, text generation or zero-shot classification.
 
     Raises:
         InputError: it is none of these, or not usable as a classifier.
@@ -37,6 +37,8 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     if len(parts) != 2:
         raise InputError(f"{_FORMS}, not {shown(given)}")
     model, tokenizer = parts
+    if hasattr(model, "peft_config") and not isinstance(model, PreTrainedModel):
+        model = model.get_base_model()  # in which the adapters are in place
     if not isinstance(model, PreTrainedModel):
         raise InputError(f"{_FORMS}, not {shown(model)}")
     if not isinstance(tokenizer, PreTrainedTokenizerFast):

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+import torch
 import transformers
 from transformers import AutoConfig
 
 import exparity.models.ola  # noqa: F401  (makes its model type known)
 
-__all__ = ["AutoConfig", "auto_class"]
+__all__ = ["AutoConfig", "auto_class", "on_meta"]
 
 
 def auto_class(name: str) -> Any:
     """Return one of transformers' Auto classes by its name."""
     return getattr(transformers, name)
+
+
+def on_meta(auto: Any, config: Any) -> Any:
+    """Return a model of a configuration with the names and shapes of its weights alone."""
+    with torch.device("meta"):
+        return auto.from_config(copy.deepcopy(config), trust_remote_code=False)

@@ -19,7 +19,7 @@ from exparity.core.hub import hub_problem
 from exparity.models.architectures import SETTLED
 from exparity.models.download import snapshot_of
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
-from exparity.models.lora import with_adapter
+from exparity.models.lora import Adapter, is_adapter, read_adapter, with_adapter
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import random_model, train_tokenizer
@@ -47,8 +47,8 @@ _REFUSED = {
     "config.json",
     "transformers_weights": "names another file for the weights (transformers_weights); call it "
     "model.safetensors",
-    "peft_type": "is of an adapter without its model; name that as checkpoint and this folder as "
-    "adapter",
+    "peft_type": "is of an adapter, beside a model; keep the two in folders of their own, and name "
+    "one as checkpoint and the other as adapter",
     "is_encoder_decoder": "is of an encoder-decoder, whose texts reach the output twice; take an "
     "encoder or a decoder",
 }
@@ -97,7 +97,12 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
         folder: where its files are; the folder of that name if None.
     """
     path, folder = Path(name), folder or Path(name)
-    if folder.is_dir():
+    if is_adapter(folder):
+        base, _ = read_adapter(folder).source
+        if is_adapter(Path(base)):
+            raise InputError(f"checkpoint {path}: is an adapter of an adapter; merge the first")
+        check_checkpoint(base)
+    elif folder.is_dir():
         for file in filter(Path.is_file, map(folder.joinpath, _SETTINGS)):
             check = partial(_check_entries, f"checkpoint {name}: {file.name}")
             with _clear_errors(name):
@@ -154,20 +159,46 @@ def _folder_of(name: str, revision: str | None, *, weights: bool = False) -> Pat
             raise InputError(
                 f"checkpoint {name}{at}: there is no folder {name} here, and {problem}"
             ) from error
+        if is_adapter(folder):
+            raise InputError(
+                f"checkpoint {name}: is an adapter; name its base as checkpoint, and a folder with "
+                "its files as adapter"
+            )
     check_checkpoint(name, folder)
     return folder
 
 
-def load_config(name: str, revision: str | None = None) -> Any:
-    """Load a checkpoint's configuration."""
+def load_config(name: str, revision: str | None = None, adapter: Path | None = None) -> Any:
+    """Load a checkpoint's configuration.
+
+    That of an adapter is its base's, with as many classes as the head that was saved with it.
+    """
     from exparity.models.auto import AutoConfig
 
+    if is_adapter(Path(name)):
+        adapter = Path(name)
+        name, revision = read_adapter(adapter).source
     folder = _folder_of(name, revision)
     with quiet_transformers(), _clear_errors(name, revision):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         _check_entries(f"checkpoint {name}: config.json", config.to_dict())
         config._commit_hash = None if folder == Path(name) else folder.name
-        return config
+    if adapter is not None:
+        _set_head(config, read_adapter(adapter))
+    return config
+
+
+def _set_head(config: Any, adapter: Adapter) -> None:
+    """Have a configuration name the head that an adapter was saved with, if it was with one."""
+    from transformers import AutoModelForSequenceClassification
+
+    outputs = [shape[0] for name, shape in adapter.whole.items() if name.endswith("weight")]
+    known: Any = AutoModelForSequenceClassification._model_mapping
+    if adapter.settings.get("task_type") != "SEQ_CLS" or not outputs or type(config) not in known:
+        return
+    config.architectures = [known[type(config)].__name__]
+    if config.num_labels != min(outputs):
+        config.num_labels = min(outputs)
 
 
 @contextlib.contextmanager
@@ -191,6 +222,8 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
     """Load a tokenizer that can tell which characters each token covers."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+    if is_adapter(Path(name)) and not (Path(name) / "tokenizer.json").is_file():
+        name, revision = read_adapter(Path(name)).source
     folder = _folder_of(name, revision)
     with quiet_transformers(), _clear_errors(name, revision):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
@@ -237,6 +270,24 @@ def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) ->
         )
 
 
+def check_adapter(name: str, adapter: Path | None, head: Head) -> None:
+    """Refuse an adapter that is damaged, or not of a checkpoint whose files are here.
+
+    Args:
+        name: folder or Hub id of the checkpoint, which may be the adapter itself.
+        adapter: folder of the adapter; the checkpoint's if None.
+        head: kind of classifier.
+    """
+    from exparity.models.auto import on_meta
+
+    read = read_adapter(adapter or Path(name))
+    if adapter is not None:
+        read.check_base(name)
+    if Path(name).is_dir() and (adapter is not None or Path(read.source[0]).is_dir()):
+        config = load_config(name, adapter=adapter)
+        read.check_fits(on_meta(head.auto_class, config))
+
+
 def load_model(
     name: str,
     revision: str | None = None,
@@ -245,16 +296,29 @@ def load_model(
     dtype: str = "float32",
     scheme: str | None = None,
     head: Head | None = None,
+    adapter: Path | None = None,
 ) -> PreTrainedModel:
-    """Load a classifier's weights."""
+    """Load a classifier's weights, with those of an adapter merged into them."""
+    from exparity.models.auto import on_meta
+
     head = head or new_head(SEQUENCE)
-    config = load_config(name, revision)
+    if is_adapter(Path(name)):
+        adapter = Path(name)
+        name, revision = read_adapter(adapter).source
+    elif adapter is not None:
+        read_adapter(adapter).check_base(name)
+    config = load_config(name, revision, adapter)
     with _clear_errors(name, revision):
         if scheme is None:
             head.require(name, config, labels)
         for key, value in head.settings(labels).items() if labels is not None else ():
             setattr(config, key, value)
+    if adapter is not None:
+        read_adapter(adapter).check_fits(on_meta(head.auto_class, config))
     model, new = load_weights(head.auto_class, name, revision, config=config, dtype=dtype)
+    if adapter is not None:
+        model = with_adapter(model, adapter)
+        new = sorted(set(new) - read_adapter(adapter).whole.keys())
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()
     random = [weight for weight in new if _part(model, weight) not in trained]
     if random:
@@ -380,9 +444,14 @@ def build_model(
     if spec.init == "pretrained":
         assert spec.checkpoint is not None
         scheme = spec.scheme if trained and not prompted else None
-        model = load_model(spec.checkpoint, spec.revision, labels=labels, scheme=scheme, head=head)
-        if spec.adapter is not None:
-            model = with_adapter(model, Path(spec.adapter))
+        model = load_model(
+            spec.checkpoint,
+            spec.revision,
+            labels=labels,
+            scheme=scheme,
+            head=head,
+            adapter=None if spec.adapter is None else Path(spec.adapter),
+        )
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from exparity.models.download import cached_folder
+from exparity.models.lora import is_adapter, read_adapter
 
 
 @cache
@@ -14,6 +15,8 @@ def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
     """Return the number of weights of a checkpoint; None where its files are not here."""
     from safetensors import SafetensorError, safe_open
 
+    if is_adapter(Path(checkpoint)):
+        checkpoint, revision = read_adapter(Path(checkpoint)).source
     given = Path(checkpoint)
     folder = given if given.is_dir() else cached_folder(checkpoint, revision)
     count = 0

@@ -173,6 +173,7 @@ def _save(
     A prompted model as it is is not copied: its weights may be large, and each prompt has a folder.
     """
     from exparity.models.checkpoints import quiet_transformers
+    from exparity.models.lora import is_adapter
     from exparity.models.reference import write_reference
 
     model, training = specs
@@ -180,7 +181,7 @@ def _save(
     shutil.rmtree(folder, ignore_errors=True)
     with quiet_transformers(), saving(output):
         as_it_is = model.init == "pretrained" and not training.epochs and model.adapter is None
-        if prompted and as_it_is:
+        if prompted and as_it_is and not is_adapter(Path(str(model.checkpoint))):
             folder.mkdir(parents=True)
             write_reference(folder, model, trained.model.config, trained.tokenizer.model_max_length)
         else:

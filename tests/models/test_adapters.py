@@ -1,0 +1,249 @@
+"""Saved adapters at every door: merged as peft applies them, or refused before weights are read."""
+
+import json
+import shutil
+import time
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from exparity import InputError, load_classifier
+from exparity.config.experiment import Experiment
+from exparity.models import checkpoints as loading
+from exparity.models.checkpoints import load_model
+
+peft = pytest.importorskip("peft")
+WEIGHTS = "adapter_model.safetensors"
+TARGETS = {"bert": ["query", "value", "word_embeddings"], "gpt2": ["c_attn", "c_fc"]}
+
+
+def make_adapter(base, folder, targets, **settings):
+    """Save an adapter with random weights and a trained head; return peft's model."""
+    model = AutoModelForSequenceClassification.from_pretrained(base)
+    options = {"task_type": "SEQ_CLS", "r": 4, "lora_alpha": 8, "target_modules": targets}
+    with warnings.catch_warnings(action="ignore"):  # of transformers, and of transposed layers
+        tuned = peft.get_peft_model(model, peft.LoraConfig(**{**options, **settings})).eval()
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, weight in tuned.named_parameters():
+            if "lora_" in name or "modules_to_save" in name:
+                weight.copy_(torch.randn(weight.shape).abs() * 0.2)
+    with warnings.catch_warnings(action="ignore"):  # of biases that would be of other libraries
+        tuned.save_pretrained(folder)
+    return tuned
+
+
+@pytest.fixture
+def adapter(checkpoints, tmp_path):
+    make_adapter(checkpoints["bert"], tmp_path / "adapter", ["query", "value"])
+    return tmp_path / "adapter"
+
+
+def probabilities(classifier, text="the nurse was late"):
+    return classifier.probabilities([classifier.encode([text])[0].token_ids])[0]
+
+
+@pytest.mark.parametrize("family", TARGETS)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"lora_bias": True},
+        {"use_dora": True},
+        {"use_rslora": True, "rank_pattern": {"value": 2}, "alpha_pattern": {"value": 3}},
+        {"bias": "lora_only"},
+    ],
+    ids=lambda settings: "-".join(settings) or "plain",
+)
+def test_every_door_has_the_probabilities_of_peft(checkpoints, tmp_path, family, settings):
+    base, folder = checkpoints[family], tmp_path / "adapter"
+    plain = {"lora_bias", "use_dora", "bias"} & settings.keys()  # not of embeddings, or GPT-2's
+    targets = [name for name in TARGETS[family] if not plain or name != "word_embeddings"]
+    tuned = make_adapter(base, folder, targets, **settings)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    with torch.no_grad():
+        inputs = tokenizer("the nurse was late", return_tensors="pt")
+        inputs.pop("token_type_ids", None)
+        wanted = tuned(**inputs).logits.softmax(-1)[0].numpy()
+    unchanged = probabilities(load_classifier(base, "cpu"))
+    assert np.abs(unchanged - wanted).max() > 0.01
+    model = load_model(base, adapter=folder)
+    doors = {
+        "folder": load_classifier(folder, "cpu"),
+        "key of a config": load_classifier((model, tokenizer), "cpu"),
+        "object": load_classifier((tuned, tokenizer), "cpu"),
+    }
+    for door, classifier in doors.items():
+        assert np.allclose(probabilities(classifier), wanted, atol=1e-5), door
+
+
+def test_a_head_of_its_own_number_of_classes_is_taken(checkpoints, tmp_path):
+    """The base is an encoder without a head, whose config.json counts two classes."""
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoints["bert"])
+    model.bert.save_pretrained(tmp_path / "base")
+    AutoTokenizer.from_pretrained(checkpoints["bert"]).save_pretrained(tmp_path / "base")
+    fresh = AutoModelForSequenceClassification.from_pretrained(tmp_path / "base", num_labels=5)
+    options = peft.LoraConfig(task_type="SEQ_CLS", r=2, target_modules=["key"])
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of transformers
+        tuned = peft.get_peft_model(fresh, options).eval()
+    tuned.save_pretrained(tmp_path / "adapter")
+    classifier = load_classifier(tmp_path / "adapter", "cpu")
+    ids = classifier.encode(["the nurse was late"])[0].token_ids
+    with torch.no_grad():
+        wanted = tuned(torch.tensor(ids)[None]).logits.softmax(-1)[0].numpy()
+    assert classifier.n_classes == 5
+    assert np.allclose(classifier.probabilities([ids])[0], wanted, atol=1e-6)
+
+
+def _cut(folder):
+    (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:-100])
+
+
+def _of_weights(change):
+    def damage(folder):
+        weights = load_file(folder / WEIGHTS)
+        change(weights)
+        save_file(weights, folder / WEIGHTS)
+
+    return damage
+
+
+def _setting(**settings):
+    def damage(folder):
+        path = folder / "adapter_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+
+    return damage
+
+
+FIRST = "base_model.model.bert.encoder.layer.0.attention.self.query.lora_A.weight"
+SECOND = FIRST.replace("lora_A", "lora_B")
+ELSEWHERE = FIRST.replace("layer.0", "layer.7")
+DAMAGED = {
+    "truncated": (_cut, "is damaged"),
+    "empty": (lambda folder: (folder / WEIGHTS).write_bytes(b""), "is damaged"),
+    "no weights": (lambda folder: (folder / WEIGHTS).unlink(), "has no adapter_model"),
+    "weights of a model": (
+        lambda folder: save_file({"bert.x.weight": torch.ones(2, 2)}, folder / WEIGHTS),
+        "is no weight that peft has saved",
+    ),
+    "head alone": (
+        lambda folder: save_file({"base_model.model.x": torch.ones(2)}, folder / WEIGHTS),
+        "holds no matrices of low rank",
+    ),
+    "half of a product": (_of_weights(lambda w: w.pop(SECOND)), "not a product of low rank"),
+    "whole numbers": (
+        _of_weights(lambda w: w.update({FIRST: w[FIRST].to(torch.int8)})),
+        "is no weight that peft has saved",
+    ),
+    "not JSON": (
+        lambda folder: (folder / "adapter_config.json").write_text("{"),
+        "has no adapter_config",
+    ),
+    "other kind": (_setting(peft_type="IA3"), "is of type IA3; take one of type LORA"),
+    "alpha in words": (_setting(lora_alpha="much"), "lora_alpha 'much' is not a number"),
+    "alpha by pattern": (_setting(alpha_pattern={"(a+)+$": 3}), "alpha_pattern has a pattern"),
+    "changes layers": (_setting(layer_replication=[[0, 2]]), "layer_replication .* is not known"),
+    "changes the base": (_setting(init_lora_weights="pissa"), "init_lora_weights 'pissa' is not"),
+}
+OF_ANOTHER_MODEL = {
+    "more layers": (
+        _of_weights(
+            lambda w: w.update(
+                {ELSEWHERE: w.pop(FIRST), ELSEWHERE.replace("_A", "_B"): w.pop(SECOND)}
+            )
+        ),
+        r"it changes bert\.encoder\.layer\.7.* the checkpoint lacks it; it was trained on",
+    ),
+    "wider": (
+        _of_weights(lambda w: w.update({FIRST: torch.ones(4, 48)})),
+        r"query of 32 × 48, and the checkpoint has 32 × 32",
+    ),
+    "other head": (
+        _of_weights(
+            lambda w: w.update({"base_model.model.classifier.dense.weight": torch.ones(2, 2)})
+        ),
+        r"classifier\.dense\.weight of 2 × 2, and the checkpoint lacks it",
+    ),
+}
+
+
+@pytest.fixture
+def no_weights_read(monkeypatch):
+    def fail(*_, **__):
+        raise AssertionError("weights were read")
+
+    monkeypatch.setattr(loading, "load_weights", fail)
+
+
+def config_with(base, adapter):
+    models = {"tuned": {"checkpoint": str(base), "adapter": str(adapter)}}
+    return {"datasets": {"bios": {}}, "models": models, "methods": {}, "metrics": {}}
+
+
+@pytest.mark.usefixtures("no_weights_read")
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_adapter_is_refused_before_weights_are_read(checkpoints, adapter, case):
+    damage, message = DAMAGED[case]
+    damage(adapter)
+    with pytest.raises(InputError, match=message) as refusal:
+        load_classifier(adapter, "cpu")
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(InputError, match=message):
+        load_model(checkpoints["bert"], adapter=adapter)
+    with pytest.raises(InputError, match=rf"models\.tuned: .*{message}"):
+        Experiment.from_mapping(config_with(checkpoints["bert"], adapter))
+
+
+@pytest.mark.usefixtures("no_weights_read")
+@pytest.mark.parametrize("case", OF_ANOTHER_MODEL)
+def test_an_adapter_that_fits_another_model_is_refused(checkpoints, adapter, case):
+    damage, message = OF_ANOTHER_MODEL[case]
+    damage(adapter)
+    with pytest.raises(InputError, match=message):
+        load_classifier(adapter, "cpu")
+    with pytest.raises(InputError, match=message):
+        load_model(checkpoints["bert"], adapter=adapter)
+    with pytest.raises(InputError, match=rf"models\.tuned: .*{message}"):
+        Experiment.from_mapping(config_with(checkpoints["bert"], adapter))
+
+
+def test_values_that_are_not_finite_are_refused(checkpoints, adapter):
+    _of_weights(lambda w: w[FIRST].fill_(float("nan")))(adapter)
+    with pytest.raises(InputError, match="holds values that are not finite"):
+        load_model(checkpoints["bert"], adapter=adapter)
+
+
+def test_the_base_is_the_one_of_the_training(checkpoints, adapter, tmp_path, caplog):
+    """Where names can be compared: folders by their weights, repositories by their ids."""
+    base = checkpoints["bert"]
+    copied, other = tmp_path / "copied", tmp_path / "other"
+    shutil.copytree(base, copied)
+    shutil.copytree(base, other)
+    weights = load_file(other / "model.safetensors")
+    save_file({n: w + 1 for n, w in weights.items()}, other / "model.safetensors", {"format": "pt"})
+    Experiment.from_mapping(config_with(copied, adapter))
+    assert not caplog.records
+    with pytest.raises(InputError, match=rf"was trained on {base}, and the checkpoint is {other}"):
+        Experiment.from_mapping(config_with(other, adapter))
+    with pytest.raises(InputError, match="was trained on"):
+        load_model(str(other), adapter=adapter)
+    _setting(base_model_name_or_path="/where/it/was/trained")(adapter)
+    Experiment.from_mapping(config_with(other, adapter))
+    assert "nothing here tells" in caplog.text
+    _setting(base_model_name_or_path=None)(adapter)
+    with pytest.raises(InputError, match="is an adapter that names no base"):
+        load_classifier(adapter, "cpu")
+
+
+@pytest.mark.parametrize("pattern", [r"(.*(.*)*)*x", "(?:a|aa)+$" * 20, ".*" * 40 + "x"])
+def test_a_hostile_pattern_is_never_matched(checkpoints, adapter, pattern):
+    wanted = probabilities(load_classifier(adapter, "cpu"))
+    _setting(target_modules=pattern, exclude_modules=pattern, rank_pattern={pattern: 4})(adapter)
+    start = time.process_time()
+    assert np.array_equal(probabilities(load_classifier(adapter, "cpu")), wanted)
+    assert time.process_time() - start < 10

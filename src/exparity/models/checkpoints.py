@@ -11,6 +11,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,7 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
                 json.loads(file.read_text(encoding="utf-8-sig"), object_hook=check)
         if not (folder / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
+        _check_sentencepiece(name, folder)
         if any(folder.glob("shard-*.safetensors")):
             raise InputError(
                 f"checkpoint {path}: holds the shards of a distributed training; put them together "
@@ -125,6 +127,18 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
         raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
     elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
         raise InputError(f"checkpoint {path}: no such folder")
+
+
+def _check_sentencepiece(name: str, folder: Path) -> None:
+    """Refuse a tokenizer that is kept by sentencepiece alone where that cannot be read."""
+    models = sorted(path.name for path in folder.glob("*.model"))
+    if not models or (folder / "tokenizer.json").is_file():
+        return
+    if not all(map(find_spec, ("sentencepiece", "google", "google.protobuf"))):
+        raise InputError(
+            f"checkpoint {name}: keeps its tokenizer in {models[0]}; reading that needs "
+            "pip install 'exparity[sentencepiece]'"
+        )
 
 
 def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:

@@ -102,8 +102,6 @@ def changes(rationale: int) -> Iterator[tuple[str, Values, Values]]:
             using(metric),
             using(metric, {"retained_share": 0.5}),
         )
-    share = using("soft_retained_share")
-    yield "soft_retained_share", share, share
     if rationale:
         for metric in ("rationale_token_f1", "rationale_iou"):
             after = {"top_k": rationale, "attribution": "positive"}

@@ -205,7 +205,6 @@ CHECKS: Mapping[str, Callable[[exparity.Classifier], None]] = {
     "LIME": gives_scores("lime", num_samples=30),
     "DeepLIFT": gives_scores("deeplift"),
     "AttnLRP": keeps_outputs,
-    "attention rollout": gives_scores("attention_rollout"),
 }
 
 

@@ -20,7 +20,7 @@ from exparity.stats import compare_groups
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 COMMANDS = [
     "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "report",
-    "show", "cost", "compare", "plan", "list", "data", "assign-groups",
+    "show", "cost", "compare", "plan", "list", "data",
     "compare-published",
 ]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}

@@ -534,7 +534,6 @@ compare results results --all
 plan --configfile config.yaml --json
 list methods
 data check pairs --configfile config.yaml --data-dir data
-assign-groups --table own.csv --output out.csv --text text
 compare-published results --study dhaini2025 --map tiny=bert --output out
 """.strip().splitlines()
 }

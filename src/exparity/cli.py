@@ -35,7 +35,6 @@ _GROUPS = {
         Command("plan", "tools.plan:plan"),
         Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
         Command("data", "tools.data:data", takes_plugins=True),
-        Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),
     ),
     "after a run": (
         Command("show", "tools.show:show"),

@@ -50,7 +50,7 @@ FULL = {
     "prompts": {"pairs_all": PROMPT},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
-    "controls": {"random": {"draws": 2}, "weights": {"draws": 1}},
+    "controls": {"random": {"draws": 2}},
     "report": {"figures": False},
     "overrides": [
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}

@@ -18,7 +18,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
-from exparity.data._rows import read_rows, write_rows
+from exparity.data._rows import read_rows
 from exparity.data.files import DataSource
 
 REFUSED = refused_by(__file__)
@@ -40,7 +40,17 @@ def table(n=20):
 
 def write(path, rows):
     """Write rows in the format that the suffix says."""
-    write_rows(path, rows)
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+        return path
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix == ".jsonl":
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            return path
+        delimiter = "\t" if path.suffix == ".tsv" else ","
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
     return path
 
 

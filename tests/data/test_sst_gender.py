@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from support import REAL, need, refused_by
 
 from exparity.core.errors import InputError
-from exparity.counterfactuals import terms_of
 from exparity.data import load_dataset
 from exparity.data._sst import FILES, Phrase, read_sentences
 from exparity.data.files import DataSource
+from exparity.data.genders import read_lexicon
+from exparity.data.sst_gender import _LEXICON as LEXICON
 
 REFUSED = refused_by(__file__)
 
@@ -115,7 +116,7 @@ class TestReal:
             assert sum(len(tree.phrases) for tree in trees) == phrases
 
     def test_groups_by_a_naive_count(self, source):
-        terms = terms_of("gender_words", {})
+        terms = read_lexicon(LEXICON)[1]
         groups = {e.example_id: e.group for e in load_dataset("sst_gender", source)}
         for tree in read_sentences(source.find(FILES["dev"])):
             text = " ".join(tree.words).lower()

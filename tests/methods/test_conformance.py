@@ -188,7 +188,7 @@ def test_target_defaults_to_the_predicted_class(classifier):
 @pytest.mark.parametrize("method", METHODS.ids())
 def test_facts_and_imports_of_a_method(method):
     entry = METHODS.get(method)
-    assert entry.facts.target in ("logit", "probability", "attention", "none")
+    assert entry.facts.target in ("logit", "probability", "none")
     assert entry.facts.target == "logit" or not entry.facts.needs_gradient
     assert "Args:" in (entry.function.__doc__ or "")
     source = inspect.getsource(inspect.getmodule(entry.function))
@@ -211,7 +211,6 @@ def test_facts_and_imports_of_a_method(method):
         ("lime", {"max_samples": 1}, "max_samples: 1 is out of range .at least 2"),
         ("lime", {"ridge": -1.0}, "ridge: -1.0 is out of range"),
         ("lime", {"kernel_width": 0.0}, "kernel_width: 0.0 is out of range"),
-        ("lime", {"sampling": "dense"}, "one of independent, paired, stratified, found"),
         ("lime_words", {"num_samples": 1}, r"lime_words\.num_samples: 1 is out of range"),
         ("lime_words", {"ridge": -1.0}, r"lime_words\.ridge: -1.0 is out of range"),
         ("lime_words", {"kernel_width": 0.0}, r"lime_words\.kernel_width: 0.0 is out of range"),

@@ -52,7 +52,7 @@ def test_equals_the_lime_package_on_the_same_draws(classifiers, target):
         words = one.text.split()
         features = list(dict.fromkeys(words))
         draws = generator(7, "explain", "lime_words", one.text)
-        masks = draw_masks(len(features), num_samples, draws, "independent")
+        masks = draw_masks(len(features), num_samples, draws)
         peer = LimeTextExplainer(split_expression=str.split, feature_selection="none")
         peer.random_state = Replay(masks)
         weights = peer.explain_instance(

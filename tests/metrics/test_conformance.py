@@ -129,7 +129,7 @@ def test_scale_of_the_scores_does_not_matter(classifier, metric):
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("metric", ["gini", "sparsity", "soft_retained_share"])
+@pytest.mark.parametrize("metric", ["gini", "sparsity"])
 @given(data=st.data())
 def test_order_of_tokens_does_not_matter(metric, data):
     scores = data.draw(st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=9))
@@ -217,9 +217,6 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
         options = {name: x for name, x in options.items() if name in METRICS.get(metric).options}
         means.append(np.nanmean(exparity.evaluate(classifier, made, metric, **options)))
     best, middle, worst = means if facts.direction == "higher" else [-m for m in means]
-    if metric == "infidelity":  # whose line may fall: an explanation and its inverse are alike
-        assert worst == pytest.approx(best)
-        worst = -np.inf
     assert best > middle > worst, dict(zip(["oracle", "random", "inverted"], means, strict=True))
 
 
@@ -245,8 +242,7 @@ def test_constant_attributions(classifiers):
         if not reruns(metric)
     }
     undefined = {metric for metric, value in found.items() if np.isnan(value)}
-    soft = {"soft_comprehensiveness", "soft_sufficiency", "soft_retained_share"}
-    assert undefined == {"loo_correlation", *soft}
+    assert undefined == {"loo_correlation", "soft_comprehensiveness", "soft_sufficiency"}
     assert found["gini"] == pytest.approx(0, abs=1e-12)
     assert found["sparsity"] == 1
     owners = encoding.word_ids[~encoding.special_mask]

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
-from support import TINY
 
 import exparity
-from exparity.config.experiment import Experiment
 from exparity.core.seeding import derive_seed
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour .", "He runs ."]
@@ -62,18 +60,3 @@ def test_what_asks_no_model_is_wholly_alike(classifiers):
     classifier = classifiers["bert"]
     made = exparity.explain(classifier, TEXTS, TARGETS, "uniform_random", per="token")
     np.testing.assert_array_equal(exparity.evaluate(classifier, made, "random_weights"), 1.0)
-
-
-@pytest.mark.contract
-def test_the_control_is_a_metric_of_the_config():
-    def metrics(**changes):
-        asked = Experiment.from_mapping({**TINY, **changes})
-        again = Experiment.from_mapping(asked.resolved())
-        assert {id: one.params for id, one in again.metrics.items()}.keys() == asked.metrics.keys()
-        return {id: dict(one.params) for id, one in asked.metrics.items()}
-
-    control = {"controls": {"weights": {"draws": 3}}}
-    assert "random_weights" not in metrics()
-    assert metrics(**control)["random_weights"] == {"draws": 3}
-    own = {"metrics": {"random_weights": {"draws": 7}}}
-    assert metrics(**control, **own) == {"random_weights": {"draws": 7}}

@@ -1,7 +1,6 @@
 """Soft erasure against a loop in float64 with the same draws."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from metrics.sweep import drawn
 
 import exparity
-from exparity import Explanation
 from exparity.core.seeding import generator
 from exparity.metrics.soft_erasure import keep_probabilities
 
@@ -57,17 +55,6 @@ def test_soft_metrics_equal_the_loop(classifier, sentences, metric, share):
     expected = [naive(exact, one, metric, seed=3, **options) for one in explanations]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected) > 1e-3
-
-
-@pytest.mark.reference
-def test_retained_share_by_hand():
-    frame = {"tokens": ["t"] * 4, "special_mask": [True, False, False, True]}
-    one = Explanation(text="x", target=0, scores=[9.0, -3.0, 1.0, 9.0], **frame)
-    two = replace(one, scores=[9.0, 1.0, 1.0, 9.0])
-    # |s| = 3, 1 on the content: scaled 1, 0; of equal scores nothing is known
-    np.testing.assert_array_equal(
-        exparity.evaluate(None, [one, two], "soft_retained_share"), [0.5, np.nan]
-    )
 
 
 @pytest.mark.property

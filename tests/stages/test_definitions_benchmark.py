@@ -43,16 +43,9 @@ def test_every_line_of_the_docs_table_is_printed(lines):
         "soft_comprehensiveness: free, retained_share 0.5",
         "soft_sufficiency: probability, logit",
         "soft_sufficiency: free, retained_share 0.5",
-        "soft_retained_share",
         "rationale_token_f1: 5 absolute, 2 positive",
         "rationale_iou: 5 absolute, 2 positive",
     ]
     # Two methods without the noise; noise beside the norm for each of six metrics.
     assert {lines[name][0] for name in names} == {"2"}
     assert [cells[0] for name, cells in lines.items() if name not in names] == ["1"] * 6
-
-
-def test_a_definition_beside_itself_changes_nothing(lines):
-    before_after, otherwise, ranked, turned = lines["soft_retained_share"][1:5]
-    assert len(set(before_after.split(" → "))) == 1
-    assert (otherwise, ranked, turned) == ("0", "0", "0")

@@ -26,8 +26,6 @@ from exparity.core.strict import canonical, json_value, read_yaml
 from exparity.models.catalogue import known_id
 from exparity.models.size import n_weights
 
-CONTROL = "random_weights"
-"""The metric that ``controls.weights`` asks for."""
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 
 
@@ -70,9 +68,6 @@ class Experiment(Settled):
         schema = config_schema()
         validate(written, schema)
         filled = with_defaults(with_preset(written), schema)
-        draws = filled["controls"]["weights"]["draws"]
-        if draws and filled["metrics"]:
-            filled["metrics"] = {CONTROL: {"draws": draws}, **filled["metrics"]}
         return cls(filled)
 
     @property

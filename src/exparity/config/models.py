@@ -175,18 +175,6 @@ class Random:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
-    """Explanations are compared with those of untrained weights.
-
-    Attributes:
-        draws: models with random weights; each explains every text once, for the metric
-            ``random_weights``. 0 leaves the control out.
-    """
-
-    draws: Annotated[int, Range(at_least=0, at_most=1000)] = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Controls:
     """Checks of the pipeline itself.
 
@@ -194,13 +182,9 @@ class Controls:
         random: every metric also scores random explanations, drawn without a look at the model.
             What groups differ by then is none of an explanation; tests tell what a method's scores
             have over it, the excess.
-        weights: how alike an explanation is to those of the same architecture with random weights,
-            as a metric among the others, ``random_weights``. High values mean that the method shows
-            the text and the architecture, and not what was learnt.
     """
 
     random: Random = field(default_factory=Random)
-    weights: Weights = field(default_factory=Weights)
 
 
 @dataclass(frozen=True, kw_only=True)

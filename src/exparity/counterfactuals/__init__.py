@@ -7,7 +7,7 @@ no such example. It is registered with :func:`counterfactual` in a module of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
@@ -31,16 +31,11 @@ class CounterfactualFacts(Facts):
         path_options: its options that name files of the user's own.
         check: receives the options that are set and a dataset's groups; returns why these options
             do not fit them, or None.
-        terms: receives groups and all options; returns the words that tell each of the groups,
-            whatever stands around them. None if it has none.
     """
 
     groups: tuple[str, ...] = ()
     path_options: tuple[str, ...] = ()
     check: Callable[[Mapping[str, Any], tuple[str, ...]], str | None] | None = None
-    terms: Callable[[tuple[str, ...], Mapping[str, Any]], Mapping[str, Collection[str]]] | None = (
-        None
-    )
 
 
 GENERATORS: Registry[CounterfactualFacts] = Registry(
@@ -138,26 +133,6 @@ def _check_labels(data: PreparedData) -> None:
     of_group = [of for of in labels.values() if of]
     if len(of_group) > 1 and all(len(of) == 1 for of in of_group) and len(set.union(*of_group)) > 1:
         raise InputError(label_refusal(data.dataset, "every group has a label of its own"))
-
-
-def terms_of(
-    use: str, params: Mapping[str, Any], groups: Sequence[str] = ()
-) -> Mapping[str, Collection[str]]:
-    """Return the words by which a generator tells the groups of texts."""
-    entry = GENERATORS.get(use)
-    where = f"counterfactual generator {use}"
-    options = complete(entry.options, params, where)
-    if entry.facts.terms is None:
-        known = [id for id in GENERATORS.ids() if GENERATORS.get(id).facts.terms]
-        raise InputError(
-            f"{where}: has no words that tell a group; choose one of {', '.join(known)}"
-        )
-    order = tuple(groups) or entry.facts.groups
-    if len(order) < 2:
-        raise InputError(f"{where}: name the groups, two or more, in the order of its words")
-    check_groups(use, options, order, where)
-    with entry.running():
-        return entry.facts.terms(order, options)
 
 
 def _check(use: str, example: Example, group: str, made: Any) -> None:

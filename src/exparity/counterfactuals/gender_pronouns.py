@@ -40,9 +40,6 @@ def _partner(context: WordContext, place: int, word: str, to: str) -> str | None
     "gender_pronouns",
     reference="Chen et al. 2024, Findings of NAACL, arXiv:2404.00463",
     groups=GROUPS,
-    terms=lambda groups, options: {
-        gender: _PARTNERS[other] for gender, other in (GROUPS, GROUPS[::-1])
-    },
 )
 def gender_pronouns(
     example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"

@@ -13,7 +13,7 @@ from exparity.data.table import PreparedData
 from exparity.types import Example
 
 _LEXICON = "a78a4ce9f67ad66470f3a52e733d477330ebb24cae5147c6039c4e708475841a"
-_PARTNERS, _TELLING = read_lexicon(_LEXICON)
+_PARTNERS = read_lexicon(_LEXICON)[0]
 _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
 """Partners as titles: "Lady Hall" is Lord Hall, but a lady is a gentleman."""
 _FEMALE_TITLES = ("lady", "dame")
@@ -83,7 +83,6 @@ def _of_compound(context: WordContext, place: int, word: str, to: str) -> str | 
     "gender_words",
     reference="exparity's own word list and rules, after Chen et al. 2024, arXiv:2404.00463",
     groups=GROUPS,
-    terms=lambda groups, options: _TELLING,
 )
 def gender_words(
     example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"

@@ -46,9 +46,6 @@ def _check(options: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
     reference="any two or more lists of words; see docs/counterfactuals.md",
     path_options=("pairs_file",),
     check=_check,
-    terms=lambda groups, options: dict(
-        zip(groups, zip(*_word_rows(groups, options), strict=True), strict=True)
-    ),
 )
 def word_pairs(
     example: Example,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.artefacts.files import atomic_path
 from exparity.core.errors import InputError, did_you_mean
 from exparity.data.files import read_jsonl
 
@@ -163,25 +161,6 @@ def _is_plain(kind: pa.DataType) -> bool:
 def no_column(where: str, name: str, known: Sequence[str]) -> InputError:
     """Return what is wrong where a column is missing."""
     return InputError(f"{where}: no column '{name}'; {did_you_mean(name, known)}")
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as the kind of table that the suffix says, one that :func:`read_rows` knows."""
-    with atomic_path(path) as temporary:
-        if path.suffix.lower() == ".parquet":
-            import pyarrow as pa
-            from pyarrow import parquet
-
-            parquet.write_table(pa.Table.from_pylist(list(rows)), temporary)
-            return
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            if path.suffix.lower() == ".jsonl":
-                file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-                return
-            delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-            writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[PlacedRow]]] = {

@@ -165,11 +165,11 @@ def _named(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, args, strict=False)) | dict(kwargs)
 
 
-def check_attention(model: Any, method: str) -> None:
+def check_attention(model: Any) -> None:
     """Refuse models whose attention is computed where calls of torch cannot be seen."""
     implementation = getattr(model.config, "_attn_implementation", None) or "eager"
     if implementation not in ("eager", "sdpa"):
         raise InputError(
-            f"method {method}: does not see into attention '{implementation}'; load the model with "
+            f"method attnlrp: does not see into attention '{implementation}'; load the model with "
             "attn_implementation='sdpa'"
         )

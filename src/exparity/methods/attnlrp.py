@@ -41,7 +41,7 @@ def attnlrp(
     from exparity.methods._pooling import pooled
     from exparity.methods._relevance import Propagation, check_attention
 
-    check_attention(batch.classifier.model, "attnlrp")
+    check_attention(batch.classifier.model)
     with Propagation(batch.classifier.model, variant):
         gradients = batch.gradients()
     rows = batch.word_rows

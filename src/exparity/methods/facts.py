@@ -17,8 +17,8 @@ class MethodFacts(Facts):
     Attributes:
         signed: True if negative scores mean evidence against the target.
         needs_gradient: True if it differentiates the model.
-        target: output that it explains, ``logit`` or ``probability``; ``attention`` if it reads
-            attention weights, which know no class; ``none`` if it never asks the model anything.
+        target: output that it explains, ``logit`` or ``probability``; ``none`` if it never asks
+            the model anything.
         baseline: what an absent token is replaced by, or None if nothing is.
         stochastic: True if it draws random numbers.
         adaptive: True if what it asks the model depends on what the model answered.
@@ -39,7 +39,7 @@ class MethodFacts(Facts):
 
     signed: bool
     needs_gradient: bool
-    target: Literal["logit", "probability", "attention", "none"]
+    target: Literal["logit", "probability", "none"]
     baseline: str | None
     stochastic: bool
     adaptive: bool = False

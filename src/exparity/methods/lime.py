@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from exparity.core.flags import NotNegative, Positive
-from exparity.core.seeding import generator
 from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
-from exparity.methods._lime import Samples, Sampling, draw_masks, fit_lime, fit_with_surrogate
+from exparity.methods._lime import Samples, draw_masks, fit_lime
 from exparity.methods._words import spread_over_tokens
 from exparity.types import SPECIAL_WORD, Encoding, FloatArray, IntArray
 
-EQUAL_ERROR = 0.5
-"""Samples with ``budget: equal_error``, as a share of those that are published."""
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 
 _lime_method = partial(
@@ -42,9 +38,6 @@ def lime(
     max_samples: Samples = 5000,
     kernel_width: Positive = 25.0,
     ridge: NotNegative = 1.0,
-    sampling: Sampling = "independent",
-    surrogate: bool = False,
-    budget: Literal["published", "equal_error"] = "published",
 ) -> list[FloatArray]:
     r"""Coefficients of a linear model fitted to the text's neighbourhood.
 
@@ -60,22 +53,12 @@ def lime(
         max_samples: bound of that default.
         kernel_width: width σ of the kernel over 100 × cosine distance.
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
-        sampling: ``independent`` masks as LIME's, or with less variance at equal cost
-            ``paired`` with their complements, or ``stratified`` by the number of masked tokens.
-        surrogate: fit to many answers of a surrogate that was fitted to the samples, and to what
-            it misses: less error with t² samples or fewer.
-        budget: ``published``, or ``equal_error``: half of the default number of samples, in pairs
-            and with a surrogate, whatever ``sampling`` and ``surrogate`` say. Their error is about
-            that of all of them as published.
 
     Returns:
         (t,) signed scores for each text, in probability.
     """
     from exparity.engine.masking import MaskedTexts
 
-    share = 1.0
-    if budget == "equal_error":
-        sampling, surrogate, share = "paired", True, EQUAL_ERROR
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
         texts = range(first, min(first + _TOGETHER, len(batch)))
@@ -84,9 +67,8 @@ def lime(
         drawn = [
             draw_masks(
                 size,
-                num_samples or max(2, round(share * min(size**2, max_samples))),
+                num_samples or max(2, min(size**2, max_samples)),
                 batch.generator(row),
-                sampling,
             )
             for row, size in zip(texts, sizes, strict=True)
         ]
@@ -98,12 +80,7 @@ def lime(
         )
         values = masked.target_probabilities(masks, batch.targets[texts])
         for row, own, some, answers in zip(texts, places, drawn, values, strict=True):
-            if surrogate:
-                rng = generator(batch.seed, "explain", batch.method, batch.keys[row], "surrogate")
-                fitted = fit_with_surrogate(some, answers, rng, kernel_width, ridge)
-            else:
-                fitted = fit_lime(some, answers, kernel_width, ridge)
-            coefficients = laid_on(own, fitted, 0.0)
+            coefficients = laid_on(own, fit_lime(some, answers, kernel_width, ridge), 0.0)
             scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores
 
@@ -120,7 +97,6 @@ def lime_words(
     num_samples: Samples = 1000,
     kernel_width: Positive = 25.0,
     ridge: NotNegative = 1.0,
-    sampling: Sampling = "independent",
 ) -> list[FloatArray]:
     r"""Coefficients of a linear model fitted to texts with some words removed.
 
@@ -134,7 +110,6 @@ def lime_words(
         num_samples: samples per text, the text itself included; the lime package takes 5000.
         kernel_width: width σ of the kernel over 100 × cosine distance.
         ridge: penalty λ on the squared coefficients.
-        sampling: see ``lime``.
 
     Returns:
         (t,) signed scores for each text, in probability; special tokens score 0.
@@ -143,7 +118,7 @@ def lime_words(
 
     bags = [bag_of_words(encoding) for encoding in batch.encodings]
     drawn = [
-        draw_masks(1 + int(bag.max()), num_samples, batch.generator(row), sampling)
+        draw_masks(1 + int(bag.max()), num_samples, batch.generator(row))
         for row, bag in enumerate(bags)
     ]
     masks = [

@@ -153,32 +153,3 @@ def soft_sufficiency(
     return 1 - mean_soft_drop(
         batch, keep=True, num_samples=num_samples, retained_share=retained_share
     )
-
-
-@metric(
-    "soft_retained_share",
-    direction="lower",
-    bounds=(0.0, 1.0),
-    unit="share",
-    kind="complexity",
-    needs="attributions",
-    stochastic=False,
-    reference="Huang and Chan 2026, arXiv:2601.03089",
-    display="Soft retained share",
-)
-def soft_retained_share(scores: FloatArray, content_mask: BoolArray) -> FloatArray:
-    r"""Share of embedding elements that soft sufficiency keeps and soft comprehensiveness removes.
-
-    :math:`\frac1n \sum_i s_i`, where :math:`s_i` is a token's absolute attribution scaled to [0, 1]
-    over the content tokens. Groups that differ in it may differ in the soft metrics for no other
-    reason.
-
-    Args:
-        scores: (n, t) attributions.
-        content_mask: (n, t) True for tokens that count.
-
-    Returns:
-        (n,) in [0, 1], lower is a shorter explanation; NaN where soft sufficiency is undefined.
-    """
-    kept = [keep_probabilities(*row, True) for row in zip(scores, content_mask, strict=True)]
-    return np.array([q[mask].mean() for q, mask in zip(kept, content_mask, strict=True)])

@@ -59,4 +59,11 @@ class Progress:
                 return
             left = (self.total - self.done) / rate if rate else float("inf")
             state = f"{self.label}: {self.done} of {self.total} {self.unit}"
-            log.info("%s, %.1f a second, %.0f s left", state, rate, left)
+            log.info("%s, about %s left", state, _rounded(left))
+
+
+def _rounded(seconds: float) -> str:
+    """Return a time span as whole seconds, minutes or hours."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,20 @@
+"""Progress lines where standard error is no terminal."""
+
+import logging
+
+import pytest
+
+from exparity.core import progress
+from exparity.core.progress import Progress
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "left"), [(30, "about 30 s left"), (5175, "about 86 min left"), (9e3, "about 2 h")]
+)
+def test_the_time_left_is_in_a_unit_that_readers_use(monkeypatch, caplog, elapsed, left):
+    times = iter([0.0, elapsed])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    with caplog.at_level(logging.INFO, logger=progress.__name__), Progress(2, "explaining") as bar:
+        bar.advance()
+    assert f"explaining: 1 of 2 examples, {left}" in caplog.text
+    assert "a second" not in caplog.text

@@ -89,6 +89,25 @@ def test_m14_of_a_model_the_keys_that_differ_are_named(first):
     }
 
 
+def test_of_the_one_model_that_each_run_has_alone_the_keys_that_differ_are_named(first):
+    run = read_run(first)
+    common = {"epochs": "3", "init": "scratch"}
+    one, other = (
+        replace(run, settings={"models.both": {}, f"models.{id}": {**common, "dropout": dropout}})
+        for id, dropout in (("small", "0.1"), ("large", "0.2"))
+    )
+    assert compare_runs(one, other).settings == {"models.small / large.dropout": ("0.1", "0.2")}
+
+
+def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, capsys):
+    settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
+    folder = finish(copy_of(settings, tmp_path), settings)
+    main(["compare", str(folder), str(folder)])
+    (extent,) = [line for line in capsys.readouterr().out.splitlines() if "cells of both" in line]
+    assert extent.endswith("4 whose gaps cannot be tested, with one training in a run")
+    assert "further apart" not in extent
+
+
 def test_on_the_terminal(first, second, capsys):
     main(["compare", str(first), str(second)])
     out = capsys.readouterr().out

@@ -20,6 +20,7 @@ from exparity.stats.two_runs import GapDifference, gap_difference
 
 Cell = tuple[str, ...]
 """Dataset, model, method, metric and the two groups."""
+Settings = Mapping[str, str | Mapping[str, str]]
 Versions = Mapping[str, Sequence[tuple[str, int]]]
 _NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind in SETTLED))
 
@@ -36,7 +37,7 @@ class Run:
     """
 
     name: str
-    settings: Mapping[str, str | Mapping[str, str]]
+    settings: Settings
     versions: Versions
     verdicts: Verdicts
 
@@ -138,11 +139,26 @@ def compare_runs(
     return RunComparison(
         first,
         second,
-        _differing(first.settings, second.settings),
+        _differing(*_with_only_ones_paired(first.settings, second.settings)),
         _differing(*(_written(run.versions) for run in (first, second))),
         cells,
         alone,
     )
+
+
+def _with_only_ones_paired(first: Settings, second: Settings) -> tuple[Settings, Settings]:
+    """Return settings in which the one model that each run has alone goes by one name."""
+    for kind in SETTLED:
+        alone = [
+            [key for key in one if key.startswith(f"{kind}s.") and key not in other]
+            for one, other in ((first, second), (second, first))
+        ]
+        if [len(keys) for keys in alone] == [1, 1]:
+            (ours,), (theirs,) = alone
+            name = f"{ours} / {theirs.removeprefix(f'{kind}s.')}"
+            first = {name if key == ours else key: value for key, value in first.items()}
+            second = {name if key == theirs else key: value for key, value in second.items()}
+    return first, second
 
 
 def _size(difference: GapDifference) -> float:
@@ -154,9 +170,7 @@ def _written(made_with: Versions) -> dict[str, str]:
     return {name: ", ".join(version for version, _ in of) for name, of in made_with.items()}
 
 
-def _differing(
-    first: Mapping[str, str | Mapping[str, str]], second: Mapping[str, str | Mapping[str, str]]
-) -> dict[str, tuple[str | None, str | None]]:
+def _differing(first: Settings, second: Settings) -> dict[str, tuple[str | None, str | None]]:
     """Return what is not the same in both; of what has keys of its own, these keys."""
     differing: dict[str, tuple[str | None, str | None]] = {}
     for key in dict.fromkeys([*first, *second]):

@@ -30,6 +30,11 @@ class GapDifference(NamedTuple):
     ci_high: float = NAN
 
     @property
+    def is_testable(self) -> bool:
+        """Whether there is an interval."""
+        return not math.isnan(self.ci_low)
+
+    @property
     def apart(self) -> bool:
         """Whether the interval excludes zero."""
         return self.ci_low > 0 or self.ci_high < 0

@@ -68,11 +68,15 @@ def _extent(comparison: RunComparison) -> str:
         for name, cells in zip("AB", comparison.alone, strict=True)
         if cells
     )
-    apart = sum(cell.difference.apart for cell in comparison.cells)
-    return (
-        f"{len(comparison.cells):,} cells of both, {alike:,} with the same verdict, {apart:,} with "
-        f"gaps further apart than by chance{f'; {alone}' if alone else ''}"
-    )
+    cells = comparison.cells
+    testable = [cell.difference for cell in cells if cell.difference.is_testable]
+    parts = [f"{len(cells):,} cells of both", f"{alike:,} with the same verdict"]
+    if testable:
+        apart = sum(difference.apart for difference in testable)
+        parts.append(f"{apart:,} with gaps further apart than by chance")
+    if untestable := len(cells) - len(testable):
+        parts.append(f"{untestable:,} whose gaps cannot be tested, with one training in a run")
+    return f"{', '.join(parts)}{f'; {alone}' if alone else ''}"
 
 
 def _cells(cells: Sequence[ComparedCell]) -> Table:
@@ -82,7 +86,7 @@ def _cells(cells: Sequence[ComparedCell]) -> Table:
         (first, second), difference = cell.verdicts, cell.difference
         groups = f"{'excess, ' if cell.quantity == 'excess' else ''}{cell.ids[4]} − {cell.ids[5]}"
         interval = "one training"
-        if difference.ci_low == difference.ci_low:
+        if difference.is_testable:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
         written = (first or "–", signed(cell.first["d"]), second or "–", signed(cell.second["d"]))
         table.add_row(

@@ -201,7 +201,9 @@ class TestBrowser:
     @pytest.mark.parametrize("width", [1280, 390])
     def test_the_first_screen_says_what_was_measured_and_found(self, open_page, embedded, width):
         page = open_page(width, height=900 if width == 1280 else 844)
-        assert "explained what model_0 and model_1, trained 2 times" in page.inner_text("p.lead")
+        assert "the predictions of model_0 and model_1, trained 2 times" in page.inner_text(
+            "p.lead"
+        )
         tiles = page.locator("table.tiles tbody tr")
         names = tiles.locator("th").all_inner_texts()
         assert len(names) == 8
@@ -289,8 +291,8 @@ class TestBrowser:
         assert [row.split("\t")[0] for row in rows] == ["0", "1"]
         first = embedded["disparity"]["cells"]["start"][4]
         for k, row in enumerate(rows):
-            shown = [float(x.replace("−", "-")) for x in row.split("\t")[1:3]]
-            wanted = [tests["U"][first + k], tests["p"][first + k]]
+            shown = [float(x.replace("−", "-")) for x in row.split("\t")[3:5]]
+            wanted = [tests["mean_a"][first + k], tests["mean_b"][first + k]]
             assert shown == pytest.approx(wanted, rel=5e-4)
         assert drawn(page, "chart-effects") > 3
         assert drawn(page, "chart-cell") > 3
@@ -621,6 +623,19 @@ class TestManyGroups:
         assert len(found) == 72
         assert {(a, b): int(n) for a, b, n, _ in found} == better
         assert all(int(n) == better[b, a] for a, b, _, n in found)
+
+    def test_the_dialog_of_a_pair_of_one_training_has_what_there_is(self, open_page, page):
+        window = open_page(file=page)
+        window.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        window.locator("td[data-cell]").first.click()
+        window.wait_for_selector("#chart-cell[data-drawn] svg")
+        text = window.locator("#cell-dialog").inner_text()
+        assert "(test of a zero mean gap)" in text
+        assert "that the mean gap is zero" not in text
+        for word in ("undefined that", "undefined to", "signed-rank\tundefined", "R ≤"):
+            assert word not in text
+        legend = window.locator("#chart-cell .role-legend-label text").all_text_contents()
+        assert legend == ["group 0", "group 1"]
 
     def test_a_pair_opens_its_cells(self, open_page, page):
         window = open_page(file=page)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from made_up import MadeUp, config, make_study, options_of
 from support import need
 
@@ -27,6 +28,7 @@ from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
 from exparity.report.sections.explanations import choose_sets
 from exparity.report.sections.findings import collapsed_sentences
+from exparity.report.templating import asset
 from exparity.tools.cost import cost
 
 
@@ -249,6 +251,11 @@ class Elements(HTMLParser):
 class TestDefinitions:
     def test_prose_ends_where_sections_start(self):
         assert prose("One.\n\n    Two.\n\n    Args:\n        x: no.") == "One.\n\nTwo."
+
+    def test_the_interval_of_d_is_named_as_it_is_computed(self):
+        text = yaml.safe_load(asset("statistics.yaml"))["Cohen's d"]["text"]
+        assert "jackknife" in text
+        assert "bootstrap" not in text
 
     def test_text_is_escaped_and_code_is_marked(self):
         assert to_html("a < b ``x<y``") == "<p>a &lt; b <code>x&lt;y</code></p>"

@@ -68,7 +68,8 @@ class TestPlainText:
     def test_what_trainings_and_texts_cannot_tell_is_said_last(self, results, shown):
         lines = shown(results)
         assert lines[-1] == (
-            "From 3 trainings no one can exclude bad ones that are rarer than 63 %."
+            "With 3 trainings, a kind of bad training that occurs in fewer than 63 % of cases can "
+            "be missed."
         )
         assert "Undecided: Neither a gap of 0.2 nor its absence is shown." in lines
 

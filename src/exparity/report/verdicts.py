@@ -102,7 +102,7 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     untested = len(rows) - len(tested)
     end = f" {untested:,} of {len(rows):,} cells could not be tested." if untested else ""
     if all(is_decided(row["verdict"]) for row in tested):
-        return f"Every cell that was tested is equivalent: no gap to speak of.{end}"
+        return f"Every cell that was tested is equivalent.{end}"
     of_excess = rows[0]["quantity"] == "excess"
     than = "larger than what random explanations show" if of_excess else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
@@ -148,7 +148,11 @@ def missed_line(n_seeds: int, run: str = TRAINING) -> str:
     if n_seeds < 2:
         return ""
     share = f"{100 * missed(n_seeds):.0f} %"
-    return f"From {n_seeds} {run}s no one can exclude bad ones that are rarer than {share}."
+    kind = "bad training" if run == TRAINING else f"{run} with another gap"
+    return (
+        f"With {n_seeds} {run}s, a kind of {kind} that occurs in fewer than {share} of cases can "
+        "be missed."
+    )
 
 
 def missed(n_seeds: int) -> float:

@@ -88,7 +88,7 @@ VERDICTS = (
         "different",
         "Different",
         "The mean gap is not zero: the group named has the better explanations.",
-        "Over {run}s, {favoured} is favoured (d = {d:+.2f}).",
+        "Averaged over {run}s, {favoured} texts are explained better (d = {d:+.2f}).",
         "This classifier favours {favoured} (d = {d:+.2f}).",
         "bad",
         is_gap=True,

@@ -5,33 +5,42 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
   function parts(i, table, metric) {
     const rows = seeds(i);
     const flags = [...new Set(rows.flatMap((t) => tests.flags[t]))];
-    const paired = rows.some((t) => tests.n_pairs[t]);
     const get = (name) => (t) => number.text(tests[name][t]);
+    const interval = (of) => (t) => (of.d_ci_low[t] === null ? "undefined" : `${number.signed(of.d_ci_low[t], 3)} to ${number.signed(of.d_ci_high[t], 3)}`);
     const same = (name) => { const texts = number.alike(rows.map((t) => tests[name][t])); return (t) => texts[t - rows[0]]; };
     const count = (test, correction) => { const view = views[`score.${test}.${correction}`]; return view.looks[view.of[i]].gaps; };
-    const over = (quantity, name, digits = 3) => number.text(cells[`${quantity}.${name}`][i], digits);
+    /** A p-value and what it tests; nothing where one training has none. */
+    const testedBy = (quantity, name, what) => {
+      const p = cells[`${quantity}.${name}`][i];
+      return p === null ? "" : `; p = ${number.text(p, 2)} (test of ${what})`;
+    };
     const tested = ["excess", "score"].filter((quantity) => cells[`${quantity}.verdict`][i]);
     const sentences = tested.map((quantity) => make("li", null,
       `${quantity === "excess" ? "Excess over random explanations" : "Scores"}: `,
       make("strong", null, cells[`${quantity}.verdict`][i]), `. ${cells[`${quantity}.sentence`][i]} `,
-      `(d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p_mean")} that the mean gap is zero, ${over(quantity, "p_large")} that R is small, ${over(quantity, "p_small")} that it is not; strict: ${cells[`${quantity}.verdict_strict`][i]}.)`));
+      `d = ${number.signed(cells[`${quantity}.d`][i])}${testedBy(quantity, "p_mean", "a zero mean gap")}${testedBy(quantity, "p_large", `R ≤ ${threshold}`)}${testedBy(quantity, "p_small", `R ≥ ${threshold}`)}; by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}.`));
+    const significant = count("mann_whitney", "raw");
     const sentence = [
-      `Trainings one by one, of ${rows.length} differ ${paired ? `${count("signed_rank", "raw")} by signed rank (by Holm ${count("signed_rank", "holm")}), ` : ""}${count("mann_whitney", "raw")} by Mann–Whitney (by Holm ${count("mann_whitney", "holm")}), p ≤ ${alpha}. `,
+      `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,
       `Mean d is ${number.signed(cells["score.mean_d"][i])}${cells["score.both_signs"][i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
     ];
     const columns = [
       ["Seed", (t) => String(tests.seed[t])],
-      ["U", get("U")], ["p", get("p")], ["p Holm", get("p_holm")], ["p BH", get("p_bh")],
+      [`n ${table.a}`, get("n_a")], [`n ${table.b}`, get("n_b")],
+      [`mean ${table.a}`, same("mean_a")], [`mean ${table.b}`, same("mean_b")],
       ["d", (t) => number.signed(tests.cohens_d[t], 3)],
-      [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(tests.d_ci_low[t], 3)} to ${number.signed(tests.d_ci_high[t], 3)}`],
-      ["Rank-biserial", (t) => number.signed(tests.rank_biserial[t], 3)],
-      ["Sets", get("n_pairs")], ["p signed-rank", get("wilcoxon_p")], ["p Holm", get("wilcoxon_p_holm")], ["d_z", (t) => number.signed(tests.d_z[t], 3)],
+      [`${Math.round(100 * confidence)} % interval`, interval(tests)],
+      ["p Mann–Whitney", get("p")], ["p signed-rank", get("wilcoxon_p")],
+      ["p Kruskal–Wallis", get("omnibus_p")], ["p Friedman", get("friedman_p")],
+      ["undefined scores", (t) => `${tests.n_undefined[t]} of ${tests.n_examples[t]}`],
+      ["accuracy", same("test_accuracy")],
+      ["flags", (t) => tests.flags[t].join(", ")],
     ];
     const overRandom = [
       ["Seed", (t) => String(tests.seed[t])],
-      ["p", (t) => number.text(excess.p[t])], ["p signed-rank", (t) => number.text(excess.wilcoxon_p[t])],
+      ["p Mann–Whitney", (t) => number.text(excess.p[t])], ["p signed-rank", (t) => number.text(excess.wilcoxon_p[t])],
       ["d", (t) => number.signed(excess.cohens_d[t], 3)],
-      [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(excess.d_ci_low[t], 3)} to ${number.signed(excess.d_ci_high[t], 3)}`],
+      [`${Math.round(100 * confidence)} % interval`, interval(excess)],
       ["random draws that differ", (t) => number.text(tests.random_significant[t], 2)],
     ];
     const adjusted = [
@@ -40,32 +49,23 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
       ...["class", "length", "confidence"].flatMap((by) => [
         [`at equal ${by}${by === "confidence" ? " (a mediator)" : ""}`, get(`${by}_adjusted_difference`)], ["p", get(`${by}_adjusted_p`)]]),
     ];
-    const means = [
-      ["Seed", (t) => String(tests.seed[t])],
-      [`n ${table.a}`, get("n_a")], [`n ${table.b}`, get("n_b")],
-      [`mean ${table.a}`, same("mean_a")], [`mean ${table.b}`, same("mean_b")],
-      ["difference", same("mean_difference")],
-      [`sd ${table.a}`, same("sd_a")], [`sd ${table.b}`, same("sd_b")],
-      ["undefined", (t) => `${tests.n_undefined[t]} of ${tests.n_examples[t]}`],
-      ["accuracy", same("test_accuracy")],
-      ["flags", (t) => tests.flags[t].join(", ")],
-    ];
-    const omnibus = rows.some((t) => tests.omnibus_p[t] !== null);
-    if (omnibus) columns.push(["p Kruskal–Wallis", get("omnibus_p")], ["p Friedman", get("friedman_p")]);
-    const tabled = (name, list) =>
-      scrollable(name, makeTable(name, list.map(([head]) => head), rows.map((t) => list.map(([, cell]) => cell(t)))));
+    /** A table of the columns in which some training has a value. */
+    const tabled = (name, list) => {
+      const columns = list.map(([head, cell]) => [head, rows.map(cell)])
+        .filter(([, texts]) => texts.some((text) => text && !text.startsWith("undefined")));
+      return scrollable(name, makeTable(name, columns.map(([head]) => head), rows.map((_, k) => columns.map(([, texts]) => texts[k]))));
+    };
     return [
-      sentences.length ? make("ul", { class: "measure" }, sentences) : null,
-      make("p", { class: "measure" }, ...sentence),
-      flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,
-      make("div", { class: "pair" },
+      make("div", { class: "pair" }, make("div", null,
+        sentences.length ? make("ul", { class: "measure" }, sentences) : null,
+        make("p", { class: "measure" }, ...sentence),
+        flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,
         make("figure", null, make("div", { class: "chart", id: "chart-effects", role: "img", "aria-label": "Cohen's d and its interval by seed, as in the table" }),
-          make("figcaption", null, `Cohen's d by seed with its ${Math.round(100 * confidence)} % interval; shaded: |d| < ${threshold}.`)),
+          make("figcaption", null, `Cohen's d by seed with its ${Math.round(100 * confidence)} % interval; shaded: |d| < ${threshold}.`))),
         data("distributions") ? make("figure", null, make("div", { class: "chart", id: "chart-cell", role: "img", "aria-label": "Distributions of the scores by seed and group" }),
           make("figcaption", null, "Scores by group, one panel a seed.")) : null),
       tabled("Tests", columns),
       rows.some((t) => excess.p[t] !== null) ? tabled("Excess over random explanations", overRandom) : null,
-      tabled("Scores", means),
       rows.some((t) => ["class", "length", "confidence"].some((by) => tests[`${by}_adjusted_p`][t] !== null)) ? tabled("Adjusted gaps", adjusted) : null,
     ].filter(Boolean);
   }
@@ -96,8 +96,11 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     if (!node) return;
     const plots = seeds(i).map((t) => distributionOf(table.dataset, cells.model[i], cells.method[i], cells.metric[i], tests.seed[t]))
       .map((row, k) => row && { ...row, label: `seed ${tests.seed[cells.start[i] + k]}` }).filter(Boolean);
-    const groups = data("distributions").groups[table.dataset];
-    if (plots.length) charts.draw(node, violins(plots, groups, data("distributions").points, { title: metric.unit, shared: true, height: 180 }));
+    const pair = data("distributions").groups[table.dataset].map((name) => [table.a, table.b].includes(name));
+    const ofPair = (list) => list.filter((_, k) => pair[k]);
+    const shown = plots.map((row) => ({ ...row, groups: ofPair(row.groups) }));
+    const groups = ofPair(data("distributions").groups[table.dataset]);
+    if (plots.length) charts.draw(node, violins(shown, groups, data("distributions").points, { title: metric.unit, shared: true, height: 180 }));
     else node.replaceChildren(make("p", { class: "absent" }, "The scores of this cell are not there."));
   }
 

@@ -119,7 +119,7 @@ def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
         "a": Patch(color=tint(BLUE, _STRONG), label=f"{SIGNS['a']} better explained: {a}"),
         "b": Patch(color=tint(VERMILION, _STRONG), label=f"{SIGNS['b']} better explained: {b}"),
         "both": Patch(color=GREY, label=f"{SIGNS['both']} now one, now the other"),
-        "good": Patch(facecolor=PALE, label=f"{SIGNS['good']} no gap to speak of", **line),
+        "good": Patch(facecolor=PALE, label=f"{SIGNS['good']} equivalent", **line),
         "open": Patch(facecolor="white", ls=":", label=f"{SIGNS['open']} undecided", **line),
     }
     return [mark for look, mark in marks.items() if look in looks]

@@ -27,9 +27,8 @@ _VERDICTS = {"bh": "verdict", "holm": "verdict_strict"}
 """Corrections of verdicts, and their columns."""
 _JUDGED = ("d", "p_mean", "p_large", "p_small")
 _COLUMNS = (
-    *("seed", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "mean_difference", "U"),
-    *("p", "p_holm", "p_bh", "significant", "cohens_d", "d_ci_low", "d_ci_high", "rank_biserial"),
-    *("n_pairs", "wilcoxon_p", "wilcoxon_p_holm", "wilcoxon_p_bh", "d_z"),
+    *("seed", "n_a", "n_b", "mean_a", "mean_b", "mean_difference", "p", "significant"),
+    *("cohens_d", "d_ci_low", "d_ci_high", "n_pairs", "wilcoxon_p"),
     *("random_significant", "n_undefined", "n_examples", "test_accuracy", "flags"),
     *("class_adjusted_difference", "class_adjusted_p", "length_adjusted_difference"),
     *("length_adjusted_p", "confidence_adjusted_difference", "confidence_adjusted_p"),

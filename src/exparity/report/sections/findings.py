@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.core.formats import percent
 from exparity.report.dependence import numbers_of
 from exparity.report.gather import Accuracy, Study
 from exparity.report.picture import compared_quantity
@@ -72,14 +73,20 @@ class Finding:
     def sentence(self, study: Study) -> str:
         """Say in words what is found, after the name of the metric."""
         largest = self.gaps[0]
-        how = "is better for one group with some methods and for the other with others:"
+        of = f"of {self.methods} method{'s' if self.methods != 1 else ''}"
+        sides = Counter(gap.better for gap in self.gaps)
+        unstable = sides.pop(None, 0)
+        changes = f"the favoured group changes from {study.run} to {study.run}"
         if self.is_consistent:
-            how = f"is better for {largest.better} than for {largest.worse}"
-        elif not any(gap.better for gap in self.gaps):
-            how = f"differs, and which group it favours changes from {study.run} to {study.run},"
-        methods = f"{len(self.gaps)} of {self.methods} method{'s' if self.methods != 1 else ''}"
+            how = f"is better for {largest.better} than for {largest.worse} with "
+            how += f"{len(self.gaps)} {of}"
+        elif sides:
+            how = " and ".join(f"for {group} with {n}" for group, n in sides.items())
+            how = f"is better {how} {of}" + (f"; with {unstable}, {changes}" if unstable else "")
+        else:
+            how = f"differs with {unstable} {of}, and {changes}"
         place = f"; {self.model} on {self.dataset}" if len(study.pairs) > 1 else ""
-        return f"{how} with {methods}, most with {largest.method}{place}: {largest.sentence}"
+        return f"{how}{place}. The largest gap is that of {largest.method}: {largest.sentence}"
 
     @property
     def size(self) -> float:
@@ -197,7 +204,7 @@ def _guessing(study: Study) -> Iterator[str]:
         if a.overall <= chance and not a.collapsed:
             yield (
                 f"On {study.display('dataset', a.dataset)}, {a.model} (seed {a.seed}) is right for "
-                f"{100 * a.overall:.0f} % of the texts, no more than a guess would be: is it for "
+                f"{percent(a.overall)} of the texts, no more than a guess would be: is it for "
                 "these classes, and are they in its order?"
             )
 
@@ -233,10 +240,14 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
-    """Name a pair of groups, or say how many of them are meant."""
-    if len(chosen) == 1:
-        return f"{chosen[0].group_a} and {chosen[0].group_b}"
-    return f"{len(chosen)} of {len(pairs)} pairs of groups"
+    """Name some pairs of groups, and say of how many they are."""
+    names = [f"{table.group_a} and {table.group_b}" for table in chosen]
+    if len(names) == 1:
+        return names[0]
+    if len(chosen) == len(pairs):
+        return f"All {len(pairs)} pairs of groups"
+    more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
+    return f"{len(chosen)} of {len(pairs)} pairs of groups ({'; '.join([*names[:_MOST], *more])})"
 
 
 def _audited(study: Study) -> Iterator[str]:
@@ -244,11 +255,10 @@ def _audited(study: Study) -> Iterator[str]:
     for a in study.accuracies:
         sizes = {row["group"]: row["n"] for row in study.bias.rows if _is_accuracy_of(row, a)}
         groups = (
-            f"{group}: {100 * share:.0f} % of {sizes[group]:,}"
-            for group, share in a.by_group.items()
+            f"{group}: {percent(share)} of {sizes[group]:,}" for group, share in a.by_group.items()
         )
         yield (
-            f"{a.model} is right for {100 * a.overall:.0f} % of the {a.n:,} texts of "
+            f"{a.model} is right for {percent(a.overall)} of the {a.n:,} texts of "
             f"{study.display('dataset', a.dataset)} ({'; '.join(groups)})."
         )
 
@@ -265,7 +275,9 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     quantity = compared_quantity(study)
     of_cells = [cell.verdicts for table in tables for cell in table.cells.values()]
     rows = [own.get(quantity) or own["score"] for own in of_cells if own]
+    tested = sum(len(judged_rows(study, table)) for table in tables)
     return {
+        "untested": sum(len(table.cells) for table in tables) - tested,
         "most": _MOST,
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
@@ -286,8 +298,9 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     judged = [row for table in tables for row in judged_rows(study, table).values()]
     for counts in counts_of(judged):
         several = {id: n for id, n in counts.by_verdict.items() if n}
+        several |= {"not tested": words["untested"]} if words["untested"] else {}
         yield (
-            f"Decided: {counts.decided:,} of {counts.total:,} cells"
+            f"Decided: {counts.decided:,} of {counts.total + words['untested']:,} cells"
             f"{', in excess over random explanations' if words['excess'] else ''}"
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )

@@ -92,8 +92,8 @@ def _too_few_for_holm(study: Study) -> Iterator[str]:
     for dataset, tests in few.items():
         p, total = max(tests)
         yield (
-            f"On {study.display('dataset', dataset)}, {len(tests):,} tests are of so few texts "
-            f"that by Holm none is significant before others are: p is {p:.2g} or more, above "
+            f"On {study.display('dataset', dataset)}, {len(tests):,} tests have too few texts: "
+            f"their smallest possible p, {p:.2g}, is above Holm's first threshold, "
             f"{alpha:g}/{total:,}. Verdicts do not rest on them."
         )
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from engine_tables import markdown
 
 import exparity
@@ -140,10 +141,12 @@ def _parts(family: str, head: str, kind: Any) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def sequence_classifier(family: str) -> exparity.Classifier | None:
-    from exparity.models.architectures import _known
+def _is_known(family: str, auto: Any) -> bool:
+    return type(transformers.AutoConfig.for_model(family)) in auto._model_mapping
 
-    if family not in _known("AutoModelForSequenceClassification"):
+
+def sequence_classifier(family: str) -> exparity.Classifier | None:
+    if not _is_known(family, transformers.AutoModelForSequenceClassification):
         return None
     encoder = "num_key_value_heads" not in FAMILIES[family] and family not in ("gpt2", "falcon")
     return exparity.load_classifier(
@@ -152,9 +155,7 @@ def sequence_classifier(family: str) -> exparity.Classifier | None:
 
 
 def prompted_model(family: str) -> exparity.Classifier | None:
-    from exparity.models.architectures import _known
-
-    if family in ENCODERS or family not in _known("AutoModelForCausalLM"):
+    if family in ENCODERS or not _is_known(family, transformers.AutoModelForCausalLM):
         return None
     parts = _parts(family, "label_words", "bpe")
     return exparity.load_classifier(parts, "cpu", prompt=PROMPT, words=WORDS)

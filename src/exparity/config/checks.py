@@ -13,6 +13,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
 from exparity.models.heads import HEADS, new_head
 from exparity.models.lora import is_adapter
+from exparity.models.scratch import check_buildable
 
 _OTHER = {"methods": "metric", "metrics": "method"}
 
@@ -199,14 +200,16 @@ def check_cells(experiment: Settled) -> None:
                 raise InputError(f"datasets.{dataset}: {error}") from None
     for model in experiment.models:
         spec = experiment.model_spec(model)
-        if spec.checkpoint is not None:
-            try:
+        try:
+            if spec.checkpoint is not None:
                 check_checkpoint(spec.checkpoint)
                 if spec.adapter is not None or is_adapter(Path(spec.checkpoint)):
                     adapter = None if spec.adapter is None else Path(spec.adapter)
                     check_adapter(spec.checkpoint, adapter, new_head(spec.head))
-            except InputError as error:
-                raise InputError(f"models.{model}: {error}") from None
+            if spec.init == "scratch" and spec.architecture:
+                check_buildable(spec)
+        except InputError as error:
+            raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
             experiment.finetune_options(dataset, model, seed)

@@ -20,7 +20,6 @@ from exparity.core.strict import canonical
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
-from exparity.models.architectures import check_architecture
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.heads import HEADS
 from exparity.models.lora import is_adapter, read_adapter
@@ -228,13 +227,7 @@ class Settled:
                 raise
             hint = did_you_mean(model, known_models())
             raise InputError(f"{error}; or the id of a known model ({hint})") from None
-        head = HEADS.get(spec.head, f"models.{model}.head")
-        if spec.init == "scratch" and spec.architecture:
-            lent = spec.checkpoint is not None
-            try:
-                check_architecture(spec.architecture, spec.size, lent=lent, auto=head.facts.auto)
-            except InputError as error:
-                raise InputError(f"models.{model}: {error}") from None
+        HEADS.get(spec.head, f"models.{model}.head")
         return spec
 
     def explain_options(self, **cell: str | int) -> str:

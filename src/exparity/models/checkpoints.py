@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.hub import hub_problem
-from exparity.models.architectures import SETTLED
 from exparity.models.download import snapshot_of
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.lora import Adapter, is_adapter, read_adapter, with_adapter
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
-from exparity.models.scratch import random_model, train_tokenizer
+from exparity.models.scratch import SETTLED, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.models.architectures import check_architecture
-from exparity.models.heads import HEADS, new_head
+from exparity.models.heads import Head, new_head
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+_USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
+SETTLED = {
+    **dict.fromkeys(
+        ("num_labels", "id2label", "label2id", "problem_type"), "the classes of the data settle it"
+    ),
+    **dict.fromkeys(
+        [f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")],
+        "the tokenizer settles it",
+    ),
+    "vocab_size": "the tokenizer settles it; write vocab_size beside size",
+}
+"""Entries of a configuration that are overwritten, and why."""
 _BYTE_LEVEL = {"gpt2", "roberta", "gpt_neo", "gpt_neox", "opt", "llama", "mistral", "qwen2"}
 _END = "<|endoftext|>"
 _DECODER_TOKENS = {"bos_token": _END, "eos_token": _END, "pad_token": "<|pad|>"}
@@ -106,25 +118,65 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
 
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
+    roles = ("pad", "bos", "eos", "cls", "sep")
+    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in roles}
+    settings: dict[str, Any] = {key: id for key, id in ids.items() if id is not None}
+    settings["vocab_size"] = len(tokenizer)
+    head, config = _configured(spec, settings, labels)
+    with _what_cannot_be_built(spec):
+        return cast("PreTrainedModel", head.auto_class.from_config(config, trust_remote_code=False))
+
+
+def check_buildable(spec: ModelSpec) -> None:
+    """Refuse a model from scratch that its class does not build, without making any weight.
+
+    A shape that a checkpoint of the Hub is to complete is left to the job.
+
+    Raises:
+        InputError: the architecture is unknown, a setting of its size is, or has no effect, or the
+            model class refuses the size.
+    """
+    from exparity.models.auto import on_meta
+
+    head, config = _configured(spec, {"vocab_size": spec.vocab_size}, ("a", "b"))
+    if spec.checkpoint is None:
+        with _what_cannot_be_built(spec), suppress(NotImplementedError):  # values of meta tensors
+            on_meta(head.auto_class, config)
+
+
+def _configured(
+    spec: ModelSpec, settings: Mapping[str, Any], labels: Sequence[str]
+) -> tuple[Head, Any]:
+    """Return the head of a spec, and the configuration of its model."""
     from exparity.models.auto import AutoConfig
 
-    architecture = spec.architecture or ""
-    head = new_head(spec.head)
-    check_architecture(architecture, spec.size, auto=HEADS.get(spec.head).facts.auto)
-    names = [f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")]
-    ids = {name: getattr(tokenizer, name) for name in names if getattr(tokenizer, name) is not None}
-    settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **head.settings(labels)}
+    architecture, head = spec.architecture or "", new_head(spec.head)
+    known = head.auto_class._model_mapping
+    usual: Any = None
+    with suppress(ValueError):
+        usual = AutoConfig.for_model(architecture)
+    if type(usual) not in known:
+        hint = did_you_mean(architecture, _USUAL)
+        raise InputError(f"unknown architecture '{architecture}'; {hint}")
+    for key in spec.size:
+        if key in SETTLED:
+            raise InputError(f"size: '{key}' has no effect: {SETTLED[key]}")
+        if not hasattr(usual, key):  # which transformers would keep, without an effect
+            hint = did_you_mean(key, usual.to_dict())
+            raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
+    with _what_cannot_be_built(spec):
+        own = {**spec.size, **settings, **head.settings(labels)}
+        return head, AutoConfig.for_model(architecture, **own)
+
+
+@contextmanager
+def _what_cannot_be_built(spec: ModelSpec) -> Iterator[None]:
+    """Turn whatever torch or transformers say to a size that cannot be into one line."""
     try:
-        known = AutoConfig.for_model(architecture)
-        for key in spec.size:  # which transformers would keep, without an effect
-            if not hasattr(known, key):
-                hint = did_you_mean(key, known.to_dict())
-                raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
-        config = AutoConfig.for_model(architecture, **settings)
-        model = head.auto_class.from_config(config, trust_remote_code=False)
-    except InputError:
+        yield
+    except NotImplementedError:
         raise
-    except Exception as error:  # whatever torch or transformers say to a size that cannot be
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"cannot build a '{architecture}' classifier: {reason}") from None
-    return cast("PreTrainedModel", model)
+    except Exception as error:
+        first, *more = (str(error).strip() or type(error).__name__).splitlines()
+        reason = more[0].strip() if first.endswith(":") and more else first
+        raise InputError(f"cannot build a '{spec.architecture}' classifier: {reason}") from None

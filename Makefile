@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast lint format bench docs reference lock dist audit-deps clean
+.PHONY: help demo test test-all test-fast lint format docs reference lock dist audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -49,9 +49,6 @@ format: $(STAMP)  ## format Python and Snakemake files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
-
-bench: $(STAMP)  ## measure the engine on the demo's first model
-	$(BIN)/python benchmarks/run.py
 
 # The site has an environment of its own, which those who run experiments need not have.
 DOCS := .venv-docs

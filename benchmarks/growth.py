@@ -10,17 +10,20 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import random
+import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine_tables import markdown
-from peer_workflow import run
 
 from exparity.artefacts.files import read_tables
 
+HERE = Path(__file__).resolve().parents[1]
 BASE = {"texts": 64, "words": 16, "seeds": 1, "models": 1}
 POINTS = {
     "texts": (64, 128, 256),
@@ -60,6 +63,20 @@ def cost_of(size: dict[str, int]) -> Cost:
     }
     seconds["all"] = sum((job["cpu_seconds"] or 0) for job in jobs)
     return Cost(len(jobs), seconds, max(job["max_rss_mb"] or 0 for job in jobs))
+
+
+def run(root: Path, cores: int, *flags: str) -> None:
+    """Run the workflow in a folder with jobs of one thread."""
+    command = [
+        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(root)),
+        *("--snakefile", str(HERE / "Snakefile"), "--cores", str(cores)),
+        *("--profile", str(HERE / "profiles" / "default")),
+        *("--configfile", str(root / "config.json"), *flags),
+    ]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
 def write_texts(path: Path, texts: int, words: int) -> None:

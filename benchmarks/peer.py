@@ -2,14 +2,10 @@
 
 Usage: python benchmarks/peer.py --peer-python PATH --checkpoint FOLDER
        (--sentences FILE | --data-dir DIR) [--examples N] [--threads T] [--repeats R]
-       [--workflow [--equal-error]]
        [--output results/bench/peer.parquet]
 
 PATH is the Python of an environment that has ferret-xai; exparity runs in this one. Sentences are
-JSON lines with ``text`` and ``target``, or GECO's test sentences from DIR, evenly spaced. With
---workflow, two more variants are runs of the workflow on T cores, whose total is the wall time of
-all of ``snakemake``; with --equal-error, two more (``=``) in which LIME takes as many samples as
-its error of t² samples needs.
+JSON lines with ``text`` and ``target``, or GECO's test sentences from DIR, evenly spaced.
 
 The variants take turns, so that a machine whose speed drifts slows all of them, and each time is
 the shortest of R repeats. Ratios count; absolute times are those of this machine at this moment.
@@ -27,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peer_workflow import run_workflow
 
 WORKER = Path(__file__).with_name("peer_worker.py")
 VARIANTS = (
@@ -36,10 +31,6 @@ VARIANTS = (
     ("exparity", "bf16"),
     ("exparity", "fp32+"),
     ("exparity", "bf16+"),
-    ("workflow", "fp32"),
-    ("workflow", "bf16"),
-    ("workflow", "fp32="),
-    ("workflow", "bf16="),
 )
 # Their scores cannot be compared number by number.
 INCOMPARABLE = {"lime": "own draws", "integrated_gradients": "noise"}
@@ -54,15 +45,9 @@ def main() -> None:
         runs, scores = [], {}
         for repeat in range(arguments.repeats):
             for library, precision in arguments.variants:
-                if library == "workflow":
-                    run = run_workflow(
-                        *(arguments.checkpoint, sentences, precision),
-                        *(arguments.threads, arguments.methods),
-                    )
-                else:
-                    kept = Path(folder) / f"{library}-{precision}.json"
-                    run = run_worker(arguments, sentences, library, precision, kept)
-                    scores[library, precision] = json.loads(kept.read_text(encoding="utf-8"))
+                kept = Path(folder) / f"{library}-{precision}.json"
+                run = run_worker(arguments, sentences, library, precision, kept)
+                scores[library, precision] = json.loads(kept.read_text(encoding="utf-8"))
                 runs.append({"repeat": repeat, **run})
                 print(f"{library} {precision}: {run['total']:.1f} s", file=sys.stderr)
     differences = compare(scores)
@@ -83,16 +68,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--methods", nargs="+", help="only these methods")
     parser.add_argument("--no-bf16", action="store_true", help="leave out the bf16 variant")
-    parser.add_argument("--workflow", action="store_true", help="time the workflow as well")
-    parser.add_argument("--equal-error", action="store_true", help="and with LIME's own budget")
     parser.add_argument("--output", type=Path, default=Path("results/bench/peer.parquet"))
     arguments = parser.parse_args()
     arguments.variants = [
         (library, precision)
         for library, precision in VARIANTS
         if not (arguments.no_bf16 and precision.startswith("bf16"))
-        and (arguments.workflow or library != "workflow")
-        and (arguments.equal_error or not precision.endswith("="))
     ]
     if arguments.examples < 1 or arguments.repeats < 1:
         parser.error("--examples and --repeats must be at least 1")

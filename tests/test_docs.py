@@ -170,7 +170,7 @@ def test_the_readme_is_short_and_names_both_commands(repository):
     assert "make demo" in text
     assert "make test" in text
     targets = (repository / "Makefile").read_text()
-    for target in ("demo", "test", "lint", "format", "bench", "dist", "audit-deps", "clean"):
+    for target in ("demo", "test", "lint", "format", "dist", "audit-deps", "clean"):
         assert re.search(rf"^{target}:", targets, re.M)
 
 

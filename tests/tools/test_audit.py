@@ -254,6 +254,41 @@ def test_every_row_is_explained(repository, checkpoints, tmp_path):
     check_run(tmp_path, run_audit(tmp_path, repository / "src", checkpoints["bert"]))
 
 
+def spoil(path):
+    """Write a table again with semicolons, a byte order mark and three rows with a gap."""
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    rows += [[" ", *rows[1][1:]], [*rows[2][:1], "", *rows[2][2:]], [*rows[3][:2], "", rows[3][3]]]
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+
+
+def test_incomplete_rows_are_refused_in_one_line_or_left_out(runs, asked, capsys):
+    spoil(Path("Reviews 2026.csv"))
+    message = (
+        "3 of 43 rows are incomplete: 1 without review (line 42), 1 without author (line 43), 1 "
+        "without town (line 44); .*--drop-incomplete"
+    )
+    with pytest.raises(InputError, match=message.replace("(", "\\(").replace(")", "\\)")):
+        audit(**asked)
+    audit(**asked, drop_incomplete=True)
+    assert "by town: 3 rows are left out: 1 without review, 1" in capsys.readouterr().out
+    ((config, _, _),) = runs
+    assert config["datasets"]["reviews_2026"]["drop_incomplete"] is True
+
+
+@pytest.mark.workflow
+def test_an_audit_of_a_table_with_gaps_says_on_its_page_what_is_left_out(
+    repository, checkpoints, tmp_path
+):
+    write_table(tmp_path / "reviews.csv")
+    spoil(tmp_path / "reviews.csv")
+    run = run_audit(tmp_path, repository / "src", checkpoints["bert"], "--drop-incomplete")
+    check_run(tmp_path, run)
+    page = (tmp_path / run.stdout.splitlines()[-1].split()[1]).read_text()
+    assert "reviews: 3 rows are left out: 1 without author, 1 without review, 1" in page
+
+
 @pytest.mark.workflow
 def test_m17_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tmp_path):
     write_table(tmp_path / "reviews.csv")

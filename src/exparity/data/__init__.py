@@ -69,6 +69,13 @@ def load_with_facts(
     return sorted(examples, key=lambda e: (e.split, e.example_id)), facts
 
 
+def dropped_rows(dropped: Mapping[str, int]) -> str:
+    """Return how many rows of a table are left out, and why."""
+    n = sum(dropped.values())
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items())
+    return f"{n:,} row{'s are' if n != 1 else ' is'} left out: {counts}"
+
+
 def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) -> None:
     """Check examples against the facts of their dataset."""
     _check_facts(id, facts)

@@ -84,12 +84,6 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
     if any("\0" in known for known in header):
         raise InputError(f"{path}: the header holds NUL characters; save it as UTF-8")
     if name not in header:
-        for separator, what in {";": "semicolons", "\t": "tabs", "|": "bars"}.items():
-            if len(header) == 1 and separator in header[0]:
-                raise InputError(
-                    f"{path}: the header is one cell with {what}, '{header[0]}'; save the table "
-                    "with commas, or as .tsv with tabs"
-                )
         raise no_column(str(path), name, header)
     first = header.index(name)
     if not repeats and name in header[first + 1 :]:
@@ -107,6 +101,18 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise InputError(f"{where}: {column} must be a string or a list of words, found {value!r}")
     return words
+
+
+def _separated_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+    """Yield the rows of a CSV file, whose header says whether commas part its cells.
+
+    Spreadsheets of many languages write semicolons.
+    """
+    with path.open("rb") as file:
+        line = file.readline().decode("utf-8-sig", "replace")
+    has_commas = len(next(csv.reader([line]), [])) != 1
+    delimiter = "," if has_commas else next((mark for mark in ";\t|" if mark in line), ",")
+    yield from csv_rows(path, columns, delimiter)
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
@@ -164,7 +170,7 @@ def no_column(where: str, name: str, known: Sequence[str]) -> InputError:
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[PlacedRow]]] = {
-    ".csv": csv_rows,
+    ".csv": _separated_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".jsonl": _jsonl_rows,
     ".parquet": _parquet_rows,

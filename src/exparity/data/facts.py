@@ -53,6 +53,7 @@ class DatasetFacts(Facts):
         group_terms: words that name each group, by form: those of one form stand for one another.
         sizes: its training and test examples with default options, where that is published; for
             plans where its files are not at hand.
+        dropped: number of rows that options leave out, by reason.
         group_decides_label: True if the same text of another group has another label, so that there
             are no counterfactuals that keep it.
         check_options: receives all options, whose files are there, before any job; raises
@@ -75,6 +76,7 @@ class DatasetFacts(Facts):
     group_option: str | None = None
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
     group_decides_label: bool = False
     check_options: Callable[[Mapping[str, Any]], None] | None = None
 
@@ -102,3 +104,4 @@ class Loaded:
     attribute: str
     groups: tuple[str, ...]
     labels: tuple[str, ...]
+    dropped: Mapping[str, int] = field(default_factory=dict)

@@ -24,6 +24,8 @@ Row = Mapping[str, Any]
 AND = " & "
 """What parts the values of a group of several columns, and their names."""
 _LONGEST = 200
+_NAMED = 3
+"""Incomplete rows of each kind that an error names."""
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _WHOLE = re.compile(r"-?[0-9]+")
 _COLUMN_OPTIONS = (
@@ -89,6 +91,7 @@ def own_table(
     labels: list[str] | list[int] | None = None,
     test_share: Annotated[float, Range(above=0, at_most=1)] = 0.2,
     split_seed: int = 0,
+    drop_incomplete: bool = False,
 ) -> Loaded:
     """A table of your own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row.
 
@@ -115,6 +118,8 @@ def own_table(
         test_share: share of the rows in the test split, if no column says. With 1 there is no
             training split, which models with 0 epochs do not need.
         split_seed: seed of that split.
+        drop_incomplete: leave out rows without text, class, group, id or split, and those that
+            repeat the id of an earlier row; their number is on the page. They are refused if False.
 
     Returns:
         One example a row.
@@ -134,6 +139,19 @@ def own_table(
     rows = list(read_rows(found, [*(name for name in named if name is not None), *by]))
     if not rows:
         raise InputError(f"{path}: has no rows")
+    n_rows = len(rows)
+    incomplete = _incomplete(rows, text, [label, *by, *filter(None, (split, id))], id)
+    if incomplete:
+        counts = _counted(incomplete)
+        if not drop_incomplete:
+            raise InputError(
+                f"{path}: {len(incomplete):,} of {n_rows:,} rows "
+                f"{'is' if len(incomplete) == 1 else 'are'} incomplete: {counts}; complete them, "
+                "or leave them out with `drop_incomplete: true` (in an audit: --drop-incomplete)"
+            )
+        rows = [row for place, row in enumerate(rows) if place not in incomplete]
+        if not rows:
+            raise InputError(f"{path}: no row is complete: {counts}")
     _refuse_swapped(path, rows, text, label)
     label_names = [_name(where, row, label) for where, row in rows]
     places = [where for where, _ in rows]
@@ -146,13 +164,14 @@ def own_table(
         if name not in present:
             raise InputError(f"{path}: no row has the {crossed} '{name}'; correct `groups`")
     index = {name: i for i, name in enumerate(classes)}
-    width = len(str(len(rows)))
+    kept = [place for place in range(n_rows) if place not in incomplete]
+    width = len(str(n_rows))
     examples = []
-    for number, (where, row) in enumerate(rows):
+    for number, (place, (where, row)) in enumerate(zip(kept, rows, strict=True)):
         words, words_b, marks = _texts(where, row, (text, text_b), (rationale, rationale_b))
         examples.append(
             Example(
-                example_id=_name(where, row, id) if id else f"{number + 1:0{width}d}",
+                example_id=_name(where, row, id) if id else f"{place + 1:0{width}d}",
                 words=words,
                 label=index[label_names[number]],
                 group=group_names[number],
@@ -171,7 +190,42 @@ def own_table(
         examples = [replace(example, split="test") for example in examples]
     elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
-    return Loaded(examples, (attribute or crossed) if by else "", order, classes)
+    dropped = Counter(reason for reason, _ in incomplete.values())
+    return Loaded(examples, (attribute or crossed) if by else "", order, classes, dropped)
+
+
+def _incomplete(
+    rows: Sequence[tuple[str, Row]], text: str, columns: Sequence[str], id: str | None
+) -> dict[int, tuple[str, str]]:
+    """Return reason and place of each row that no example can be made of, by number of the row."""
+    incomplete: dict[int, tuple[str, str]] = {}
+    ids: set[str] = set()
+    for number, (where, row) in enumerate(rows):
+        reasons = [f"without {column}" for column in columns if _missing(row[column])]
+        if not any(word.strip() for word in words_in(where, row, text)):
+            reasons.insert(0, f"without {text}")
+        elif not reasons and id is not None:
+            name = _name(where, row, id)
+            reasons = [f"with the {id} of an earlier row"] * (name in ids)
+            ids.add(name)
+        if reasons:
+            incomplete[number] = reasons[0], where
+    return incomplete
+
+
+def _counted(incomplete: Mapping[int, tuple[str, str]]) -> str:
+    """Return how many rows are incomplete for each reason, and where the first of them are."""
+    places: dict[str, list[str]] = {}
+    for reason, where in incomplete.values():
+        places.setdefault(reason, []).append(where)
+    parts = []
+    for reason, of_reason in places.items():
+        kind = "row" if ", row " in of_reason[0] else "line"
+        numbers = [re.split(r"\D", where)[-1] for where in of_reason[:_NAMED]]
+        more = ", …" if len(of_reason) > _NAMED else ""
+        plural = "s" if len(of_reason) > 1 else ""
+        parts.append(f"{len(of_reason):,} {reason} ({kind}{plural} {', '.join(numbers)}{more})")
+    return ", ".join(parts)
 
 
 def _refuse_swapped(path: str, rows: Sequence[tuple[str, Row]], text: str, label: str) -> None:

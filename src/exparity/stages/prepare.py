@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exparity.artefacts.running import Made, stage
 from exparity.core.flags import DataDir, Download, Id, Params
-from exparity.data import load_with_facts
+from exparity.data import dropped_rows, load_with_facts
 from exparity.data.files import DataSource
 from exparity.stages.cell import key_of
 
@@ -55,10 +55,13 @@ def prepare(
     for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
         of_group = f" of group {group}" if group else ""
         log.info("%s: %d %s examples%s", dataset_id, count, split, of_group)
+    if facts.dropped:
+        log.info("%s: %s", dataset_id, dropped_rows(facts.dropped))
     declared = {
         "attribute": facts.attribute,
         "groups": list(facts.groups),
         "labels": list(facts.labels),
         "display": facts.display or dataset_id,
+        **({"dropped": dict(facts.dropped)} if facts.dropped else {}),
     }
     return Made(rows, {"dataset": dataset_id}, declared, {"use": use, **params})

@@ -20,7 +20,7 @@ from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.costs.planned import ExampleCounts
-from exparity.data import load_with_facts
+from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.hub import local_copy
@@ -80,6 +80,7 @@ def audit(
     methods: Sequence[Id] = (),
     metrics: Sequence[Id] = (),
     max_examples: Annotated[int, Range(at_least=2)] | None = None,
+    drop_incomplete: bool = False,
     quick: bool = False,
     results: Folder | None = None,
     cores: Annotated[str, Flag(metavar="N")] = "all",
@@ -116,6 +117,7 @@ def audit(
         methods: explanation methods; see ``exparity list``.
         metrics: quality metrics; see ``exparity list``.
         max_examples: explain so many texts at most, as many of each group; all if None.
+        drop_incomplete: leave out rows without text, class or group, and say how many there are.
         quick: an answer in minutes: three methods and metrics, 200 texts at most, no figures.
         results: folder of the results; below ``results``, by table and checkpoint, if None.
         cores: CPU cores.
@@ -137,7 +139,11 @@ def audit(
     _check_flags(here, {**options, "group": "+".join(group)})
     options |= {"path": table, "test_share": 1}
     options |= {"revision": table_revision} if table_revision else {}
+    options |= {"drop_incomplete": True} if drop_incomplete else {}
     loaded = [_facts({**options, "group": columns}, labels) for columns in by]
+    for columns, facts in zip(group, loaded, strict=True):
+        if facts.dropped:
+            say(f"{table} by {columns}: {dropped_rows(facts.dropped)}")
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
@@ -62,6 +63,12 @@ def _warnings(context: Context, commits: int) -> list[str]:
     warnings = [
         f"{n} texts were longer than {name} can read and were cut."
         for name, n in sorted(cut.items())
+    ]
+    warnings += [
+        f"{study.display('dataset', origin.ids['dataset'])}: "
+        f"{dropped_rows(origin.facts['dropped'])}."
+        for origin in context.origins
+        if origin.artefact == "data" and "dropped" in origin.facts
     ]
     warnings += _unchanged_counterfactuals(context)
     warnings += _too_few_for_holm(study)

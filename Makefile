@@ -56,7 +56,8 @@ $(DOCS)/.installed: requirements-docs.lock
 	.ci/environment $(DOCS) $<
 	@touch $@
 
-docs: $(DOCS)/.installed  ## build the documentation as a site, in site/; a broken link is an error
+docs: $(STAMP) $(DOCS)/.installed  ## build the documentation as a site, in site/; a broken link is an error
+	$(BIN)/python .ci/reference.py --api build/api.md
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 	@echo "Open $(CURDIR)/site/index.html; its search needs a server: python3 -m http.server -d site"
 

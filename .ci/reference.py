@@ -4,7 +4,7 @@ A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``. NAM
 and a path in the config, ``methods``, ``metrics``, ``method`` or ``metric`` and an
 id, ``presets`` and their names, or ``api`` and the path of a function, a class, or a package with
 ``__all__``. Run by `make reference`; with ``--check`` nothing is written, and old tables are an
-error.
+error. With ``--api PATH`` the site's page of the Python API is written there, and nothing else.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from exparity.models.spec import TrainingSpec
 
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
-    ROOT / "docs" / f"{name}.md"
-    for name in ("api", "configuration", "methods", "metrics", "presets")
+    ROOT / "docs" / f"{name}.md" for name in ("configuration", "methods", "metrics", "presets")
 )
+API = Path(__file__).with_name("api.md")
+"""Headings and order of the page of the Python API, which is no file of the repository."""
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n", re.MULTILINE)
@@ -47,6 +48,11 @@ _LONGEST = 90  # characters of a list of choices that a cell of a table has room
 
 def main() -> None:
     """Write the files, or compare."""
+    if "--api" in sys.argv:
+        page = Path(sys.argv[sys.argv.index("--api") + 1])
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(with_tables(API.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     written = {page: with_tables(page.read_text(encoding="utf-8")) for page in PAGES}
     written[SCHEMA] = schema_file()
     old = [path for path, text in written.items() if path.read_text(encoding="utf-8") != text]

@@ -19,10 +19,14 @@ _LOADED = re.compile(
     r"""<(?:script|img|iframe|source|link)\b[^>]*?(?:src|href)=["']?(?:https?:)?//[^>]*>"""
 )
 _NOTEBOOK, _AS_PAGE = "example.ipynb", "example.md"
+_API = Path("build/api.md")
+"""Page of the Python API, which ``make docs`` has written from the docstrings."""
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the notebook as a page."""
+    """Add the pages that are no Markdown of the repository: the notebook and the Python API."""
+    api = Path(config.config_file_path).parent / _API
+    files.append(File.generated(config, api.name, content=api.read_text(encoding="utf-8")))
     notebook = json.loads((Path(config.docs_dir) / _NOTEBOOK).read_text(encoding="utf-8"))
     parts = [part for cell in notebook["cells"] for part in _markdown(cell)]
     files.append(File.generated(config, _AS_PAGE, content="\n\n".join(parts)))

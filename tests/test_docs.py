@@ -9,6 +9,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 import pytest
 from demo_figures import check_planted
 
+import exparity
 from exparity.artefacts.schemas import artefacts, schema_of
 from exparity.config.schema import config_schema
 from exparity.counterfactuals import GENERATORS
@@ -117,6 +118,12 @@ def test_the_tables_of_the_docs_are_those_of_the_code(reference):
         text = page.read_text()
         assert "<!-- reference: " in text
         assert reference.with_tables(text) == text, f"{page.name}: run `make reference`"
+
+
+def test_the_page_of_the_python_api_has_every_public_name(reference):
+    page = reference.with_tables(reference.API.read_text())
+    for name in exparity.__all__:
+        assert f"\n### `exparity.{name}`\n\n```text\n{name}(" in page
 
 
 def test_the_schema_for_editors_is_that_of_the_code(reference):

@@ -19,6 +19,7 @@ from support import is_gone
 from warm.conftest import PATHS, begin, result, worker_of
 
 from exparity.warm import start
+from exparity.warm.process import read_by_imports
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 
@@ -156,8 +157,36 @@ class TestServer:
         for _ in range(2):
             assert result("leave", "5", **how)[:2] == (5, "cold\n")
         assert result("leave", "5")[:2] == (5, "")
-        line = f"exparity: jobs that cannot be served warm run as without: {reason}\n"
+        line = f"exparity: jobs start anew, which takes seconds each: {reason}\n"
         assert (tmp_path / "server.txt").read_text() == line  # once
+
+    @pytest.mark.parametrize(
+        "session",
+        [
+            {"PS1": "(.venv) $ ", "VIRTUAL_ENV_PROMPT": "(.venv) ", "PROMPT_COMMAND": "true"},
+            {"CONDA_SHLVL": "2", "CONDA_PROMPT_MODIFIER": "(base) ", "CONDA_DEFAULT_ENV": "base"},
+            {"DIRENV_DIR": "-/x", "DIRENV_DIFF": "eJx", "TMUX": "/tmp/1", "TMUX_PANE": "%1"},
+            {"TERM_PROGRAM": "vscode", "VSCODE_IPC_HOOK_CLI": "/run/1", "SSH_TTY": "/dev/pts/1"},
+            {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURMD_NODENAME": "n", "PMI_RANK": "0"},
+            {"BASH_FUNC_module%%": "() { true; }", "HISTSIZE": "9", "SHELLOPTS": "braceexpand"},
+        ],
+        ids=lambda session: next(iter(session)),
+    )
+    @pytest.mark.parametrize("of_the_job", [True, False], ids=["job", "server"])
+    def test_what_a_session_sets_is_no_other_environment(
+        self, session, of_the_job, request, monkeypatch
+    ):
+        if not of_the_job:
+            for name, value in session.items():
+                monkeypatch.setenv(name, value)
+        request.getfixturevalue("server")
+        for name in session:
+            monkeypatch.delenv(name, raising=False)
+        environment = session if of_the_job else {}
+        portrait = result("portrait", env=environment)
+        assert "cold" not in portrait[1]
+        cold = result("portrait", warm=False, env=environment)
+        assert portrait[1].replace(os.environ["EXPARITY_WARM"], "0") == cold[1]
 
     def test_snakemake_counts_the_memory_of_the_worker(self, server):
         job = begin("hold")
@@ -270,7 +299,7 @@ class TestBadClients:
         code = f"{change}\nmessages.send(connection, request, (0, 1, 2))\n"
         assert odd_client(code + "print(len(messages.receive(connection, 1)[1]))", "fail") == "0\n"
         assert result("leave", "4")[:2] == (4, "")
-        assert f"run as without: {reason}" in (tmp_path / "server.txt").read_text()
+        assert f"seconds each: {reason}" in (tmp_path / "server.txt").read_text()
 
     def test_clients_that_die_leave_no_files_open(self, server):
         files = Path("/proc", str(server.pid), "fd")
@@ -345,6 +374,29 @@ class TestStopped:
         assert worker_of(job).pid == job.pid
         job.kill()
         job.communicate()
+
+
+def test_no_import_reads_what_sessions_set():
+    code = """
+import importlib, os, sys
+read = set()
+kind = type(os.environ)
+get = kind.__getitem__
+kind.__getitem__ = lambda self, name: (read.add(name), get(self, name))[1]
+kind.__contains__ = lambda self, name: (read.add(name), self.encodekey(name) in self._data)[1]
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(*read)
+"""
+    libraries = ["accelerate", "captum.attr", "lime.lime_text", "pandas", "scipy.stats", "shap"]
+    command = [sys.executable, "-c", code, "exparity.cli", *start.ENGINE, *libraries]
+    # Some look through all variables there are: these are none of them.
+    few = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=few)
+    read = run.stdout.split()
+    assert len(read) > 100  # it sees what is read
+    late = {"PWD", "OLDPWD", "COLUMNS", "LINES", "SHLVL", "_", "TMP", "TMPDIR", "TEMP"}
+    assert {name for name in read if not read_by_imports(name)} <= late
 
 
 def test_it_can_be_switched_off(monkeypatch):

@@ -14,9 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Libraries look at these when they are used, if ever; all others may be read by an import.
-READ_LATE = frozenset(
+# Libraries look at these when they are used, if ever.
+_READ_LATE = frozenset(
     {"_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"}
+)
+# How the names begin that shells, terminals and batch systems keep for themselves. No import reads
+# them, and bash drops or rewrites some for every job: PS1, which activating an environment exports.
+_OF_SESSIONS = (
+    *("PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_", "RPROMPT", "BASH", "SHELLOPTS", "HIST", "IFS"),
+    *("VIRTUAL_ENV_PROMPT", "CONDA_PROMPT", "CONDA_SHLVL", "CONDA_DEFAULT_ENV", "DIRENV_"),
+    *("TMUX", "STY", "TERM_", "WINDOWID", "VTE_", "VSCODE_", "SSH_", "XDG_SESSION_", "DBUS_"),
+    *("SLURM_", "SLURMD_", "SRUN_", "PMI_", "PMIX_"),
 )
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 _LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
@@ -31,6 +39,11 @@ FORWARDED = (
 )
 
 
+def read_by_imports(variable: str) -> bool:
+    """Whether an import may read a variable, so that a job with another value needs its own."""
+    return variable not in _READ_LATE and not variable.startswith(_OF_SESSIONS)
+
+
 def process_identity() -> dict[str, Any]:
     """Return what the server and the process of a job must have in common."""
     with open("/proc/self/cgroup", encoding="utf-8") as groups:
@@ -41,7 +54,7 @@ def process_identity() -> dict[str, Any]:
         "user": [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         "cgroup": cgroup,
         "namespace": [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES],
-        "environment": {k: v for k, v in os.environ.items() if k not in READ_LATE},
+        "environment": {k: v for k, v in os.environ.items() if read_by_imports(k)},
     }
 
 

@@ -24,7 +24,7 @@ import exparity
 from exparity.warm import messages
 from exparity.warm.accounting import name_of
 from exparity.warm.folder import remove
-from exparity.warm.process import READ_LATE, out_of_reach, process_identity, take_over
+from exparity.warm.process import out_of_reach, process_identity, read_by_imports, take_over
 
 _ROOT = str(Path(exparity.__file__).parent)
 log = logging.getLogger(__name__)
@@ -94,6 +94,7 @@ class Server:
     _sources: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
     _open: bool = True
+    _variables: frozenset[str] = field(default_factory=lambda: frozenset(os.environ))
     _identity: dict[str, Any] = field(
         default_factory=lambda: json.loads(json.dumps(process_identity()))
     )
@@ -161,7 +162,7 @@ class Server:
         """Say once why jobs cannot be served."""
         if refusal not in self._refused:
             self._refused.add(refusal)
-            log.warning("jobs that cannot be served warm run as without: %s", refusal)
+            log.warning("jobs start anew, which takes seconds each: %s", refusal)
 
     def _work(self, server: int, connection: socket.socket, notes: int) -> NoReturn:
         """Do the job of a client in this process, which was forked for it."""
@@ -234,8 +235,8 @@ class Server:
 
     def _set_by_imports(self) -> dict[str, str]:
         """Return the variables that imports have set, as they would in the process of a job."""
-        known = READ_LATE | self._identity["environment"].keys()
-        return {name: value for name, value in os.environ.items() if name not in known}
+        now = os.environ.items()
+        return {k: v for k, v in now if k not in self._variables and read_by_imports(k)}
 
     def _left(self, job: _Job) -> None:
         """End the worker of a client that is gone."""

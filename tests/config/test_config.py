@@ -18,6 +18,7 @@ import exparity.analyses
 import exparity.stats
 from exparity.artefacts import layout
 from exparity.artefacts.files import write_artefact
+from exparity.config.checks import check_results
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
 from exparity.config.schema import config_schema
@@ -25,6 +26,7 @@ from exparity.core.errors import InputError
 from exparity.core.schema import violation
 from exparity.core.settings import Statistics
 from exparity.core.strict import canonical
+from exparity.costs.planned import check_data
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = config_schema()
@@ -268,11 +270,39 @@ class TestExplains:
 
 
 class TestRefused:
+    @pytest.fixture
+    def at_hand(self, tmp_path, monkeypatch):
+        """A folder with a table and checkpoints, of which there are but the configurations."""
+        monkeypatch.chdir(tmp_path)
+        rows = [
+            f"text {i} fine,{('no', 'yes')[i % 2]},{('old', 'young')[i // 2 % 2]},x,"
+            f"{'' if i < 2 else i % 2},{('test', 'train')[i // 2 % 2]},"
+            for i in range(40)
+        ]
+        table = "\n".join(["text,label,group,same,gaps,part,empty", *rows])
+        Path("own.csv").write_text(table, encoding="utf-8")
+        classifier = {"architectures": ["BertForSequenceClassification"]}
+        for name, settings in {
+            "encoder": {"architectures": ["BertModel"]},
+            "three": {**classifier, "id2label": {0: "a", 1: "b", 2: "c"}},
+            "swapped": {**classifier, "id2label": {0: "male", 1: "female"}},
+            "others": {**classifier, "id2label": {0: "good", 1: "bad"}},
+            "several": {**classifier, "problem_type": "multi_label_classification"},
+        }.items():
+            Path(name).mkdir()
+            Path(name, "config.json").write_text(json.dumps({"model_type": "bert", **settings}))
+
+    def begin(self, changes):
+        """Check all that a plan and a dry run check."""
+        asked = experiment(**changes)
+        check_results(asked)
+        check_data(asked)
+
     @pytest.mark.parametrize(("changes", "words"), REFUSED, ids=lambda v: str(v)[:60])
-    def test_by_name_and_with_a_remedy(self, changes, words):
+    def test_by_name_and_with_a_remedy(self, changes, words, at_hand):
         message = ".*".join(map(re.escape, words.split("...")))
         with pytest.raises(InputError, match=message) as refused:
-            experiment(**changes)
+            self.begin(changes)
         assert "\n" not in str(refused.value)
 
     @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def failed_job(checkout):
     return text
 
 
-def test_faulty_data(checkout):
-    """As a job that reads it says; more is in tests/test_cli.py."""
+def test_faulty_data_at_hand_are_found_by_a_dry_run(checkout):
+    """All kinds are in tests/config/refused.yaml; what jobs say is in tests/test_cli.py."""
     row = {"sentence": ["He", "sings"], "ground_truth": [1, 0], "gender": "male", "target": 1}
     lines = [json.dumps({**row, "sentence_idx": i}) for i in range(4)]
     folder = checkout.root / "data/geco/binary_gender_all"
@@ -65,7 +65,10 @@ def test_faulty_data(checkout):
     (folder / "test.jsonl").write_text("\n".join(lines))
     (folder / "train.jsonl").write_text("\n".join([*lines[:2], lines[2][:30]]))
     checkout.configure(datasets={"geco_all": {"verify": False}})
-    assert "train.jsonl:3: not valid JSON" in failed_job(checkout)
+    run = checkout.snakemake("-n", check=2)
+    (said,) = [x for x in run.stderr.splitlines() if x.startswith("exparity: ")]
+    assert "train.jsonl:3: not valid JSON" in said
+    assert not checkout.results.exists()
 
 
 def test_checkpoint_that_is_no_classifier(checkout, checkpoints, tmp_path):

@@ -20,6 +20,7 @@ try:
     )
     from exparity.config.command_line import as_in_a_file
     from exparity.config.experiment import load_or_exit
+    from exparity.costs.planned import check_data_or_exit
     from exparity.config.outdated import level_times, mark_outdated, up_to_date
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
@@ -55,6 +56,8 @@ else:
     )
 
     # Jobs read this file as well.
+    if workflow.is_main_process:
+        check_data_or_exit(EXPERIMENT)
     for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():
         logger.info(f"exparity: {omission}")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from exparity.artefacts import layout
@@ -10,8 +12,9 @@ from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.strict import parse_json
 from exparity.counterfactuals import check_groups, label_refusal
-from exparity.models.heads import HEADS, new_head
+from exparity.models.heads import HEADS, SEQUENCE, new_head
 from exparity.models.lora import is_adapter
 from exparity.models.scratch import check_buildable
 
@@ -212,12 +215,38 @@ def check_cells(experiment: Settled) -> None:
             raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
-            experiment.finetune_options(dataset, model, seed)
+            options = json.loads(experiment.finetune_options(dataset, model, seed))
+            if not options["training"]["epochs"]:
+                _check_as_it_is(experiment, dataset, model)
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):
             experiment.evaluate_options(**cell)
             del cell["metric"]
             experiment.explain_options(**cell)
+
+
+def _check_as_it_is(experiment: Settled, dataset: str, model: str) -> None:
+    """Check that a checkpoint that is not trained is a classifier of the classes of the data."""
+    spec, instance = experiment.model_spec(model), experiment.datasets[dataset]
+    path = Path(spec.checkpoint or "", "config.json")
+    if spec.adapter is not None or spec.head != SEQUENCE or not path.is_file():
+        return
+    written = parse_json(path.read_text(encoding="utf-8-sig"), str(path))
+    count = written.get("num_labels") or len(written.get("id2label") or "ab")
+    names = written.get("id2label") or {i: f"LABEL_{i}" for i in range(count)}
+    config = SimpleNamespace(
+        architectures=written.get("architectures"),
+        num_labels=len(names),
+        id2label={int(i): name for i, name in names.items()},
+        problem_type=written.get("problem_type"),
+    )
+    labels = instance.entry.facts.labels
+    if named := _CLASS_OPTIONS & instance.params.keys():
+        labels = tuple(map(str, instance.params[named.pop()] or ()))
+    try:
+        new_head(spec.head).require(str(spec.checkpoint), config, labels or None)
+    except InputError as error:
+        raise InputError(f"models.{model}: {error}") from None
 
 
 def check_imports(experiment: Settled) -> None:
@@ -275,6 +304,8 @@ def check_results(experiment: Settled) -> None:
 
 def _check_report_folders(results: Path) -> None:
     """Check that the folders that a report replaces as a whole are those of an earlier one."""
+    if results.is_file():
+        raise InputError(f"results: {results} is a file; name a folder")
     # A report writes its artefact first and its page last.
     if any((results / layout.path_of(name, {})).is_file() for name in ("page", "disparity")):
         return

@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
 from exparity.costs.finished import JobCost, read_footer
 from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
-from exparity.data import load_dataset
+from exparity.data import load_dataset, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 # What gathers what the others took is no part of what an experiment takes.
 _ACCOUNTS = "cost"
 _COLUMNS = ("example_id", "match_id", "group", "split")
+_READ_AT_START = 1 << 25
+"""Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,48 @@ class ExampleCounts:
         if made_up := list(_made_up(self._experiment.datasets[dataset], self._source.folder)):
             return made_up
         return load_dataset(settings["use"], self._source, settings["params"])
+
+
+def check_data(experiment: Experiment) -> None:
+    """Load small datasets that are at hand and not prepared, so that no job fails of their data.
+
+    Raises:
+        InputError: names the dataset, and the file, row or option that is wrong.
+    """
+    source = DataSource(Path(experiment.config["data_dir"]), download=False)
+    for dataset, instance in experiment.datasets.items():
+        own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
+        files = [*own, *(source.folder / file.path for file in instance.entry.facts.files)]
+        prepared = Path(experiment.results, path_of("data", {"dataset": dataset}))
+        if prepared.is_file() or not all(file.is_file() for file in files):
+            continue
+        if instance.entry.facts.from_hub and not files:
+            continue
+        if sum(file.stat().st_size for file in files) <= _READ_AT_START:
+            examples, _ = load_with_facts(instance.entry.id, source, instance.params, name=dataset)
+            if not any(example.split == "train" for example in examples):
+                _require_untrained(experiment, dataset)
+
+
+def _require_untrained(experiment: Experiment, dataset: str) -> None:
+    """Check that no model is trained on a dataset without training examples."""
+    for of, model in experiment.pairs:
+        options = json.loads(experiment.finetune_options(of, model, experiment.seeds[0]))
+        if of == dataset and options["training"]["epochs"]:
+            raise InputError(
+                f"dataset {dataset}: has no training example, and models.{model} is trained on it; "
+                "leave some in the training split (of a table: `test_share`), or set `epochs: 0`"
+            )
+
+
+def check_data_or_exit(experiment: Experiment) -> None:
+    """Check the data of a run that begins; on an error, say so and exit with 2."""
+    logging.getLogger("exparity.data").setLevel(logging.ERROR)
+    try:
+        check_data(experiment)
+    except InputError as error:
+        print(f"exparity: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
 
 
 def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, count
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
@@ -111,16 +111,29 @@ def _worst(examples: list[Example]) -> tuple[tuple[int, int, int], int]:
 
 def check_samples(samples: list[PlannedSample], alpha: float) -> None:
     """Refuse samples on which no test can be significant, and warn of those too small for many."""
-    for sample in samples:
-        few = (
-            f"{sample.key}: too few texts, {sample.words} of {sample.dataset}: the smallest "
-            f"possible p is {sample.smallest_p:.2g}"
-        )
-        if sample.smallest_p > alpha:
-            raise InputError(f"{few}, and alpha is {alpha:g}; take more")
-        if sample.smallest_p > alpha / sample.tests:
-            needed = f"{alpha / sample.tests:.2g}"
-            log.warning("%s, and Holm over %d tests needs %s; take more", few, sample.tests, needed)
+    small = [sample for sample in samples if sample.smallest_p > alpha / sample.tests]
+    if not small:
+        return
+    worst = max(small, key=lambda sample: sample.smallest_p * sample.tests)
+    few = (
+        f"{worst.key}: too few texts, {worst.words} of {worst.dataset}: the smallest possible p is "
+        f"{worst.smallest_p:.2g}"
+    )
+    if worst.smallest_p > alpha:
+        raise InputError(f"{few}, and alpha is {alpha:g}; take {_enough(worst, alpha)}")
+    level = alpha / worst.tests
+    more = f"; {len(small) - 1} more samples are too small" if len(small) > 1 else ""
+    log.warning(
+        f"{few}, and Holm over {worst.tests} tests needs {level:.2g}: take "
+        f"{_enough(worst, level)}{more}"
+    )
+
+
+def _enough(sample: PlannedSample, level: float) -> str:
+    """Return how many texts make a p-value as small as a level possible."""
+    if sample.n_sets:
+        return f"{next(n for n in count(2) if smallest_p(0, 0, n) <= level)} sets"
+    return f"{next(n for n in count(2) if smallest_p(n, n) <= level)} of each group"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
 from exparity.costs.forecast import at_trainings, forecast, hours, plain, plan_text
-from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
+from exparity.costs.planned import ExampleCounts, check_data, dag_jobs, planned_jobs
 from exparity.resources import workflow_file
 from exparity.tools.detectable import (
     check_samples,
@@ -64,6 +64,7 @@ def plan(
     for line in cautions(experiment):
         log.warning("%s", line)
     named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
+    check_data(experiment)
     counts = ExampleCounts(experiment, data_dir)
     samples = planned_samples(experiment, counts)
     alpha = experiment.config["statistics"]["alpha"]

@@ -111,7 +111,7 @@ def captum(
         )
         wrapped.types, wrapped.target = rows - words, int(batch.targets[row])
         call = _Call(made, wrapped, words, absent_words)
-        with _drawing(batch.generator(row)):
+        with _drawing(batch.generator(row), rows.device):
             try:
                 values = call.run(dict(options))
             except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:
@@ -209,13 +209,16 @@ def _has_relu(model: torch.nn.Module) -> bool:
 
 
 @contextmanager
-def _drawing(rng: np.random.Generator) -> Iterator[None]:
+def _drawing(rng: np.random.Generator, device: torch.device) -> Iterator[None]:
     """Seed the generators that captum draws from, torch's and numpy's global ones, and restore."""
     import torch
 
     state = np.random.get_state()  # noqa: NPY002  captum draws from it
     seed = int(rng.integers(2**31))
-    with torch.random.fork_rng(), warnings.catch_warnings():
+    with (
+        torch.random.fork_rng([device] if device.type == "cuda" else []),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")  # captum tells of its hooks
         torch.manual_seed(seed)
         np.random.seed(seed)  # noqa: NPY002

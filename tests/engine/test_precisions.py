@@ -1,4 +1,4 @@
-"""Everything runs in bfloat16 and says about the same."""
+"""Everything runs in bfloat16 and float16, and says about the same."""
 
 import copy
 from dataclasses import replace
@@ -22,10 +22,12 @@ def of(options, known):
     return {k: v for k, v in options.items() if k in known}
 
 
-@pytest.fixture(scope="module")
-def pair(trained):
-    """The trained classifier in both precisions, and some texts and targets."""
+@pytest.fixture(scope="module", params=["bf16", "fp16"])
+def pair(request, trained):
+    """The trained classifier in fp32 and in a coarser precision, and some texts and targets."""
     exact, texts, targets = trained
+    if request.param == "fp16":
+        return exact, exact.in_fp16(), texts[:4], targets[:4]
     coarse = Classifier(
         copy.deepcopy(exact.model).bfloat16(),
         exact.tokenizer,
@@ -42,9 +44,9 @@ def explained(classifier, texts, targets, method):
 
 @pytest.mark.parametrize("method", METHOD_IDS)
 def test_methods(pair, method):
-    """bfloat16 keeps 8 bits: gradients keep their direction (cosine above 0.9), and scores in
-    units of probability are within 0.05, as probabilities are. SHAP may split other branches, so
-    that tokens exchange shares, but their sum is within 0.05.
+    """bfloat16 keeps 8 bits, float16 11: gradients keep their direction (cosine above 0.9), and
+    scores in units of probability are within 0.05, as probabilities are. SHAP may split other
+    branches, so that tokens exchange shares, but their sum is within 0.05.
     """
     exact, coarse, texts, targets = pair
     for one, other in zip(
@@ -66,7 +68,7 @@ def test_methods(pair, method):
 def test_metrics(pair, metric):
     """Of the same scores: probabilities within 0.1; radii and relative changes within 30 %.
 
-    Falls in probability that are smaller than bfloat16 resolves have no order.
+    Falls in probability that are smaller than the precision resolves have no order.
     """
     exact, coarse, texts, targets = pair
     params = of(METRIC_QUICK, METRICS.get(metric).options)

@@ -1,0 +1,133 @@
+"""Every method and metric stays on its GPU, gives what the CPU gives, and waits once a batch."""
+
+import numpy as np
+import pytest
+from fake_cuda import fake_cuda
+
+import exparity
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
+
+pytestmark = pytest.mark.fake_cuda
+FEW = {
+    "lime": {"num_samples": 30},
+    "lime_words": {"num_samples": 20},
+    "shap": {"max_evals": 40},
+    "integrated_gradients": {"n_steps": 4},
+    "integrated_gradients_x_input": {"n_steps": 4},
+    "gradient_shap": {"n_samples": 4},
+    "captum": {"options": {"n_steps": 4}},
+    "sensitivity": {"steps": 2},
+    "flip_sensitivity": {"steps": 2, "bisections": 2, "max_tokens": 2},
+    "random_weights": {"draws": 1},
+    "soft_comprehensiveness": {"num_samples": 2},
+    "soft_sufficiency": {"num_samples": 2},
+}
+METHOD_FACTS = {id: METHODS.get(id).facts for id in METHODS.ids()}
+WITH_MODEL = [
+    id
+    for id, facts in METHOD_FACTS.items()
+    if not facts.model_free and facts.repeatable and not facts.needs_training
+]
+SCORED = [id for id in METRICS.ids() if METRICS.get(id).facts.runs_model]
+# A metric repeats a method: one that takes gradients at embeddings, and one that masks tokens.
+REPEATING = [id for id in SCORED if METRICS.get(id).facts.needs == "explainer"]
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+@pytest.mark.parametrize("method", WITH_MODEL)
+def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
+    classifiers, on_gpu, sentences, gpus, method, family
+):
+    texts = sentences[:3]
+    expected = exparity.explain(classifiers[family], texts, 0, method, **FEW.get(method, {}))
+    found = exparity.explain(on_gpu[family], texts, 0, method, **FEW.get(method, {}))
+    for one, other in zip(found, expected, strict=True):
+        close(one.scores, other.scores)
+
+
+@pytest.mark.parametrize("metric", SCORED)
+def test_a_metric_gives_on_a_gpu_what_it_gives_on_a_cpu(
+    classifiers, on_gpu, sentences, gpus, metric
+):
+    explained = exparity.explain(classifiers["bert"], sentences[:3], 0, "gradient_x_input")
+    values = [
+        exparity.evaluate(one["bert"], explained, metric, **FEW.get(metric, {}))
+        for one in (on_gpu, classifiers)
+    ]
+    close(*values)
+
+
+@pytest.mark.parametrize("metric", REPEATING)
+def test_a_metric_that_masks_again_gives_on_a_gpu_what_it_gives_on_a_cpu(
+    classifiers, on_gpu, sentences, gpus, metric
+):
+    explained = exparity.explain(classifiers["gpt2"], sentences[:2], 0, "lime", num_samples=12)
+    values = [
+        exparity.evaluate(one["gpt2"], explained, metric, **FEW.get(metric, {}))
+        for one in (on_gpu, classifiers)
+    ]
+    close(*values)
+
+
+def test_learnt_patterns_are_those_of_the_cpu(classifiers, on_gpu, sentences, gpus):
+    training = sentences[:12], [0, 1] * 6
+    found, expected = (
+        exparity.explain(one["bert"], sentences[:2], 0, "pattern_variant", training=training)
+        for one in (on_gpu, classifiers)
+    )
+    for one, other in zip(found, expected, strict=True):
+        close(one.scores, other.scores)
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["FeatureAblation", "Occlusion", "KernelShap", "ShapleyValueSampling"]
+)
+def test_algorithms_of_captum_that_mask_tokens_stay_on_the_gpu(
+    classifiers, on_gpu, sentences, gpus, algorithm
+):
+    found, expected = (
+        exparity.explain(one["bert"], sentences[:2], 0, "captum", algorithm=algorithm)
+        for one in (on_gpu, classifiers)
+    )
+    for one, other in zip(found, expected, strict=True):
+        close(one.scores, other.scores)
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert"])
+def test_pairs_are_explained_on_a_gpu(pair_checkpoints, pair_classifiers, family):
+    pairs = [("a cat sat", "it slept"), ("the sun is out", "it rains")]
+    expected = exparity.explain(pair_classifiers[family], pairs, 0, "lime", num_samples=20)
+    with fake_cuda():
+        classifier = exparity.load_classifier(pair_checkpoints[family], "cuda")
+        found = exparity.explain(classifier, pairs, 0, "lime", num_samples=20)
+    for one, other in zip(found, expected, strict=True):
+        close(one.scores, other.scores)
+
+
+def test_shortcuts_stay_on_the_gpu(checkpoints, classifiers, sentences, gpus):
+    classifier = exparity.load_classifier(checkpoints["bert"], "cuda", shortcuts=True)
+    for method in ("lime", "gradient"):
+        found, expected = (
+            exparity.explain(one, sentences[:3], 0, method, **FEW.get(method, {}))
+            for one in (classifier, classifiers["bert"])
+        )
+        for one, other in zip(found, expected, strict=True):
+            close(one.scores, other.scores)
+
+
+@pytest.mark.parametrize(
+    ("method", "a_text"),
+    [("lime", 0), ("integrated_gradients", 1), ("gradient", 2), ("shap", 2)],
+)
+def test_a_method_waits_for_the_gpu_seldom(on_gpu, sentences, gpus, method, a_text):
+    """Once a batch, and then for the scores of each text; never for single tokens or masks."""
+    texts = sentences[2:10]
+    for _ in range(2):
+        gpus.forget()
+        exparity.explain(on_gpu["bert"], texts, 0, method, **FEW.get(method, {}))
+    assert sum(gpus.waits.values()) <= 2 + a_text * len(texts), gpus.waits

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from exparity.artefacts.analyses import ANALYSES
 from exparity.config.experiment import Experiment
+from exparity.core.device import gpus_without_bf16
 from exparity.models.catalogue import known_type
 from exparity.models.heads import HEADS
 
@@ -41,10 +42,11 @@ def cautions(experiment: Experiment) -> list[str]:
 
 
 def omissions(experiment: Experiment) -> Iterator[str]:
-    """Yield a line for what a dataset lacks, or a method, and which metrics leave it out for that.
+    """Yield a line for what a dataset lacks, or a method or a GPU, and what is left out for that.
 
     What a config itself restricts to some datasets is no news to its author.
     """
+    yield from _lacking_bf16(experiment)
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():
             metrics = [
@@ -60,6 +62,22 @@ def omissions(experiment: Experiment) -> Iterator[str]:
             yield f"datasets.{dataset}: no metric applies to it, so that it is not explained"
     for method, metrics in experiment.unmeasured.items():
         yield f"{_named(metrics)}: not used on methods.{method}: it cannot explain again"
+
+
+def _lacking_bf16(experiment: Experiment) -> Iterator[str]:
+    """Yield a line if jobs are to compute in bf16 and a GPU of this machine does not."""
+    if experiment.config["engine"]["device"] == "cpu":
+        return
+    keys = [key for key in ("precision", "gradient_precision") if experiment.config[key] == "bf16"]
+    trainings = [json.loads(experiment.finetune_options(*cell, 0)) for cell in experiment.pairs]
+    if any(one["training"]["precision"] == "bf16" for one in trainings):
+        keys.append("training.precision")
+    names = ", ".join(gpus_without_bf16()) if keys else ""
+    if names:
+        yield (
+            f"{', '.join(keys)}: bf16 is not computed by a GPU of this machine ({names}), where "
+            "jobs will stop; use fp32 or fp16, or run them elsewhere"
+        )
 
 
 def _named(metrics: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ class Engine:
             position that the head reads; of the first, projections of masked texts that repeat.
             1.2 to 1.6 times faster; scores differ by rounding alone. Known for BERT, RoBERTa,
             GPT-2 and OLA.
-        token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU and
+        token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU and up to
             65,536 on a GPU. Lower it if memory is shared; batches that do not fit are halved
             anyway.
     """

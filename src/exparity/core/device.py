@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +21,10 @@ if TYPE_CHECKING:
 
 # Environment variable, number of the option in malloc.h, bytes.
 _MALLOC = (("MALLOC_TRIM_THRESHOLD_", -1, 1 << 27), ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 25))
+_BF16 = (8, 0)
+"""Compute capability of the first GPUs that compute in bf16, as `nvidia-smi` writes it."""
+_MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_NOT_INITIALIZED")
+"""How torch, CUDA, cuBLAS and cuDNN tell that memory is full; the last when they start on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +32,7 @@ class Machine:
     """Where a job runs a model.
 
     Attributes:
-        device: ``auto``, ``cpu`` or ``cuda:N``.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
     """
@@ -51,20 +60,102 @@ class Inference(Machine):
 
 
 def resolve_device(name: str) -> torch.device:
-    """Return the torch device of a name; ``auto`` is the first GPU, without one the CPU."""
+    """Return the torch device of a name; ``auto`` is a GPU, without one the CPU.
+
+    Of several GPUs a process takes one that the fewest of this user's processes have, and keeps it
+    until it ends; processes that train one model together take one each.
+
+    Raises:
+        InputError: there is no such device, or it is another process's of the same training.
+    """
     import torch
 
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "auto" and not count:
+        return torch.device("cpu")
     try:
-        device = torch.device(name)
+        device = torch.device("cuda" if name == "auto" else name)
     except RuntimeError:
         raise InputError(f"device '{name}': use auto, cpu, cuda or cuda:N") from None
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+    if device.type != "cuda":
+        return device
+    if (device.index or 0) >= count:
+        raise InputError(f"device '{name}': this machine shows {count} GPUs to the job")
+    rank = os.environ.get("LOCAL_RANK")
+    if rank is None:
+        return torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)
+    if device.index not in (None, int(rank) % count):
         raise InputError(
-            f"device '{name}': this machine shows {torch.cuda.device_count()} GPUs to the job"
+            f"device '{name}': processes that train together take a GPU each; write cuda, and "
+            "name the GPUs in CUDA_VISIBLE_DEVICES"
         )
-    return device
+    return torch.device("cuda", int(rank) % count)
+
+
+@cache
+def _dealt_gpu(count: int) -> int:
+    """Return the index of a GPU that the fewest processes of this user have, and take it.
+
+    A locked file stands for a place on a GPU; it stays open until its process ends.
+    """
+    import torch
+
+    if count == 1:
+        return 0
+    folder = Path(tempfile.gettempdir(), f"exparity-gpus-{os.getuid()}")
+    names = [torch.cuda.get_device_properties(index).uuid for index in range(count)]
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for place, index in product(range(os.cpu_count() or 1), range(count)):
+            file = os.open(folder / f"{names[index]}.{place}", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(file)
+            else:
+                return index
+    except OSError:  # a folder that is another user's, or holds no locks
+        return 0
+    return 0
+
+
+def require_bf16(device: torch.device, key: str) -> None:
+    """Check that a device computes in bf16; torch would emulate it, many times slower.
+
+    Args:
+        device: from :func:`resolve_device`.
+        key: what asks for it, such as ``precision``.
+
+    Raises:
+        InputError: it does not.
+    """
+    import torch
+
+    if device.type != "cuda" or (found := torch.cuda.get_device_capability(device)) >= _BF16:
+        return
+    raise InputError(
+        f"{key} bf16: {device} is a {torch.cuda.get_device_name(device)} (compute capability "
+        f"{'.'.join(map(str, found))}), which has none; use fp32 or fp16"
+    )
+
+
+def gpus_without_bf16() -> list[str]:
+    """Return names of this machine's GPUs that have no bf16, without starting CUDA."""
+    query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
+    try:
+        run = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    found = [line.rpartition(", ") for line in run.stdout.splitlines()]
+    return [name for name, _, number in found if number[:1].isdigit() and float(number) < _BF16[0]]
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Return whether an error of torch says that memory is full, on a CPU or on a GPU."""
+    import torch
+
+    text = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or any(part in text for part in _MESSAGES)
 
 
 def make_repeatable(threads: int) -> None:

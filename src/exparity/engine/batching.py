@@ -1,17 +1,56 @@
-"""Planning batches: by length, packed by token budget, halved when memory runs out."""
+"""Planning batches: by length, packed by token budget and memory, halved when that runs out."""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import TypeVar
 
 import torch
 
+from exparity.core.device import is_out_of_memory
+
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
+
+_PROBE = 16
+"""The first batch, by which a GPU's memory is measured, is so many times smaller than others."""
+_SHARE = 0.8
+"""Of a GPU's free memory, what a batch may take."""
+
+
+class MemoryBound:
+    """Padded tokens that a GPU has memory for, by what batches took so far.
+
+    Attributes:
+        gpu: the device.
+        width: tokens of the longest input whose memory is known; longer ones take more a token.
+        tokens: most padded tokens of a batch; None while nothing is known.
+    """
+
+    def __init__(self, gpu: torch.device) -> None:
+        self.gpu = gpu
+        self.width = 0
+        self.tokens: int | None = None
+
+    def measured(self, run: Callable[[], Result], tokens: int, width: int) -> Result:
+        """Run a batch of so many padded tokens, and learn from the memory that it takes."""
+        before = torch.cuda.memory_allocated(self.gpu)
+        torch.cuda.reset_peak_memory_stats(self.gpu)
+        result = run()
+        taken = torch.cuda.max_memory_allocated(self.gpu) - before
+        # What torch keeps for later is as good as free.
+        kept = torch.cuda.memory_reserved(self.gpu) - torch.cuda.memory_allocated(self.gpu)
+        free = torch.cuda.mem_get_info(self.gpu)[0] + kept
+        self.width, self.tokens = width, max(1, int(_SHARE * free * tokens / max(1, taken)))
+        return result
+
+    def within(self, token_budget: int) -> int:
+        """Return a number of padded tokens, or the fewer that fit."""
+        return token_budget if self.tokens is None else min(token_budget, self.tokens)
 
 
 def plan_batches(
@@ -42,21 +81,18 @@ def plan_batches(
         yield batch
 
 
-def _out_of_memory(error: RuntimeError) -> bool:
-    text = str(error)
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
-
-
 def in_batches(
     lengths: Sequence[int],
     token_budget: int,
     run: Callable[[list[int]], Result],
     *,
     exact: bool = False,
+    memory: MemoryBound | None = None,
 ) -> Iterator[tuple[Result, int]]:
     """Run work in the batches of :func:`plan_batches`; halve one that does not fit into memory.
 
-    ``run`` receives positions of items and runs these.
+    ``run`` receives positions of items and runs these. With ``memory``, a small first batch
+    measures what longer items than any before take, and the others are no larger than fit.
 
     Yields:
         What ``run`` returned of a batch, and the budget that fits, not above ``token_budget``.
@@ -64,22 +100,38 @@ def in_batches(
     Raises:
         RuntimeError: a single item does not fit into memory.
     """
-    queue = deque(plan_batches(lengths, token_budget, exact=exact))
+
+    def packed(items: Sequence[int], budget: int) -> deque[list[int]]:
+        if memory is not None:
+            budget = memory.within(budget)
+        plan = plan_batches([lengths[i] for i in items], budget, exact=exact)
+        return deque([items[i] for i in part] for part in plan)
+
+    unknown = memory is not None and max(lengths, default=0) > memory.width
+    first = max(1, token_budget // _PROBE) if unknown else token_budget
+    queue = packed(range(len(lengths)), first)
     while queue:
         batch = queue.popleft()
+        width = lengths[batch[0]]
+        failed = False
         try:
-            result = run(batch)
+            if unknown and memory is not None:
+                result = memory.measured(partial(run, batch), len(batch) * width, width)
+            else:
+                result = run(batch)
         except RuntimeError as error:
-            if len(batch) == 1 or not _out_of_memory(error):
+            if len(batch) == 1 or not is_out_of_memory(error):
                 raise
-        else:
-            yield result, token_budget
-            continue
+            failed = True
         # Outside the handler: the traceback held the failed batch's tensors.
-        token_budget = max(1, len(batch) * lengths[batch[0]] // 2)
-        log.warning("out of memory; continuing with %d tokens a batch", token_budget)
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        rest = [*batch, *chain.from_iterable(queue)]
-        packed = plan_batches([lengths[i] for i in rest], token_budget, exact=exact)
-        queue = deque([rest[i] for i in part] for part in packed)
+        if failed:
+            token_budget = max(1, len(batch) * width // 2)
+            log.warning("out of memory; continuing with %d tokens a batch", token_budget)
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            queue = packed([*batch, *chain.from_iterable(queue)], token_budget)
+            continue
+        yield result, token_budget
+        if unknown:
+            unknown = False
+            queue = packed([*chain.from_iterable(queue)], token_budget)

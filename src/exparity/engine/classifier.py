@@ -21,9 +21,9 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from exparity.core.calls import checked, checked_value
-from exparity.core.device import resolve_device
+from exparity.core.device import require_bf16, resolve_device
 from exparity.core.errors import ExparityError, InputError, did_you_mean
-from exparity.engine.batching import in_batches
+from exparity.engine.batching import MemoryBound, in_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.objectives import Objective, objective_of, target_logit
@@ -99,6 +99,10 @@ class Classifier:
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
         self._gradient_share = _gradient_share(model, device)
+        # A user's budget is taken as it is.
+        bounded = device.type == "cuda" and token_budget is None
+        self._memory = MemoryBound(device) if bounded else None
+        self._gradient_memory = MemoryBound(device) if bounded else None
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.
         self.exact = device.type == "cpu"
@@ -137,7 +141,7 @@ class Classifier:
             head=self.head,
             device=self.device,
             max_length=self.max_length,
-            token_budget=self.token_budget,
+            token_budget=None if self._memory else self.token_budget,
             shortcuts=self.shortcuts,
         )
 
@@ -340,10 +344,7 @@ class Classifier:
                 mass = self.head.mass(self.model, build(batch, width), mask, last)
                 result[batch] = mass.cpu().numpy()
 
-        with self._evaluating():
-            lengths = [len(row) for row in rows]
-            for _, fitting in in_batches(lengths, self.token_budget, run, exact=self.exact):
-                self.token_budget = fitting
+        self._run_batches([len(row) for row in rows], run)
         return result
 
     @contextlib.contextmanager
@@ -406,10 +407,16 @@ class Classifier:
             with torch.inference_mode():
                 result[batch] = finish(self.logits(build(batch, max(sizes)), sizes)).cpu().numpy()
 
-        with self._evaluating():
-            for _, fitting in in_batches(lengths, self.token_budget, run, exact=self.exact):
-                self.token_budget = fitting
+        self._run_batches(lengths, run)
         return result
+
+    def _run_batches(self, lengths: Sequence[int], run: Callable[[list[int]], None]) -> None:
+        """Run forward passes of inputs of these lengths."""
+        with self._evaluating():
+            for _, fitting in in_batches(
+                lengths, self.token_budget, run, exact=self.exact, memory=self._memory
+            ):
+                self.token_budget = fitting
 
     def input_gradients(
         self,
@@ -458,7 +465,9 @@ class Classifier:
 
         with self._evaluating(), self._frozen():
             budget = self.gradient_budget
-            for results, fitting in in_batches(lengths, budget, run, exact=self.exact):
+            for results, fitting in in_batches(
+                lengths, budget, run, exact=self.exact, memory=self._gradient_memory
+            ):
                 if fitting < budget:
                     self.token_budget = fitting * self._gradient_share
                 yield from results
@@ -534,8 +543,8 @@ def load_classifier(
             transformers, a pair (model, tokenizer) or a pipeline for text classification or
             generation, which are used as they are, not copied, with dropout switched off. A
             classifier is returned.
-        device: ``auto`` (the first GPU if there is one; objects stay where they are), ``cpu``,
-            ``cuda`` or ``cuda:N``.
+        device: ``auto`` (a GPU if there is one; objects stay where they are), ``cpu``, ``cuda`` or
+            ``cuda:N``. Of several GPUs, one that the fewest of your processes have.
         precision: ``fp32``, ``bf16`` (weights in bfloat16; probabilities still in float32), or
             ``fp16`` (float16 for GPUs without bf16: gradients are taken in fp32, and so is all that
             leaves the range of float16, or :data:`HALF_BOUND` of the logits). Objects keep theirs.
@@ -558,10 +567,9 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
-    target = resolve_device(device)
     if isinstance(checkpoint, Classifier):
         here = checkpoint.device
-        if device != "auto" and (target.type, target.index or 0) != (here.type, here.index or 0):
+        if device != "auto" and resolve_device(device) != here:
             raise InputError(
                 f"device '{device}': the classifier is loaded, on {here}; leave it out"
             )
@@ -582,6 +590,9 @@ def load_classifier(
     spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
     if isinstance(checkpoint, str | Path):
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
+        target = resolve_device(device)
+        if precision == "bf16":
+            require_bf16(target, "precision")
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
         model, tokenizer = objects_of(checkpoint)
@@ -600,7 +611,7 @@ def load_classifier(
                 f"{name}: has weights that are on no device; load it without offloading"
             )
         table: Any = model.get_input_embeddings()
-        target = table.weight.device if device == "auto" else target
+        target = table.weight.device if device == "auto" else resolve_device(device)
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:

@@ -85,7 +85,7 @@ class MaskedLanguageModel:
         """
         import torch
 
-        from exparity.engine.batching import in_batches
+        from exparity.engine.batching import MemoryBound, in_batches
 
         answers = np.full((len(asked), 2), np.nan)
         padding = self.tokenizer.pad_token_id
@@ -109,7 +109,9 @@ class MaskedLanguageModel:
 
         lengths = [len(question.ids) for question in asked]
         # Texts of one length share a batch, so that a score has the same bits in any.
-        list(in_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu"))
+        exact = self.device.type == "cpu"
+        memory = None if exact else MemoryBound(self.device)
+        list(in_batches(lengths, self.token_budget, run, exact=exact, memory=memory))
         return answers
 
 

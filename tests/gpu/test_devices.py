@@ -1,0 +1,163 @@
+"""The device asked for is the one used; several GPUs are dealt out; bf16 needs one that has it."""
+
+import multiprocessing
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from fake_cuda import fake_cuda
+from support import run_code
+
+from exparity import InputError, load_classifier
+from exparity.config.cautions import cautions
+from exparity.config.experiment import Experiment
+from exparity.core import device as devices
+from exparity.core.device import resolve_device
+
+pytestmark = pytest.mark.fake_cuda
+
+
+@pytest.fixture(autouse=True)
+def nothing_dealt(monkeypatch, tmp_path):
+    """Each test is a process that has taken no GPU yet, on a machine of its own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    devices._dealt_gpu.cache_clear()
+    yield
+    devices._dealt_gpu.cache_clear()
+
+
+def dealt(answer):
+    """Take a GPU and keep it until killed."""
+    devices._dealt_gpu.cache_clear()
+    answer.send(str(resolve_device("auto")))
+    time.sleep(60)
+
+
+def test_processes_of_a_machine_take_different_gpus_and_leave_them_when_they_end():
+    context = multiprocessing.get_context("fork")
+    processes, found = [], []
+    with fake_cuda(count=2):
+        try:
+            for _ in range(4):
+                ours, theirs = context.Pipe()
+                processes.append(context.Process(target=dealt, args=(theirs,)))
+                processes[-1].start()
+                found.append(ours.recv())
+            assert found == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
+            for index in (1, 3):
+                processes[index].kill()
+                processes[index].join()
+            assert str(resolve_device("auto")) == "cuda:1"
+            assert str(resolve_device("cuda")) == "cuda:1"  # a process stays on its own
+        finally:
+            for process in processes:
+                process.kill()
+                process.join()
+
+
+def test_a_folder_of_another_user_leaves_the_first_gpu(tmp_path):
+    (tmp_path / f"exparity-gpus-{os.getuid()}").write_text("not a folder")
+    with fake_cuda(count=2):
+        assert str(resolve_device("auto")) == "cuda:0"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("cpu", "cpu"), ("cuda:1", "cuda:1"), ("auto", "cuda:0")]
+)
+def test_a_named_device_is_the_one_that_runs(checkpoints, name, expected):
+    with fake_cuda(count=2) as gpus:
+        classifier = load_classifier(checkpoints["bert"], name)
+        assert str(classifier.device) == expected
+        classifier.probabilities([[5, 6]])
+        other = 1 - (classifier.device.index or 0)
+        assert gpus.allocated[other] == 0
+
+
+def test_an_object_on_a_gpu_stays_there_and_takes_no_other(checkpoints, tmp_path):
+    with fake_cuda(count=2):
+        first = load_classifier(checkpoints["bert"], "cuda:1")
+        again = load_classifier((first.model, first.tokenizer))
+        assert str(again.device) == "cuda:1"
+    assert not list(tmp_path.iterdir())
+
+
+def test_processes_that_train_together_take_a_gpu_each(monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with fake_cuda(count=2):
+        assert str(resolve_device("auto")) == "cuda:1"
+        assert str(resolve_device("cuda:1")) == "cuda:1"
+        with pytest.raises(InputError, match="take a GPU each; write cuda"):
+            resolve_device("cuda:0")
+
+
+def test_bf16_is_refused_before_weights_are_read():
+    with fake_cuda(capability=(7, 0)):
+        with pytest.raises(InputError, match=r"precision bf16: cuda:0 is a Fake GPU .*7\.0"):
+            load_classifier("no/such/checkpoint", "cuda", "bf16")
+        with pytest.raises(InputError, match="no/such/checkpoint"):
+            load_classifier("no/such/checkpoint", "cpu", "bf16")
+
+
+@pytest.mark.parametrize(
+    ("message", "full"),
+    [
+        ("CUDA out of memory. Tried to allocate 20.00 MiB.", True),
+        ("CUDA error: out of memory", True),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", True),
+        ("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", True),
+        ("cuDNN error: CUDNN_STATUS_ALLOC_FAILED", True),
+        ("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory", True),
+        ("CUDA error: device-side assert triggered", False),
+        ("Expected all tensors to be on the same device", False),
+    ],
+)
+def test_every_message_of_full_memory_is_known(message, full):
+    assert devices.is_out_of_memory(RuntimeError(message)) == full
+    assert devices.is_out_of_memory(torch.OutOfMemoryError("any"))
+
+
+SMI = """#!/bin/sh
+printf 'Tesla V100-SXM2-16GB, 7.0\\nNVIDIA A100, 8.0\\nOld, [N/A]\\n'
+"""
+
+
+@pytest.fixture
+def v100(tmp_path, monkeypatch):
+    """A machine with a V100 among its cards."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(SMI)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_cards_without_bf16_are_known_without_torch(v100, tmp_path, monkeypatch):
+    code = (
+        "import sys; from exparity.core.device import gpus_without_bf16 as f;"
+        "print(f()); assert 'torch' not in sys.modules"
+    )
+    assert run_code(code) == "['Tesla V100-SXM2-16GB']\n"
+    monkeypatch.setenv("PATH", str(Path(tmp_path, "nothing")))
+    assert devices.gpus_without_bf16() == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({}, None),
+        ({"precision": "fp16"}, None),
+        ({"precision": "bf16", "engine": {"device": "cpu"}}, None),
+        ({"precision": "bf16"}, "precision: bf16"),
+        ({"gradient_precision": "bf16"}, "gradient_precision: bf16"),
+        ({"training": {"precision": "bf16"}}, "training.precision: bf16"),
+    ],
+)
+def test_a_plan_names_a_card_without_bf16(v100, settings, named):
+    model = {"init": "scratch", "architecture": "bert", "training": settings.pop("training", {})}
+    config = {"datasets": {"pairs_all": {}}, "models": {"small": model}, "seeds": [0], **settings}
+    config |= {"methods": {"gradient": {}}, "metrics": {"gini": {}}}
+    found = [line for line in cautions(Experiment.from_mapping(config)) if "bf16" in line]
+    expected = f"{named} is not computed by a GPU of this machine (Tesla V100-SXM2-16GB)"
+    assert [line.startswith(expected) for line in found] == ([] if named is None else [True])

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from exparity.core.device import is_out_of_memory, require_bf16, resolve_device
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.progress import Progress
 from exparity.core.seeding import derive_seed, generator
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 
 
 class Item(NamedTuple):
@@ -110,20 +113,23 @@ class TrainingLoop:
         import torch
         from accelerate import Accelerator
         from accelerate.state import AcceleratorState
-        from accelerate.utils import DataLoaderConfiguration
-
-        from exparity.core.device import resolve_device
+        from accelerate.utils import DataLoaderConfiguration, patch_environment
 
         target = resolve_device(device)
         if training.precision == "fp16" and target.type != "cuda":
             raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
+        if training.precision == "bf16":
+            require_bf16(target, "training.precision")
         AcceleratorState._reset_state(reset_partial_state=True)
-        self.accelerator = Accelerator(
-            cpu=target.type == "cpu",
-            mixed_precision="no" if training.precision == "fp32" else training.precision,
-            # batch_size counts over all processes
-            dataloader_config=DataLoaderConfiguration(split_batches=True),
-        )
+        # Processes that train together are dealt GPUs by accelerate, as resolve_device knows.
+        alone = "LOCAL_RANK" not in os.environ and target.type == "cuda"
+        with patch_environment(**({"ACCELERATE_TORCH_DEVICE": target} if alone else {})):
+            self.accelerator = Accelerator(
+                cpu=target.type == "cpu",
+                mixed_precision="no" if training.precision == "fp32" else training.precision,
+                # batch_size counts over all processes
+                dataloader_config=DataLoaderConfiguration(split_batches=True),
+            )
         self.pad_id = tokenizer.pad_token_id or 0  # which the mask tells from text
         self.training, self.seed, self.state = training, seed, state
         trained = [p for p in model.parameters() if p.requires_grad]
@@ -137,6 +143,9 @@ class TrainingLoop:
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.best: Mapping[str, torch.Tensor] = {}
         self.weighted = False
+        # Whether the loss of a batch is the mean of its examples'.
+        self.divisible = getattr(model, "divisible", True)
+        self.most_tokens: int | None = None  # padded, that fit into memory at once
 
     def fit(
         self, items: list[Item], held_out: list[Item], per_epoch: int | None = None
@@ -217,23 +226,71 @@ class TrainingLoop:
 
     def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
         """Take one optimiser step; returns the loss before it, and how many it got right."""
-        from torch.nn.functional import cross_entropy
-
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        weights = batch.pop("weights")
-        output = self.model(**batch)
+        result = self._fitting(batch, self._differentiate)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return result
+
+    def _differentiate(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
+        """Add up the gradients of a batch's parts; returns its loss, and how many it got right."""
+        size, loss_sum, correct = sum(len(part["labels"]) for part in parts), 0.0, 0
+        for part in parts:
+            loss, hits = self._loss(part)
+            if len(parts) > 1:
+                loss = loss * (len(part["labels"]) / size)
+            self.accelerator.backward(loss)
+            loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
+        return loss_sum, correct
+
+    def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the mean loss of examples, and how many the model gets right."""
+        from torch.nn.functional import cross_entropy
+
+        inputs = {name: value for name, value in part.items() if name != "weights"}
+        output = self.model(**inputs)
         loss = output.loss
         if self.weighted:
             losses = output.get("losses")
             if losses is None:
-                losses = cross_entropy(output.logits, batch["labels"], reduction="none")
-            loss = (weights * losses).mean()
-        self.accelerator.backward(loss)
-        self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return loss.item(), int((output.logits.argmax(-1) == batch["labels"]).sum())
+                losses = cross_entropy(output.logits, part["labels"], reduction="none")
+            loss = (part["weights"] * losses).mean()
+        return loss, (output.logits.argmax(-1) == part["labels"]).sum()
+
+    def _fitting(
+        self, batch: dict[str, torch.Tensor], run: Callable[[list[dict[str, torch.Tensor]]], Result]
+    ) -> Result:
+        """Run a batch in as many parts as memory needs, again with smaller ones where it ends."""
+        import torch
+
+        while True:
+            rows, width = batch["input_ids"].shape
+            height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
+            cuts = range(0, rows, height)
+            # Each attempt draws the same dropout, so that a training does not depend on the last.
+            drawn = torch.get_rng_state(), self._gpu_rng_state()
+            try:
+                return run([{k: v[at : at + height] for k, v in batch.items()} for at in cuts])
+            except RuntimeError as error:
+                if not is_out_of_memory(error) or self.accelerator.num_processes > 1:
+                    raise
+                if height == 1 or not self.divisible:
+                    raise _full(rows if height > 1 else 1, width) from None
+            self.most_tokens = max(1, min(height, rows) // 2) * width
+            log.warning("out of memory; a step goes on in parts of %d tokens", self.most_tokens)
+            self.optimizer.zero_grad()
+            torch.set_rng_state(drawn[0])
+            if drawn[1] is not None:
+                torch.cuda.empty_cache()
+                torch.cuda.set_rng_state(drawn[1], self.accelerator.device)
+
+    def _gpu_rng_state(self) -> torch.Tensor | None:
+        import torch
+
+        place = self.accelerator.device
+        return torch.cuda.get_rng_state(place) if place.type == "cuda" else None
 
     def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
         """Stop a training before it keeps what came of a number that is not one."""
@@ -275,11 +332,18 @@ class TrainingLoop:
             for first in range(0, len(items), self.training.batch_size):
                 part = items[first : first + self.training.batch_size]
                 batch = {k: v.to(self.accelerator.device) for k, v in self._collate(part).items()}
-                del batch["weights"]
-                output = self.model(**batch)
-                loss += output.loss.item() * len(part)
-                correct += int((output.logits.argmax(-1) == batch["labels"]).sum())
+                loss_sum, hits = self._fitting(batch, self._measure)
+                loss, correct = loss + loss_sum, correct + hits
         return loss / len(items), correct / len(items)
+
+    def _measure(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
+        """Return the sum of the losses of a batch's parts, without weights, and their hits."""
+        loss_sum, correct = 0.0, 0
+        for part in parts:
+            output = self.model(**{k: v for k, v in part.items() if k != "weights"})
+            loss_sum += output.loss.item() * len(part["labels"])
+            correct += int((output.logits.argmax(-1) == part["labels"]).sum())
+        return loss_sum, correct
 
     def _should_stop(self, history: list[EpochRecord]) -> bool:
         if self.training.patience is None or not history:
@@ -318,6 +382,7 @@ class TrainingLoop:
                 "history": [asdict(record) for record in history],
                 "scaler": scaler.state_dict() if scaler is not None else None,
                 "threads": torch.get_num_threads(),
+                "most_tokens": self.most_tokens,
             }
             moments = {
                 f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()
@@ -342,6 +407,7 @@ class TrainingLoop:
         if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
             self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
         self.best = snapshot.best
+        self.most_tokens = snapshot.facts.get("most_tokens")
         history = [EpochRecord(**record) for record in snapshot.facts["history"]]
         log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
         threads = snapshot.facts.get("threads", torch.get_num_threads())
@@ -357,6 +423,15 @@ class TrainingLoop:
             self._load(self.best)
         module.eval()
         module.to("cpu")
+
+
+def _full(rows: int, width: int) -> ExparityError:
+    """Return an error that says what does not fit into memory."""
+    what = "one text" if rows == 1 else f"{rows} texts"
+    return ExparityError(
+        f"out of memory: {what} of {width} tokens cannot be trained on at once; lower "
+        "training.max_length or training.batch_size, take training.lora, or another device"
+    )
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,8 @@ class Head:
         """Return the module that training runs.
 
         Its outputs have ``loss``, ``logits``, and ``losses`` of the examples if these are not the
-        cross entropies of the logits.
+        cross entropies of the logits. One whose ``divisible`` is false has a loss of a batch that
+        is not the mean of its examples', so that a batch cannot be run in parts.
 
         Args:
             model: the model.

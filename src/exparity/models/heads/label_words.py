@@ -152,6 +152,7 @@ class LabelWords(Head):
             def __init__(self) -> None:
                 super().__init__()
                 self.model = model
+                self.divisible = not scratch  # texts of next tokens count by their length
 
             def forward(
                 self, input_ids: torch.Tensor, attention_mask: torch.Tensor, labels: torch.Tensor

@@ -1,0 +1,170 @@
+"""Training on a GPU: on the one asked for, and with the same steps where its memory is small."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from fake_cuda import fake_cuda
+from support import NARROW
+
+from exparity import ExparityError, InputError
+from exparity.artefacts.files import read_artefact
+from exparity.core.device import Machine
+from exparity.data.table import read_prepared
+from exparity.data.training_set import TrainingSet
+from exparity.models.checkpoints import build_model
+from exparity.models.snapshots import StateFolder
+from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.models.training import TrainingLoop, _encode, finetune
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+pytestmark = pytest.mark.fake_cuda
+STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+MODEL = ModelSpec(init="scratch", architecture="bert", size={**NARROW, **STILL})
+TRAINING = TrainingSpec(epochs=2, batch_size=16, learning_rate=5e-3, validation_share=0.2)
+
+
+@pytest.fixture(scope="module")
+def data_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "data.parquet"
+    prepare(path, use="pairs_all", params={"n_pairs": 40}, data_dir=path.parent, dataset_id="pairs")
+    return path
+
+
+@pytest.fixture
+def train(data_path, tmp_path):
+    """A function that trains on a device, in a folder of its own."""
+
+    def run(device, training=TRAINING, model=MODEL, name="state"):
+        data = TrainingSet.of(read_prepared(data_path), training.validation_share, 0)
+        state = StateFolder(tmp_path / name, "x")
+        return finetune(data, model, training, state=state, device=device)
+
+    return run
+
+
+def weights(trained):
+    return {name: value.detach().numpy() for name, value in trained.model.state_dict().items()}
+
+
+def largest_gap(one, other):
+    return max(np.abs(weights(one)[name] - weights(other)[name]).max() for name in weights(one))
+
+
+def test_a_gpu_gives_the_weights_of_the_cpu(train):
+    expected = train("cpu", name="cpu")
+    with fake_cuda() as gpus:
+        found = train("cuda", name="gpu")
+        assert gpus.kernels["_fused_adamw_"]
+    assert largest_gap(found, expected) < 1e-4
+    assert [r.validation_accuracy for r in found.history] == pytest.approx(
+        [r.validation_accuracy for r in expected.history]
+    )
+
+
+def test_the_gpu_asked_for_is_the_one_that_trains_and_is_recorded(data_path, tmp_path):
+    with fake_cuda(count=2) as gpus:
+        finetune_cell(
+            data_path,
+            tmp_path / "bert" / "0",
+            tmp_path / "predictions.parquet",
+            model={"init": "scratch", "architecture": "bert", "size": NARROW},
+            training={"epochs": 1, "batch_size": 16},
+            model_id="bert",
+            seed=0,
+            machine=Machine(device="cuda:1"),
+        )
+    assert gpus.peak[0] == 0
+    assert gpus.peak[1] > 0
+    history = tmp_path / "bert" / "0" / "history.parquet"
+    for path, name in ((history, "history"), (tmp_path / "predictions.parquet", "predictions")):
+        assert read_artefact(path, name)[1]["device"] == "cuda:1"
+
+
+def needs(train, **changed):
+    """Return the bytes that a training takes at most."""
+    with fake_cuda() as gpus:
+        train("cuda", **changed)
+        return gpus.peak[0]
+
+
+def test_a_full_gpu_takes_the_same_steps_in_parts(train, caplog):
+    expected = train("cpu", name="cpu")
+    most = needs(train, name="whole")
+    caplog.clear()
+    with fake_cuda(memory=int(most * 0.7)):
+        found = train("cuda", name="parts")
+    assert caplog.text.count("a step goes on in parts of") in (1, 2)
+    assert largest_gap(found, expected) < 1e-3
+    assert [r.train_loss for r in found.history] == pytest.approx(
+        [r.train_loss for r in expected.history], rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rows", [1, 3, 5])
+def test_parts_of_a_batch_give_its_gradients(data_path, tmp_path, weighted, rows):
+    data = TrainingSet.of(read_prepared(data_path), 0.0, 0)
+    torch.manual_seed(0)
+    model, tokenizer = build_model(MODEL, data.labels, [e.text for e in data.examples])
+    tokenizer.model_max_length = 32
+    items = _encode(tokenizer, False, data.examples[:13])
+    items = [item._replace(weight=1.0 + i * weighted) for i, item in enumerate(items)]
+    gradients, losses = [], []
+    for most in (None, rows):
+        state = StateFolder(tmp_path / str(most), "x")
+        loop = TrainingLoop(copy.deepcopy(model), tokenizer, TRAINING, 0, state, "cpu")
+        loop.weighted = weighted
+        loop.model.eval()
+        batch = loop._collate(items)
+        loop.most_tokens = most and most * batch["input_ids"].shape[1]
+        losses.append(loop._fitting(batch, loop._differentiate))
+        gradients.append([p.grad.numpy() for p in loop._bare().parameters()])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    for part, whole in zip(*gradients[::-1], strict=True):
+        np.testing.assert_allclose(part, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_dropout_in_parts_is_drawn_anew_for_each_attempt_and_after_a_kill(train, monkeypatch):
+    """A training that goes on from a snapshot ends with the weights of one that was never ended."""
+    model = ModelSpec(init="scratch", architecture="bert", size=NARROW)
+    most = needs(train, model=model, name="whole")
+    with fake_cuda(memory=int(most * 0.7)):
+        expected = train("cuda", model=model, name="expected")
+    inner = StateFolder.save
+
+    def save_then_die(self, snapshot):
+        inner(self, snapshot)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StateFolder, "save", save_then_die)
+    with fake_cuda(memory=int(most * 0.7)), pytest.raises(KeyboardInterrupt):
+        train("cuda", model=model, name="killed")
+    monkeypatch.setattr(StateFolder, "save", inner)
+    with fake_cuda(memory=int(most * 0.7)):
+        found = train("cuda", model=model, name="killed")
+    assert largest_gap(found, expected) == 0
+
+
+def test_one_text_that_does_not_fit_is_an_error(train, monkeypatch):
+
+    def full(self, part):
+        raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate")
+
+    monkeypatch.setattr(TrainingLoop, "_loss", full)
+    with (
+        fake_cuda(),
+        pytest.raises(ExparityError, match=r"one text of \d+ tokens .* training.max_length"),
+    ):
+        train("cuda")
+
+
+def test_bf16_is_refused_on_a_card_without_it(train):
+    training = TrainingSpec(epochs=1, precision="bf16")
+    with (
+        fake_cuda(capability=(7, 0)),
+        pytest.raises(InputError, match=r"training.precision bf16: cuda:0 is a Fake GPU"),
+    ):
+        train("cuda", training=training)

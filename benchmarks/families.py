@@ -23,7 +23,7 @@ from engine_tables import markdown
 
 import exparity
 from exparity import ExparityError
-from exparity.engine.preflight import check_wrapper
+from exparity.engine.preflight import check_function
 from exparity.methods._relevance import Propagation
 from exparity.models.checkpoints import quiet_transformers
 from exparity.models.scratch import random_model, train_tokenizer
@@ -162,7 +162,7 @@ def prompted_model(family: str) -> exparity.Classifier | None:
 
 
 def has_equal_outputs(classifier: exparity.Classifier) -> None:
-    check_wrapper(classifier, [e.token_ids for e in classifier.encode(TEXTS)])
+    check_function(classifier, [e.token_ids for e in classifier.encode(TEXTS)], TEXTS)
 
 
 def has_equal_bits(classifier: exparity.Classifier) -> None:

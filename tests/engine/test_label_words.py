@@ -10,7 +10,7 @@ import torch
 
 import exparity
 from exparity import InputError
-from exparity.engine.preflight import check_wrapper
+from exparity.engine.preflight import check_function
 from exparity.explanations import Explanation
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
@@ -96,7 +96,7 @@ def test_logits_are_the_models_own_of_the_next_word(family):
         mass = float(whole.softmax(-1)[ids].sum())
         assert classifier.label_mass([encoding.token_ids])[0] == pytest.approx(mass, rel=1e-4)
     assert np.ptp(classifier.probabilities([e.token_ids for e in classifier.encode(TEXTS)])) > 0.01
-    check_wrapper(classifier, [e.token_ids for e in classifier.encode(TEXTS)])
+    check_function(classifier, [e.token_ids for e in classifier.encode(TEXTS)], TEXTS)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

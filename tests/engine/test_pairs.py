@@ -10,7 +10,7 @@ from support import PAIRS
 from exparity import InputError
 from exparity.engine.encoding import as_list
 from exparity.engine.masking import MaskedTexts, kept_target_probabilities
-from exparity.engine.preflight import check_wrapper
+from exparity.engine.preflight import check_function
 from exparity.types import SPECIAL_WORD
 
 WORDS = ["the", "waiter", "sings", "her", "don't", "harbour", ".", "Ärger", "thanked", "x-1"]
@@ -82,7 +82,8 @@ def test_the_model_sees_the_pair_as_by_itself(pair_classifier):
     for (first, second), row in zip(PAIRS, found, strict=False):
         expected = plain_probabilities(pair_classifier, *plain(pair_classifier, [first], [second]))
         np.testing.assert_allclose(row, expected, atol=1e-6)
-    check_wrapper(pair_classifier, [e.token_ids for e in encodings])
+    pair_classifier.is_compared = False
+    check_function(pair_classifier, [e.token_ids for e in encodings], [*PAIRS, PAIRS[0][0]])
 
 
 def test_types_matter_to_bert(pair_classifiers):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from exparity import evaluate, explain, load_classifier
-from exparity.engine.preflight import check_wrapper
+from exparity.engine.preflight import check_function
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer, quiet_transformers
 from exparity.models.spec import ModelSpec
 
@@ -98,7 +98,7 @@ class TestCheckpoint:
 
 class TestEngine:
     def test_token_ids_and_embeddings_agree(self, ola, ids):
-        check_wrapper(ola, [np.array(text) for text in ids[:5]])
+        check_function(ola, [np.array(text) for text in ids[:5]], [""] * 5, ids_are_given=True)
 
     @pytest.mark.parametrize("exact", [True, False], ids=["equal lengths", "padded"])
     def test_a_text_is_the_same_in_any_batch(self, ola, ids, exact, monkeypatch):

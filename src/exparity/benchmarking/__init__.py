@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.benchmarking.zero_shot import hypotheses
+from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
 from exparity.core.calls import Options, Several, checked, checked_value, listed, options_of_ids
 from exparity.core.errors import InputError
@@ -75,13 +75,16 @@ class Benchmark:
     ) -> None:
         from exparity.engine.classifier import load_classifier
         from exparity.engine.preflight import check_texts
-        from exparity.engine.sources import ZERO_SHOT
+        from exparity.engine.sources import ZERO_SHOT, settings_of
 
         self.classifier: Classifier = load_classifier(
             model, device, prompt=prompt, words=words, chat=chat
         )
-        if candidate_labels is not None:
-            texts, targets = hypotheses(self.classifier, texts, candidate_labels, targets)
+        pipeline = settings_of(model)
+        labels = pipeline.candidate_labels if candidate_labels is None else candidate_labels
+        if labels is not None:
+            template = pipeline.hypothesis or HYPOTHESIS
+            texts, targets = hypotheses(self.classifier, texts, labels, targets, template)
         elif getattr(model, "task", None) == ZERO_SHOT:
             raise InputError(
                 "a zero-shot pipeline takes candidate_labels, the classes to choose from"
@@ -89,10 +92,10 @@ class Benchmark:
         self.explanations: dict[str, list[Explanation]] = {}
         self.scores: dict[tuple[str, str], FloatArray] = {}
         self.seconds: dict[str, float] = {}
-        self._encodings = self.classifier.encode(as_list(texts))
+        self._encodings = self.classifier.encode(listed_texts := as_list(texts))
         if not self._encodings:
             raise InputError("texts: there is none to explain")
-        check_texts(self.classifier, self._encodings)
+        check_texts(self.classifier, listed_texts, self._encodings)
         self._targets = targets_of(self.classifier, self._encodings, targets)
         self._seed = seed
         self._study = preset(checked_value(study, Study, "study"))

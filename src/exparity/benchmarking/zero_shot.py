@@ -19,7 +19,11 @@ HYPOTHESIS = "This example is {}."
 
 
 def hypotheses(
-    classifier: Classifier, texts: str | Sequence[Text], labels: Sequence[str], targets: Targets
+    classifier: Classifier,
+    texts: str | Sequence[Text],
+    labels: Sequence[str],
+    targets: Targets,
+    template: str = HYPOTHESIS,
 ) -> tuple[list[Text], int]:
     """Return every text as a pair with the hypothesis of one label, and the class of entailment.
 
@@ -29,6 +33,7 @@ def hypotheses(
         labels: the candidates.
         targets: index or name of a label for each text, or of one for all; ``predicted`` is the one
             that is entailed with the highest probability.
+        template: what a text must entail, with ``{}`` in place of the label.
 
     Raises:
         InputError: labels that are none, a text that is a pair, or a model without such a class.
@@ -37,6 +42,8 @@ def hypotheses(
     for name in names:
         if not isinstance(name, str) or not name.strip() or names.count(name) > 1:
             raise InputError(f"candidate_labels must be different names, not {shown(labels)}")
+    if template.format("a") == template:
+        raise InputError(f"pipeline: hypothesis_template {template!r} keeps no label; write {{}}")
     if not names:
         raise InputError("candidate_labels: there is none; name the classes to choose from")
     entailment = entailment_class(classifier)
@@ -46,7 +53,7 @@ def hypotheses(
             raise InputError(f"text {position}: is a pair already; candidate_labels take one text")
         premises.append(words)
     pairs: list[list[Text]] = [
-        [(words, HYPOTHESIS.format(name).split()) for name in names] for words in premises
+        [(words, template.format(name).split()) for name in names] for words in premises
     ]
     if asks_for_predicted(targets):
         encodings = classifier.encode([pair for own in pairs for pair in own])

@@ -29,7 +29,7 @@ from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.objectives import Objective, objective_of, target_logit
 from exparity.engine.passes import SharedPasses
 from exparity.engine.shortcuts import check_family, pooled_position_only
-from exparity.engine.sources import objects_of
+from exparity.engine.sources import objects_of, settings_of
 from exparity.models.checkpoints import (
     check_vocabulary,
     input_limit,
@@ -85,6 +85,7 @@ class Classifier:
         self._known: dict[tuple[int, ...], FloatArray] | None = None
         self.passes: SharedPasses | None = None
         self.in_fp32: Classifier | None = None  # the same, of a model in fp16
+        self.is_compared = False  # with the plain model; see preflight.check_function
         self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked
         self._refused: dict[tuple[int, ...], bool] = {}
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
@@ -112,6 +113,7 @@ class Classifier:
             if available() and model.dtype != torch.float16:  # few processors multiply these
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
+        self.head.trailing_pads = _trailing_pads(model, tokenizer)
 
     def with_random_weights(self, seed: int) -> Classifier:
         """Return a classifier like this, with weights as its architecture draws them at first.
@@ -489,7 +491,8 @@ class Classifier:
         mask = None
         if min(lengths) < width:
             mask = (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
-        shortcut = pooled_position_only(self.model, lengths) if self.shortcuts else nullcontext()
+        shorten = self.shortcuts and not self.head.trailing_pads
+        shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
         with shortcut:
             logits = self.head.logits(self.model, embeddings, mask, sizes - 1)
         result: torch.Tensor = logits.float()[:count].to(self.device)
@@ -596,6 +599,7 @@ def load_classifier(
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
         model, tokenizer = objects_of(checkpoint)
+        max_length = max_length or settings_of(checkpoint).max_length
         head = new_head(LABEL_WORDS if spec else SEQUENCE)
         head.require_model(model)
         if spec:
@@ -655,6 +659,21 @@ def _loaded(
     else:
         head.read(folder)
     return model, tokenizer, head
+
+
+def _trailing_pads(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
+    """Return how many tokens for padding a tokenizer puts behind every text.
+
+    Those who pad with the end of text may end every text with it. transformers' models that pool
+    the last token look for the last one that is not for padding.
+    """
+    padding = getattr(model.config, "pad_token_id", None)
+    behind = 0
+    for id in reversed(tokenizer("a")["input_ids"]):
+        if id != padding:
+            break
+        behind += 1
+    return behind
 
 
 def _gradient_share(model: PreTrainedModel, device: torch.device) -> int:

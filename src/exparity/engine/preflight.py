@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,41 +15,94 @@ from exparity.core.errors import ExparityError, InputError
 from exparity.engine.classifier import Classifier
 from exparity.explanations import Explanation
 from exparity.models.checkpoints import check_known
-from exparity.types import Encoding, FloatArray, IntArray
+from exparity.types import Encoding, FloatArray, IntArray, Text, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _FEW_TOKENS = 50  # a share of fewer says little about a tokenizer: a text may hold emoji
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
 
 
-def check_wrapper(classifier: Classifier, sequences: Sequence[IntArray]) -> None:
-    """Compare the engine's probabilities with the plain model's, one text at a time.
+def check_function(
+    classifier: Classifier,
+    sequences: Sequence[IntArray],
+    texts: Sequence[str | tuple[str, str]],
+    *,
+    ids_are_given: bool = False,
+) -> None:
+    """Compare the engine's probabilities with the plain model's on a few texts, once a classifier.
+
+    The plain model gets what its tokenizer makes of a text, one text at a time, as in a pipeline of
+    transformers; the engine runs the texts alone and in batches.
+
+    Args:
+        classifier: the model.
+        sequences: token ids of each text, as the engine runs them.
+        texts: each text, or both of a pair.
+        ids_are_given: whether token ids may be others than those of the texts; the plain model then
+            gets these.
 
     Raises:
-        ExparityError: they differ, so that explanations would be of another function.
+        ExparityError: probabilities differ, or the model does not run on embeddings, so that
+            explanations would be of another function.
     """
-    ours = classifier.probabilities(sequences)
-    tolerance = _TOLERANCE.get(str(classifier.model.dtype), 0.05)
-    for row, ids in enumerate(sequences):
-        indices, types = (
-            torch.tensor(part, device=classifier.device)[None]
-            for part in classifier.split_types(ids)
-        )
-        typed = {"token_type_ids": types} if types.any() else {}
-        with torch.inference_mode():
-            logits = classifier.head.plain_logits(
-                classifier.model,
-                input_ids=indices,
-                attention_mask=torch.ones_like(indices),
-                **typed,
-            )
-        plain = logits.float().softmax(-1)[0].cpu().numpy()
-        gap = float(np.abs(plain - ours[row]).max())
+    if classifier.is_compared or not sequences:
+        return
+    engine = classifier.in_fp32 or classifier
+    by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
+    chosen = list(dict.fromkeys([0, by_length[-1], by_length[0], by_length[len(by_length) // 2]]))
+    few = [sequences[place] for place in chosen]
+    name = type(engine.model).__name__
+    try:
+        each = [_plain(engine, sequences[i], texts[i], ids_are_given) for i in chosen]
+        plain = np.concatenate(each)
+        ours = {"in a batch": engine.probabilities(few)}
+        ours["alone"] = np.concatenate([engine.probabilities([ids]) for ids in few])
+    except (ExparityError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # whatever a model says that was not made for this
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ExparityError(
+            f"preflight: the {name} does not run on embeddings ({reason}); this family is not "
+            "supported"
+        ) from error
+    tolerance = _TOLERANCE.get(str(engine.model.dtype), 0.05)
+    for how, found in ours.items():
+        gap = float(np.abs(plain - found).max())
         if not gap <= tolerance:
             raise ExparityError(
-                f"preflight: the {type(classifier.model).__name__} gives other probabilities on "
-                f"embeddings than on token ids (by {gap:.2g}); this family is not supported"
+                f"preflight: run {how}, the {name} gives other probabilities on embeddings than "
+                f"on what its tokenizer makes of a text (by {gap:.2g}); this family, or its "
+                "tokenizer, is not supported"
             )
+    classifier.is_compared = True
+
+
+def _plain(
+    classifier: Classifier, ids: IntArray, text: str | tuple[str, str], ids_are_given: bool
+) -> FloatArray:
+    """Return the (1, c) probabilities of a text by the plain model."""
+    model = classifier.model
+    parts = text if isinstance(text, tuple) else (text,)
+    options = {"truncation": True, "max_length": classifier.max_length, "return_tensors": "pt"}
+    inputs = dict(classifier.tokenizer(*parts, **options))
+    indices, types = (torch.tensor(part)[None] for part in classifier.split_types(ids))
+    prompted = classifier.head.prompt is not None
+    if prompted or (ids_are_given and not torch.equal(inputs["input_ids"], indices)):
+        inputs = {"input_ids": indices, "attention_mask": torch.ones_like(indices)}
+        inputs |= {"token_type_ids": types} if types.any() else {}
+    taken = signature(model.forward).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
+        inputs = {key: value for key, value in inputs.items() if key in taken}
+    inputs = {key: value.to(classifier.device) for key, value in inputs.items()}
+    in_training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        with torch.inference_mode():
+            logits = classifier.head.plain_logits(model, **inputs)
+    finally:
+        for module in in_training:
+            module.training = True
+    return np.asarray(logits.float().softmax(-1).cpu().numpy())
 
 
 def check_classifier(classifier: Any) -> None:
@@ -77,15 +131,25 @@ def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tup
     return unknown, total
 
 
-def check_texts(classifier: Classifier, encodings: Sequence[Encoding]) -> None:
-    """Check that the tokenizer knows the words of texts, of a few tokens at least one.
+def check_texts(
+    classifier: Classifier, texts: Sequence[Text], encodings: Sequence[Encoding]
+) -> None:
+    """Check that the tokenizer knows the words of texts, and that the engine runs the model.
+
+    Of a few tokens, the tokenizer must know one.
 
     Raises:
         InputError: see :func:`exparity.models.checkpoints.check_known`.
+        ExparityError: see :func:`check_function`.
     """
     unknown, total = unknown_tokens(classifier, encodings)
     if total > _FEW_TOKENS or unknown == total:
         check_known(classifier.tokenizer, unknown, total)
+    as_given = [
+        text if isinstance(text, str) or is_pair(text) else encoding.pair or encoding.text
+        for text, encoding in zip(texts, encodings, strict=True)
+    ]
+    check_function(classifier, [encoding.token_ids for encoding in encodings], as_given)
 
 
 def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> None:

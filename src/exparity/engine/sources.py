@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError
@@ -46,6 +46,54 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
             f"the tokenizer must be a fast one of transformers, not {shown(tokenizer)}"
         )
     return model, tokenizer
+
+
+class PipelineSettings(NamedTuple):
+    """What a pipeline was made with that decides what its model reads.
+
+    Attributes:
+        max_length: longest input in tokens; the model's if None.
+        hypothesis: template of the second text of zero-shot classification.
+        candidate_labels: classes of zero-shot classification, if the pipeline has them.
+    """
+
+    max_length: int | None = None
+    hypothesis: str | None = None
+    candidate_labels: list[str] | None = None
+
+
+_WITHOUT_EFFECT = frozenset(
+    # More than one class is asked for, and padded texts have the same probabilities.
+    ("truncation", "padding", "top_k", "_legacy", "return_all_scores", "multi_label")
+)
+
+
+def settings_of(given: Any) -> PipelineSettings:
+    """Return what a pipeline was made with; nothing of other forms of a model.
+
+    Raises:
+        InputError: a setting changes what the pipeline computes, and is none of these.
+    """
+    task = getattr(given, "task", None)
+    if task not in _TASKS or task == "text-generation":
+        return PipelineSettings()
+    own = {**given._preprocess_params, **given._forward_params, **given._postprocess_params}
+    default = getattr(given.model.config, "function_to_apply", None)
+    function = own.pop("function_to_apply", None) or default
+    name = getattr(function, "value", function)
+    if name not in (None, "softmax"):
+        raise InputError(
+            f"pipeline: function_to_apply '{name}' makes other numbers than probabilities of "
+            "classes that exclude one another; leave it out"
+        )
+    settings = PipelineSettings(
+        max_length=own.pop("max_length", None),
+        hypothesis=own.pop("hypothesis_template", None),
+        candidate_labels=own.pop("candidate_labels", None),
+    )
+    for key in own.keys() - _WITHOUT_EFFECT:
+        raise InputError(f"pipeline: {key}={own[key]!r} is not known here; leave it out")
+    return settings
 
 
 def _parts_of_pipeline(pipeline: Any) -> tuple[Any, ...]:

@@ -271,8 +271,9 @@ def explain_many(
     from exparity.engine.preflight import check_classifier, check_texts
 
     check_classifier(classifier)
-    encodings = classifier.encode(as_list(texts))
-    check_texts(classifier, encodings)
+    listed_texts = as_list(texts)
+    encodings = classifier.encode(listed_texts)
+    check_texts(classifier, listed_texts, encodings)
     settled = targets_of(classifier, encodings, targets)
     keys = [encoding.text for encoding in encodings]
     memo: dict[Any, Any] = {}

@@ -518,7 +518,12 @@ def _checked_model(
     """Return the classifier that a metric runs, held to what it is and to what it can read."""
     if classifier is None:
         raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
-    from exparity.engine.preflight import check_classifier, check_targets, check_token_ids
+    from exparity.engine.preflight import (
+        check_classifier,
+        check_function,
+        check_targets,
+        check_token_ids,
+    )
 
     check_classifier(classifier)
     for explanation in explanations:
@@ -528,5 +533,7 @@ def _checked_model(
                 "token_ids; exparity.Explanation.from_words and from_tokens find them"
             )
         check_token_ids(classifier, explanation)
+    ids = [e.token_ids for e in explanations if e.token_ids is not None]
+    check_function(classifier, ids, [e.pair or e.text for e in explanations], ids_are_given=True)
     check_targets(np.array([e.target for e in explanations]), classifier.n_classes)
     return classifier

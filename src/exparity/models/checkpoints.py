@@ -538,7 +538,8 @@ def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> i
     """
     import torch
 
-    limit = getattr(model.config, "max_position_embeddings", None) or 1_000_000
+    limit = getattr(model.config, "max_position_embeddings", None) or 0
+    limit = limit if limit > 0 else 1_000_000  # XLNet says -1
     for module in model.modules():
         # Position tables are the embeddings with as many rows as there are positions.
         if not isinstance(module, torch.nn.Embedding) or module is model.get_input_embeddings():

@@ -453,8 +453,12 @@ def finetune(
     device: str = "auto",
     prompt: PromptSpec | None = None,
     templates: Sequence[str] = (),
+    check: Callable[[Any, Any, Sequence[str | tuple[str, str]]], None] | None = None,
 ) -> Trained:
-    """Fine-tune a classifier; return it on the CPU, to evaluate, its tokenizer and history."""
+    """Fine-tune a classifier; return it on the CPU, to evaluate, its tokenizer and history.
+
+    ``check`` gets model, tokenizer and a few texts before anything is trained.
+    """
     import torch
 
     examples, seed = training_set.examples, training_set.seed
@@ -469,6 +473,8 @@ def finetune(
         model_spec, training_set.labels, texts, trained=training.epochs > 0
     )
     head = head_of(model.config)
+    if check is not None and prompt is None and training.epochs:
+        check(model, tokenizer, [e.pair or e.text for e in _few(examples)])
     if prompt is not None:
         head.bind(prompt, tokenizer)
     adapted = None
@@ -497,6 +503,12 @@ def finetune(
     loop.finish()
     model = model if adapted is None else merge_adapters(adapted)
     return Trained(model, tokenizer, history, head)
+
+
+def _few(examples: Sequence[Example]) -> list[Example]:
+    """Return the shortest, the longest and the middle one of texts."""
+    by_length = sorted(examples, key=lambda example: len(example.all_words))
+    return [by_length[place] for place in (0, len(by_length) // 2, -1)]
 
 
 def _answered(asked: Sequence[PromptSpec], training_set: TrainingSet) -> list[str]:

@@ -129,7 +129,7 @@ def _explaining(
     job: Job, predicted: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
     """Return what explains a part; the first texts must show that scores mean anything."""
-    from exparity.engine.preflight import check_attributions, check_wrapper
+    from exparity.engine.preflight import check_attributions, check_function
     from exparity.methods import explain_encodings
 
     entry, method = METHODS.get(job.parameters["use"]), str(job.ids["method"])
@@ -139,8 +139,8 @@ def _explaining(
     encodings_of = checked_encoder(classifier, chunks)
     untried = afresh  # what earlier parts came from has passed
     if chunks and untried and not entry.facts.model_free:
-        probe = [e.token_ids for e in encodings_of(chunks[0])[:_PROBE]]
-        check_wrapper(classifier.in_fp32 or classifier, probe)
+        ids = [encoding.token_ids for encoding in encodings_of(chunks[0])]
+        check_function(classifier, ids, [e.pair or e.text for e in chunks[0]])
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         nonlocal untried

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import shutil
@@ -31,7 +32,7 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
-from exparity.models.heads import HEADS
+from exparity.models.heads import HEADS, SEQUENCE, head_of
 from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
@@ -40,6 +41,8 @@ from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 from exparity.stages.cell import key_of
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
     from exparity.engine.classifier import Classifier
     from exparity.models.training import Trained
 
@@ -126,6 +129,7 @@ def finetune_cell(
         device=machine.device,
         prompt=asked,
         templates=templates,
+        check=_check_untrained,
     )
     if int(os.environ.get("RANK", "0")) > 0:  # one of several that train one model together
         train()
@@ -150,6 +154,22 @@ def finetune_cell(
         temporary.replace(output)
         sync(output.parent)
         snapshots.clear()
+
+
+def _check_untrained(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    texts: Sequence[str | tuple[str, str]],
+) -> None:
+    """Refuse a model that the engine does not run as it is, before it is trained."""
+    from exparity.engine.classifier import load_classifier
+    from exparity.engine.preflight import check_function
+
+    if head_of(model.config).id != SEQUENCE:
+        return
+    classifier = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
+    ids = [encoding.token_ids for encoding in classifier.encode(texts)]
+    check_function(classifier, ids, texts)
 
 
 def _write_history(trained: Trained, folder: Path, earlier_seconds: float, write: Write) -> None:
@@ -300,20 +320,23 @@ def predict(
 ) -> list[dict[str, Any]]:
     """Predict the test split with a saved checkpoint, and return the rows of the artefact."""
     from exparity.engine.classifier import load_classifier
+    from exparity.engine.preflight import check_function
 
     examples = data.split("test")
     classifier = load_classifier(str(checkpoint), machine.device, token_budget=machine.token_budget)
     _calibrate(classifier, data)
     classifier.head.write(checkpoint)
     encodings = classifier.encode([e.parts for e in examples])
-    probabilities = classifier.probabilities([e.token_ids for e in encodings])
+    ids = [encoding.token_ids for encoding in encodings]
+    check_function(classifier, ids, [e.pair or e.text for e in examples])
+    probabilities = classifier.probabilities(ids)
     predicted = probabilities.argmax(-1)
     labels = np.array([e.label for e in examples])
     log.info("test accuracy %.4f on %d examples", (predicted == labels).mean(), len(examples))
     counts = np.bincount(predicted, minlength=classifier.n_classes)
     if (counts > 0).sum() == 1:
         log.warning("the classifier predicts class %d for every test example", counts.argmax())
-    mass = classifier.label_mass([e.token_ids for e in encodings])
+    mass = classifier.label_mass(ids)
     low = mass is not None and mass.mean() < LEAST_LABEL_MASS
     if low:
         assert mass is not None

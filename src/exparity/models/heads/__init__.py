@@ -56,6 +56,7 @@ class Head:
         id: of its kind.
         prompt: the frame around every text; none if None.
         absent_id: token that stands for absent tokens; left to the tokenizer if None.
+        trailing_pads: tokens at the end of every text that transformers takes for padding.
         answers_freely: whether the model may answer with something that is no class; see
             :meth:`mass`.
     """
@@ -63,6 +64,7 @@ class Head:
     id: str
     prompt: Prompt | None = None
     absent_id: int | None = None
+    trailing_pads: int = 0
     answers_freely: bool = False
 
     @property

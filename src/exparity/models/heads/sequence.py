@@ -76,7 +76,9 @@ class SequenceHead(Head):
         hidden = model.base_model(
             inputs_embeds=embeddings, attention_mask=mask, use_cache=False
         ).last_hidden_state
-        logits: torch.Tensor = score(hidden[torch.arange(len(last), device=hidden.device), last])
+        pooled = (last - self.trailing_pads).clamp(min=0)
+        rows = torch.arange(len(last), device=hidden.device)
+        logits: torch.Tensor = score(hidden[rows, pooled])
         return logits
 
 

@@ -1,0 +1,117 @@
+"""Probabilities are a pipeline's: its pooled token, its inputs, its settings."""
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tiny_models import gpt_bpe, make, pipeline_probabilities, roberta_bpe, wordpiece
+
+import exparity
+from exparity import InputError
+
+PLAIN = ["I loved this film , it was warm and funny", "the nurse was late", "bad"]
+PADS_WITH_END = ("llama", "qwen2", "gpt2")
+
+
+def probabilities(classifier, texts):
+    return classifier.probabilities([e.token_ids for e in classifier.encode(texts)])
+
+
+@pytest.fixture(params=PADS_WITH_END)
+def padding_with_the_end(request):
+    tokenizer = gpt_bpe(ends_texts=True)
+    return make(request.param, tokenizer), tokenizer
+
+
+def test_the_pooled_token_is_the_last_that_is_not_for_padding(padding_with_the_end):
+    """Also where every text ends with the token that pads."""
+    model, tokenizer = padding_with_the_end
+    classifier = exparity.load_classifier((model, tokenizer), "cpu")
+    wanted = pipeline_probabilities(model, tokenizer, PLAIN)
+    assert np.ptp(wanted, axis=0).max() > 0.01
+    assert probabilities(classifier, PLAIN) == pytest.approx(wanted, abs=1e-6)
+    classifier.exact = False  # as on a GPU, where texts are padded
+    assert probabilities(classifier, PLAIN) == pytest.approx(wanted, abs=1e-6)
+    one_token_left = [np.array([tokenizer.eos_token_id])]
+    with torch.no_grad():
+        plain = model(torch.tensor(one_token_left[0])[None]).logits.softmax(-1).numpy()
+    assert classifier.probabilities(one_token_left) == pytest.approx(plain, abs=1e-6)
+
+
+def test_occlusion_is_the_plain_models_where_texts_end_with_padding(padding_with_the_end):
+    model, tokenizer = padding_with_the_end
+    classifier = exparity.load_classifier((model, tokenizer), "cpu")
+    (found,) = exparity.explain(classifier, PLAIN[0], 0, method="occlusion")
+    ids = found.token_ids.tolist()
+
+    def plain(kept):
+        with torch.no_grad():
+            return float(model(input_ids=torch.tensor([kept])).logits.softmax(-1)[0, 0])
+
+    drops = [plain(ids) - plain(ids[:k] + ids[k + 1 :]) for k in range(len(ids) - 1)]
+    assert found.scores[:-1] == pytest.approx(drops, abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Longformer")
+def test_a_family_that_does_not_run_on_embeddings_is_one_line():
+    tokenizer = roberta_bpe()
+    model = make("longformer", tokenizer)
+    model.get_input_embeddings().forward = lambda *_, **__: None  # as where ids are asked for
+    classifier = exparity.load_classifier((model, tokenizer), "cpu")
+    with pytest.raises(exparity.ExparityError, match="preflight: the Longformer") as error:
+        exparity.explain(classifier, PLAIN, method="lime")
+    assert "\n" not in str(error.value)
+
+
+def pipeline(task="text-classification", classes=3, **settings):
+    tokenizer = wordpiece()
+    names = dict(enumerate(["contradiction", "neutral", "entailment"][:classes]))
+    ids = {name: id for id, name in names.items()}
+    model = make("bert", tokenizer, classes, id2label=names, label2id=ids)
+    return transformers.pipeline(task, model=model, tokenizer=tokenizer, device="cpu", **settings)
+
+
+def test_the_longest_input_of_a_pipeline_is_taken():
+    given = pipeline(truncation=True, max_length=6, top_k=None)
+    classifier = exparity.load_classifier(given)
+    (scores,) = given([PLAIN[0]])
+    wanted = {score["label"]: score["score"] for score in scores}
+    found = probabilities(classifier, [PLAIN[0]])[0]
+    assert found == pytest.approx([wanted[name] for name in classifier.class_names], abs=1e-6)
+    assert len(classifier.encode([PLAIN[0]])[0]) == 6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"function_to_apply": "sigmoid"}, "function_to_apply 'sigmoid' makes other numbers"),
+        ({"add_special_tokens": False}, "add_special_tokens=False is not known here"),
+    ],
+)
+def test_other_settings_that_change_what_is_computed_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        exparity.load_classifier(pipeline(**settings))
+
+
+def test_hypothesis_and_candidates_of_a_zero_shot_pipeline_are_taken():
+    given = pipeline(
+        "zero-shot-classification",
+        hypothesis_template="It is about {}.",
+        candidate_labels=["film", "food"],
+    )
+    bench = exparity.benchmark(given, [PLAIN[0]], "food", methods=["uniform_random"], metrics=[])
+    (found,) = bench.explanations["uniform_random"]
+    assert found.pair == (PLAIN[0], "It is about food.")
+
+
+def test_a_hypothesis_without_a_label_is_refused():
+    given = pipeline("zero-shot-classification", hypothesis_template="It is.")
+    with pytest.raises(InputError, match="keeps no label; write"):
+        exparity.benchmark(given, [PLAIN[0]], candidate_labels=["film", "food"])
+
+
+def test_a_limit_of_minus_one_is_none():
+    tokenizer = wordpiece()
+    model = make("bert", tokenizer)
+    model.config.max_position_embeddings = -1
+    assert exparity.load_classifier((model, tokenizer), "cpu").max_length == 128

@@ -434,13 +434,6 @@ class TestGrid:
             "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
         }
 
-    def test_they_share_passes_where_two_methods_make_the_same(self):
-        both = {"integrated_gradients": {}, "integrated_gradients_x_input": {}}
-        found = experiment(methods=both, results="mine").environment
-        assert found["EXPARITY_PASSES"] == "mine/.passes"
-        alone = experiment(methods={"lime": {}, "integrated_gradients": {}}).environment
-        assert "EXPARITY_PASSES" not in alone
-
     def test_their_programs_come_before_all_others_and_once(self, monkeypatch):
         own = str(Path(sys.executable).parent)
         monkeypatch.setenv("PATH", os.pathsep.join(["/other", own, "/usr/bin"]))

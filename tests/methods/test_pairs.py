@@ -134,7 +134,7 @@ def test_lime_asks_about_the_words_of_both(pair_classifier):
     plain = Plain(pair_classifier)
     key = pair_classifier.encode([PAIR])[0].text
     rng = generator(0, "explain", "lime", key)
-    masks = draw_masks(len(plain.special), 40, rng, "independent")
+    masks = draw_masks(len(plain.special), 40, rng)
     mask = torch.full_like(plain.ids[0], pair_classifier.mask_id)
     values = [
         plain.probability(torch.where(torch.tensor(kept), plain.ids[0], mask)) for kept in masks

@@ -9,9 +9,8 @@ from snakemake.utils import update_config
 
 try:
     from exparity.artefacts.analyses import command_of
-    from exparity.artefacts.layout import PASSES, pattern_of, stem_of
+    from exparity.artefacts.layout import pattern_of, stem_of
     from exparity.config.cautions import omissions
-    from exparity.engine.passes import remove_passes
     from exparity.jobs.at_start import (
         at_start,
         before_plan,
@@ -179,7 +178,6 @@ onstart:
 
 
 onsuccess:
-    remove_passes(Path(RESULTS, PASSES))
     name_report(workflow, get_path("page"))
 
 

@@ -53,8 +53,6 @@ SHARDS = "shards"
 """Folder of the parts of cells that jobs make side by side, until they are put together."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
-PASSES = ".passes"
-"""Folder of the results folder through which jobs share passes; empty when a run has ended."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
 
 

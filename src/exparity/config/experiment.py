@@ -91,13 +91,7 @@ class Experiment(Settled):
             "EXPARITY_DEVICE": str(engine["device"]),
             "EXPARITY_TOKEN_BUDGET": str(engine["token_budget"] or ""),
             "EXPARITY_SHORTCUTS": "1" if engine["shortcuts"] else "",
-            **({"EXPARITY_PASSES": f"{self.results}/{layout.PASSES}"} if self._shares else {}),
         }
-
-    @property
-    def _shares(self) -> bool:
-        """Whether jobs of several methods make the same passes."""
-        return len([i for i in self.methods.values() if i.entry.facts.shares_passes]) > 1
 
     @property
     def may_download(self) -> bool:

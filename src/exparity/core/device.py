@@ -50,13 +50,10 @@ class Inference(Machine):
         precision: arithmetic of the model; gradients are coarse in bf16, and taken in fp32 with
             fp16.
         shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
-        passes: folder through which jobs of one checkpoint share passes: both forms of integrated
-            gradients differentiate the same points. None shares nothing.
     """
 
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     shortcuts: Annotated[bool, Flag(environment="SHORTCUTS")] = False
-    passes: Annotated[Path | None, Flag(environment="PASSES", path="folder")] = None
 
 
 def resolve_device(name: str) -> torch.device:

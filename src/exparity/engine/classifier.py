@@ -27,7 +27,6 @@ from exparity.engine.batching import MemoryBound, in_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.objectives import Objective, objective_of, target_logit
-from exparity.engine.passes import SharedPasses
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of, settings_of
 from exparity.models.checkpoints import (
@@ -83,7 +82,6 @@ class Classifier:
             check_family(model)
         self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], FloatArray] | None = None
-        self.passes: SharedPasses | None = None
         self.in_fp32: Classifier | None = None  # the same, of a model in fp16
         self.is_compared = False  # with the plain model; see preflight.check_function
         self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked

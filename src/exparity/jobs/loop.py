@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -92,13 +91,7 @@ def run(
 def load(checkpoint: Any, machine: Machine) -> Classifier:
     """Load the classifier of a job; see :func:`exparity.load_classifier`."""
     from exparity.engine.classifier import load_classifier
-    from exparity.engine.passes import SharedPasses
 
     settings = asdict(machine)
     make_repeatable(settings.pop("threads"))
-    folder = settings.pop("passes", None)
-    classifier = load_classifier(str(checkpoint), **settings)
-    if folder is not None:
-        made_by = {**asdict(machine), "device": str(classifier.device)}
-        classifier.passes = SharedPasses(folder, Path(checkpoint), made_by)
-    return classifier
+    return load_classifier(str(checkpoint), **settings)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.core.digest import source_digest
 from exparity.methods._pooling import Pooling, pooled
 from exparity.types import FloatArray, IntArray
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 PathPooling = Literal["l2", "sum", "times_input"]
 _SUMS: tuple[PathPooling, ...] = ("l2", "sum", "times_input")
 _SIZE = len(_SUMS)  # column of the sum of absolute values
-_GROUP = 32  # texts that jobs share at once
 _POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
 ROUNDING_NOISE = "rounding_noise"
@@ -60,45 +57,15 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
     """Return (t,) scores of each text by the mean gradient on the line from its baseline."""
     key = ("path", n_steps, str(batch.explains))
     if key not in batch.memo:
-        batch.memo[key] = _shared_sums(batch, n_steps, backwards=pooling == "times_input")
+        batch.memo[key] = _path_sums(batch, n_steps)
     sums: list[FloatArray] = batch.memo[key]
     if pooling == "sum" and _is_noise(sums, batch.rows[0].dtype):
         batch.flags.add(ROUNDING_NOISE)
     return [own[:, _SUMS.index(pooling)] for own in sums]
 
 
-def _shared_sums(batch: MethodBatch, n_steps: int, *, backwards: bool) -> list[FloatArray]:
-    """Return what :func:`_path_sums` does of all texts, some of it from a job beside this one.
-
-    The other form of integrated gradients begins at the other end, so that two jobs that run at
-    the same time meet in the middle, and none waits.
-    """
-    shared = batch.classifier.passes
-    if shared is None:
-        return _path_sums(batch, n_steps, range(len(batch)))
-    order = sorted(range(len(batch)), key=lambda row: batch.lengths[row])
-    groups = [order[first : first + _GROUP] for first in range(0, len(order), _GROUP)]
-    what = f"path {n_steps} {batch.explains} {source_digest(Path(__file__))}"
-    sums: dict[int, FloatArray] = {}
-    for group in reversed(groups) if backwards else groups:
-        place = shared.place(what, (part for row in group for part in _bytes_of(batch, row)))
-        found = shared.take(place)
-        if found is None:
-            found = np.concatenate(_path_sums(batch, n_steps, group))
-            shared.leave(place, found)
-        ends = np.cumsum([batch.lengths[row] for row in group])[:-1]
-        sums.update(zip(group, np.split(found, ends), strict=True))
-    return [sums[row] for row in range(len(batch))]
-
-
-def _bytes_of(batch: MethodBatch, row: int) -> list[bytes]:
-    """Return all that the gradients of a text depend on, beside the model."""
-    arrays = (batch.rows[row].float().cpu().numpy(), baseline_ids(batch, row), batch.targets[row])
-    return [array.tobytes() for array in arrays]
-
-
-def _path_sums(batch: MethodBatch, n_steps: int, texts: Sequence[int]) -> list[FloatArray]:
-    """Return (t, 4) poolings ``_SUMS`` of the mean gradient on the path of some texts.
+def _path_sums(batch: MethodBatch, n_steps: int) -> list[FloatArray]:
+    """Return (t, 4) poolings ``_SUMS`` of the mean gradient on the path of each text.
 
     Steps of all texts share batches; a text's gradients are summed as they come.
     """
@@ -106,14 +73,14 @@ def _path_sums(batch: MethodBatch, n_steps: int, texts: Sequence[int]) -> list[F
 
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
     nodes, weights = (nodes + 1) / 2, weights / 2  # on [0, 1]
-    starts = {row: batch.classifier.embed(baseline_ids(batch, row)) for row in texts}
-    sums = {row: torch.zeros_like(batch.rows[row], dtype=torch.float64) for row in texts}
+    starts = baseline_rows(batch)
+    sums = [torch.zeros_like(rows, dtype=torch.float64) for rows in batch.rows]
 
-    places = [nodes if row in sums else nodes[:0] for row in range(len(batch))]
+    places = [nodes] * len(batch)
     for row, step, gradient in batch.gradients_between(lambda row, _: starts[row], places):
         sums[row].add_(gradient.double(), alpha=float(weights[step]))
     pooled_sums = []
-    for row, mean in sums.items():
+    for row, mean in enumerate(sums):
         distance = (batch.rows[row] - starts[row]).double()
         kinds = (mean.norm(dim=-1), mean.sum(-1), (mean * distance).sum(-1), mean.abs().sum(-1))
         pooled_sums.append(torch.stack(kinds, dim=-1).cpu().numpy())

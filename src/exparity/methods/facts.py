@@ -24,8 +24,6 @@ class MethodFacts(Facts):
         adaptive: True if what it asks the model depends on what the model answered.
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
-        shares_passes: True if jobs of it and of others that say so make the same passes, which
-            one then leaves to the other.
         needs_training: True if it works with the training split.
         path_options: its options that name files of the user's own; in a config ``{dataset}``,
             ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
@@ -45,7 +43,6 @@ class MethodFacts(Facts):
     adaptive: bool = False
     pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
-    shares_passes: bool = False
     needs_training: bool = False
     path_options: tuple[str, ...] = ()
     repeatable: bool = True

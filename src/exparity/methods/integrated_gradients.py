@@ -47,7 +47,6 @@ _path_method = partial(
     baseline="special tokens kept, padding elsewhere",
     stochastic=False,
     passes=50,
-    shares_passes=True,
     caution=_caution,
 )
 

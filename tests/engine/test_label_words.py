@@ -99,6 +99,23 @@ def test_logits_are_the_models_own_of_the_next_word(family):
     check_function(classifier, [e.token_ids for e in classifier.encode(TEXTS)], TEXTS)
 
 
+@pytest.mark.filterwarnings("ignore:`gradient_checkpointing_enable`:FutureWarning")
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_a_model_as_a_training_leaves_it_is_explained_as_any_other(family):
+    model = copy.deepcopy(language_model(family))
+    model.gradient_checkpointing_enable()
+    model.enable_input_require_grads()
+    model.config.return_dict = False
+    model.train()
+    left = exparity.load_classifier((model, tokenizer()), "cpu", prompt=PROMPT, words=WORDS)
+    ids = [e.token_ids for e in left.encode(TEXTS)]
+    check_function(left, ids, TEXTS)
+    np.testing.assert_array_equal(left.label_mass(ids), prompted(family).label_mass(ids))
+    found, expected = (exparity.explain(one, TEXTS, 0) for one in (left, prompted(family)))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.scores, other.scores)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bits_are_the_same_in_any_batch(family):
     classifier = prompted(family)

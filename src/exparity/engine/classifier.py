@@ -237,6 +237,7 @@ class Classifier:
             table = self.model.get_input_embeddings()
             # A copy: torch has no arrays that cannot be written to.
             rows: torch.Tensor = table(torch.tensor(ids, dtype=torch.long, device=self.device))
+            rows = rows.detach()  # a hook of a training may ask for gradients of them
             added = self._added(types)
         return rows if added is None else rows + added
 

@@ -196,6 +196,7 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         _check_entries(f"checkpoint {name}: config.json", config.to_dict())
         config._commit_hash = None if folder == Path(name) else folder.name
+        config.return_dict = True  # outputs by name, whatever it was saved with
     if adapter is not None:
         _set_head(config, read_adapter(adapter))
     return config

@@ -47,6 +47,20 @@ def head_of(config: Any) -> Head:
     return new_head(getattr(config, _KEY, SEQUENCE))
 
 
+def run_model(model: Any, **inputs: Any) -> Any:
+    """Return a model's outputs by name, also if its configuration asks for tuples.
+
+    An argument that says so reaches the model, and not the parts that it calls.
+    """
+    if getattr(model.config, "return_dict", True):
+        return model(**inputs)
+    model.config.return_dict = True
+    try:
+        return model(**inputs)
+    finally:
+        model.config.return_dict = False
+
+
 class Head:
     """What is particular to one kind of classifier; by default, nothing.
 
@@ -124,12 +138,14 @@ class Head:
             mask: (b, t) 0 for padding; None where there is none.
             last: (b,) position of the last token that is no padding.
         """
-        logits: torch.Tensor = model(inputs_embeds=embeddings, attention_mask=mask).logits
+        logits: torch.Tensor = run_model(
+            model, inputs_embeds=embeddings, attention_mask=mask
+        ).logits
         return logits
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
         """Return the (1, c) logits of one text by another route, from its token ids."""
-        logits: torch.Tensor = model(**inputs).logits
+        logits: torch.Tensor = run_model(model, **inputs).logits
         return logits
 
     def mass(

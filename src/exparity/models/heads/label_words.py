@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
-from exparity.models.heads import Head, head
+from exparity.models.heads import Head, head, run_model
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class LabelWords(Head):
         """See :meth:`Head.plain_logits`."""
         import torch
 
-        logits = model(**inputs).logits[:, -1, self.token_ids].float()
+        logits = run_model(model, **inputs).logits[:, -1, self.token_ids].float()
         answered: torch.Tensor = logits + torch.tensor(self.bias, device=logits.device)
         return answered
 
@@ -186,7 +186,7 @@ def _last_hidden(model: Any, last: torch.Tensor, **inputs: Any) -> torch.Tensor:
     """Return the (b, h) last hidden states of the tokens at (b,) positions."""
     import torch
 
-    hidden = model.base_model(**inputs, use_cache=False).last_hidden_state
+    hidden = run_model(model.base_model, **inputs, use_cache=False).last_hidden_state
     places = torch.arange(len(last), device=hidden.device)
     rows: torch.Tensor = hidden[places, last.to(hidden.device)]
     return rows

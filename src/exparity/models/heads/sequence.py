@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.models.class_names import in_order_of_outputs, output_names
-from exparity.models.heads import Head, head
+from exparity.models.heads import Head, head, run_model
 
 if TYPE_CHECKING:
     import torch
@@ -73,8 +73,8 @@ class SequenceHead(Head):
         if score is None:
             return super().logits(model, embeddings, mask, last)
         # Such heads look for the last token in token ids, which are not there.
-        hidden = model.base_model(
-            inputs_embeds=embeddings, attention_mask=mask, use_cache=False
+        hidden = run_model(
+            model.base_model, inputs_embeds=embeddings, attention_mask=mask, use_cache=False
         ).last_hidden_state
         pooled = (last - self.trailing_pads).clamp(min=0)
         rows = torch.arange(len(last), device=hidden.device)

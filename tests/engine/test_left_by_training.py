@@ -1,0 +1,94 @@
+"""Models as a training leaves them are explained as any other, and stay as they are."""
+
+import json
+
+import numpy as np
+import pytest
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+import exparity
+from exparity.core.device import Inference
+from exparity.engine.preflight import check_function
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+# Later versions of transformers call it activation checkpointing.
+pytestmark = pytest.mark.filterwarnings("ignore:`gradient_checkpointing_enable`:FutureWarning")
+METHODS = {
+    "gradient": {},
+    "integrated_gradients_x_input": {"n_steps": 4},
+    "deeplift": {},
+    "attnlrp": {},
+    "captum": {"algorithm": "InputXGradient"},
+    "lime": {"num_samples": 20},
+    "shap": {"max_evals": 30},
+    "occlusion": {},
+}
+METRICS = {"comprehensiveness": {}, "soft_sufficiency": {}, "sensitivity": {"steps": 2}}
+
+
+def checkpointed(model):
+    model.gradient_checkpointing_enable()
+    model.train()
+
+
+def prepared(model):
+    model.enable_input_require_grads()
+    model.train()
+
+
+def tupled(model):
+    model.config.return_dict = False
+
+
+LEFT = {one.__name__: one for one in (checkpointed, prepared, tupled)}
+
+
+@pytest.fixture(params=LEFT)
+def left(request, checkpoints, family):
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoints[family])
+    LEFT[request.param](model)
+    hooks = len(model.get_input_embeddings()._forward_hooks), model.config.return_dict
+    tokenizer = AutoTokenizer.from_pretrained(checkpoints[family])
+    yield exparity.load_classifier((model, tokenizer), "cpu")
+    assert (len(model.get_input_embeddings()._forward_hooks), model.config.return_dict) == hooks
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+def test_explanations_and_scores_are_those_of_the_saved_checkpoint(
+    left, family, classifiers, sentences
+):
+    plain, texts = classifiers[family], sentences[:3]
+    check_function(left, [e.token_ids for e in left.encode(texts)], texts)
+    for method, options in METHODS.items():
+        found, expected = (
+            exparity.explain(one, texts, 0, method, **options) for one in (left, plain)
+        )
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one.scores, other.scores, err_msg=method)
+    for metric, options in METRICS.items():
+        values = [exparity.evaluate(one, expected, metric, **options) for one in (left, plain)]
+        np.testing.assert_array_equal(*values, err_msg=metric)
+
+
+def test_a_checkpoint_that_was_saved_to_return_tuples_trains_and_explains(checkpoints, tmp_path):
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoints["bert"])
+    tupled(model)
+    folder = tmp_path / "tuples"
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(checkpoints["bert"]).save_pretrained(folder)
+    assert json.loads((folder / "config.json").read_text())["return_dict"] is False
+    prepare(tmp_path / "data.parquet", use="pairs_all", params={"n_pairs": 20}, data_dir=tmp_path)
+    finetune_cell(
+        tmp_path / "data.parquet",
+        tmp_path / "model" / "0",
+        tmp_path / "predictions.parquet",
+        model={"checkpoint": str(folder)},
+        training={"epochs": 1, "validation_share": 0.2},
+        model_id="model",
+        seed=0,
+        machine=Inference(device="cpu"),
+    )
+    for checkpoint in (folder, tmp_path / "model" / "0"):
+        classifier = exparity.load_classifier(str(checkpoint), "cpu")
+        assert np.isfinite(exparity.explain(classifier, "He sings .", 0)[0].scores).all()

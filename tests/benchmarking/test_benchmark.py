@@ -1,5 +1,6 @@
 """The benchmark of several methods: the numbers of its parts, any form of model, its outputs."""
 
+import copy
 import re
 
 import numpy as np
@@ -98,6 +99,22 @@ def test_the_best_is_marked_by_the_metrics_direction(made):
     for column, (metric, best) in enumerate([("comprehensiveness", max), ("sufficiency", min)]):
         marked = {method for method, values in cells.items() if values[column][1]}
         assert marked == set(table.index[table[metric] == best(table[metric])])
+
+
+@pytest.mark.parametrize(
+    ("scores", "marked"),
+    [
+        ({"uniform_random": 0.0, "gradient": 0.2, "occlusion": 0.4}, {"gradient"}),
+        ({"uniform_random": 0.1, "gradient": 0.2, "occlusion": 0.2}, set()),
+        ({"gradient": 0.2, "occlusion": 0.2, "lime": 0.4}, {"gradient", "occlusion"}),
+    ],
+)
+def test_neither_random_explanations_nor_equal_values_alone_are_marked(made, scores, marked):
+    shown = copy.copy(made)
+    shown.explanations = dict.fromkeys(scores)
+    shown.scores = {(id, "sufficiency"): np.array([value]) for id, value in scores.items()}
+    cells = shown._column_cells(slice(None))
+    assert {method for method, ((_, best),) in cells.items() if best} == marked
 
 
 @pytest.mark.parametrize(

@@ -307,7 +307,7 @@ def test_a_model_that_is_spread_over_devices_is_taken_as_it_is(monkeypatch):
 
 def test_what_does_not_fit_is_refused(checkpoints):
     model = language_model("llama")
-    with pytest.raises(InputError, match="no classification head"):
+    with pytest.raises(InputError, match=r"no classification head; .*with prompt= and words="):
         exparity.load_classifier((model, tokenizer()), "cpu")
     with pytest.raises(InputError, match="words: name the word"):
         exparity.load_classifier((model, tokenizer()), "cpu", prompt=PROMPT)

@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "input", "br", "hr", "img", "link", "col"}
+VOID = {"meta", "input", "br", "hr", "img", "link", "col", "wbr"}
 
 
 class Page(HTMLParser):
@@ -36,6 +36,8 @@ class Page(HTMLParser):
         if "caption" in self.open:
             self.tables[-1]["caption"] += data
         if self.cell is not None and data.strip():
+            if self.tags[-1][0] == "wbr":  # a word goes on
+                data = self.cell[0].pop() + data
             self.cell[0].append(data.strip())
 
     @property

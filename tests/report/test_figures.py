@@ -119,6 +119,22 @@ def texts(axes):
 
 
 class TestFiles:
+    @pytest.mark.parametrize("width", WIDTHS.values())
+    @pytest.mark.parametrize("times", [1, 2, 4])
+    def test_names_of_columns_do_not_overlap(self, small, width, times):
+        (panel,) = panels_of(small, disparity_tables(small))
+        lines = [dataclasses.replace(line, cells=[*line.cells] * times) for line in panel.lines]
+        panel = dataclasses.replace(panel, metrics=[*panel.metrics] * times, lines=lines)
+        with house_style():
+            figure = verdicts_figure([panel], width)
+            figure.canvas.draw()
+        labels = figure.axes[0].get_xticklabels()
+        assert len(labels) == len(panel.metrics)
+        boxes = [label.get_window_extent() for label in labels]
+        for (label, box), (_, other) in itertools.pairwise(zip(labels, boxes, strict=True)):
+            gap = (other.x0 - box.x0) * math.sin(math.radians(label.get_rotation()))
+            assert box.x1 <= other.x0 or gap >= 0.8 * label.get_fontsize()
+
     def test_every_figure_in_both_widths_and_formats(self, written):
         folder, drawn = written
         assert [figure.kind for figure in drawn] == ["verdicts", "effects", "distributions"]

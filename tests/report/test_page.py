@@ -232,6 +232,38 @@ class TestBrowser:
             if width == 1280:
                 assert page.evaluate(wide) == []
 
+    def test_edges_of_a_place_that_scrolls_fade(self, open_page):
+        page = open_page(390)
+        edges = """({ style }) => ["--left", "--right"].map((name) =>
+            style.getPropertyValue(name))"""
+        place = page.locator(".disparity .scroll").first
+        assert place.evaluate("(place) => place.scrollWidth > place.clientWidth")
+        assert place.evaluate(edges) == ["0px", "2rem"]
+        place.evaluate("(place) => { place.scrollLeft = place.scrollWidth; }")
+        page.wait_for_timeout(100)
+        assert place.evaluate(edges) == ["2rem", "0px"]
+
+    def test_plots_are_drawn_wherever_folds_are_open(self, open_page):
+        page = open_page()
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        for id in ("chart-distributions", "chart-cost"):  # far below the window
+            page.wait_for_selector(f"#{id}[data-drawn] svg", state="attached", timeout=5000)
+
+    def test_on_a_phone_ids_break_at_underscores_and_the_dialog_closes(self, open_page):
+        page = open_page(390)
+        assert page.locator(".disparity th.model wbr").count()
+        for link in page.locator(".contents a").all():
+            assert link.bounding_box()["x"] + link.bounding_box()["width"] <= 390
+        page.locator("td[data-cell]").first.click()
+        close = page.get_by_label("Close").bounding_box()
+        assert close["x"] + close["width"] <= 374  # of 390, with the dialog's margin
+        page.get_by_label("Close").click()
+
+    def test_one_legend_says_what_the_tables_show(self, open_page):
+        key = open_page().locator("#disparity ul.key")
+        assert key.count() == 1
+        assert "better for male" in key.inner_text()
+
     def test_filters_and_corrections(self, open_page, embedded):
         page = open_page()
         assert visible_cells(page) == 36

@@ -39,6 +39,12 @@ PUBLISHED = (
 """The methods of ferret (Attanasio et al. 2023) and of Dhaini et al. (2025)."""
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "loo_correlation")
 PLAUSIBILITY = ("rationale_auprc", "rationale_token_f1", "rationale_iou")
+RANDOM = "uniform_random"
+"""The method that is no candidate for the best: its scores are what others are compared with."""
+_HEAD = (
+    '<!doctype html><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">'
+)
 _SHOWN_TEXTS = 20
 """Texts that a notebook shows; a saved page has all of them."""
 
@@ -213,7 +219,7 @@ class Benchmark:
             raise InputError("there are no explanations to save yet; call explain() first")
         if path.suffix == ".html":
             page = self._html(len(self._encodings))
-            path.write_text(f'<!doctype html><meta charset="utf-8">{page}', encoding="utf-8")
+            path.write_text(f"{_HEAD}{page}", encoding="utf-8")
         elif path.suffix == ".csv":
             self.to_frame().to_csv(path, index=False)
         elif path.suffix == ".png":
@@ -284,13 +290,19 @@ class Benchmark:
         for metric in self._metrics:
             sign = 1 if METRICS.get(metric).facts.direction == "higher" else -1
             values = {method: self._mean(method, metric, texts) for method in self.explanations}
-            best = max((sign * v for v in values.values() if v == v), default=None)
             decimals = decimals_of(values.values())
-            for method, value in values.items():
-                text = number_text(value, signed=False, decimals=decimals)
-                cells[method].append(
-                    (text if value == value else "–", best is not None and sign * value == best)
-                )
+            written = {
+                method: number_text(value, signed=False, decimals=decimals)
+                for method, value in values.items()
+                if value == value
+            }
+            ranked = [method for method in written if method != RANDOM]
+            ranked.sort(key=lambda method: -sign * values[method])
+            is_best = {method: written[method] == written[ranked[0]] for method in ranked}
+            differ = not all(is_best.values())
+            for method in values:
+                best = differ and is_best.get(method, False)
+                cells[method].append((written.get(method, "–"), best))
         return dict(cells)
 
 

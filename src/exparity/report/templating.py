@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from exparity.core.escaping import visible
 from exparity.core.formats import duration, percent, signed
@@ -37,6 +38,11 @@ def _visible(value: Any) -> Any:
     return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
 
 
+def _breakable(id: str) -> Markup:
+    """Return an id that may be broken after its underscores."""
+    return escape(id).replace("_", Markup("_<wbr>"))
+
+
 @cache
 def asset(name: str) -> str:
     """Return the text of a file under ``assets``."""
@@ -58,6 +64,7 @@ def html_environment() -> Environment:
     """Return the environment of the page: everything escaped."""
     environment = _environment(autoescape=True, finalize=_visible)
     environment.filters |= {"percent": percent, "signed": signed, "duration": duration}
+    environment.filters["breakable"] = _breakable
     environment.filters["pretty_json"] = partial(json.dumps, indent=2)
     return environment
 

@@ -28,9 +28,14 @@ class SequenceHead(Head):
         architectures = config.architectures or []
         if not any(a.endswith("ForSequenceClassification") for a in architectures):
             held = ", ".join(architectures) or "no architecture"
+            remedy = "fine-tune it first, with `exparity finetune` or transformers"
+            if any(a.endswith("ForCausalLM") for a in architectures):
+                remedy = (
+                    "ask a language model with prompt= and words= (in a config: `head: "
+                    f"label_words` and `prompts`), or {remedy}"
+                )
             raise InputError(
-                f"checkpoint {name}: is not a sequence classifier (it holds {held}); fine-tune it "
-                "first, with `exparity finetune` or transformers"
+                f"checkpoint {name}: is not a sequence classifier (it holds {held}); {remedy}"
             )
         _check_outputs(f"checkpoint {name}", config)
         if labels is not None and config.num_labels != len(labels):
@@ -54,7 +59,8 @@ class SequenceHead(Head):
         if "ForSequenceClassification" not in type(model).__name__:
             raise InputError(
                 f"{type(model).__name__} has no classification head; load the model with "
-                "AutoModelForSequenceClassification"
+                "AutoModelForSequenceClassification, or ask a language model with prompt= and "
+                "words="
             )
         _check_outputs(model.config.name_or_path or type(model).__name__, model.config)
 

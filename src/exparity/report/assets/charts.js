@@ -1,5 +1,5 @@
 /* Plots with Vega-Lite. Expressions are interpreted, so that the page needs no evaluated code.
-   A plot is drawn when it comes near the view, and again when colours or width change. */
+   A plot is drawn once the browser has time for it, and again when colours or width change. */
 const charts = (() => {
   const drawn = new Map();
   const probe = () => {
@@ -44,24 +44,15 @@ const charts = (() => {
     node.dataset.drawn = "yes";
   }
 
-  const waiting = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue;
-        waiting.unobserve(target);
-        draw(target, drawn.get(target).spec);
-      }
-    },
-    { rootMargin: "400px" },
-  );
-
-  /** Draw a plot once it is near the view; `spec` is called with colours and width. */
+  /** Draw a plot, the first time when all else is there; `spec` is called with colours and width. */
   function show(node, spec) {
     const known = drawn.get(node);
     drawn.set(node, { ...known, spec });
     if (known?.view) draw(node, spec);
-    else waiting.observe(node);
+    else if (!known) setTimeout(() => drawn.get(node).view || draw(node, drawn.get(node).spec));
   }
+  /** Draw at once what is not drawn yet. */
+  const rest = () => drawn.forEach(({ spec, view }, node) => view || draw(node, spec));
   const again = () => drawn.forEach(({ spec, view }, node) => view && node.isConnected && draw(node, spec));
   theme.onChange(again);
   let timer;
@@ -71,8 +62,7 @@ const charts = (() => {
       if (view && node.isConnected && node.clientWidth !== width) draw(node, spec);
     }), 200);
   });
-  addEventListener("beforeprint", () => drawn.forEach(({ spec, view }, node) => view || draw(node, spec)));
-  return { show, draw };
+  return { show, draw, rest };
 })();
 
 /** The width that a plot has beside labels of a width, of at most `most` pixels. */

@@ -49,7 +49,28 @@ const inView = new IntersectionObserver(
 );
 for (const section of document.querySelectorAll("main > section")) inView.observe(section);
 addEventListener("beforeprint", () => {
-  document.querySelectorAll("main > section").forEach(begin);
   document.querySelectorAll("details").forEach((d) => { d.open = true; });
+  document.querySelectorAll("main > section").forEach(begin);
+  charts.rest();
 });
+
+/** Say how far the edges of a place fade beyond which it scrolls. */
+function fade(place) {
+  const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = place;
+  const far = (rest) => (rest > 1 ? "2rem" : "0px");
+  place.style.setProperty("--left", far(scrollLeft));
+  place.style.setProperty("--right", far(scrollWidth - clientWidth - scrollLeft));
+  place.style.setProperty("--below", far(scrollHeight - clientHeight - scrollTop));
+}
+const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => fade(target.closest(".scroll"))));
+new MutationObserver(() => watch()).observe(document.body, { childList: true, subtree: true });
+function watch() {
+  for (const place of document.querySelectorAll(".scroll:not([data-fades])")) {
+    place.dataset.fades = "";
+    place.addEventListener("scroll", () => fade(place), { passive: true });
+    resized.observe(place);
+    if (place.firstElementChild) resized.observe(place.firstElementChild);
+  }
+}
+watch();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -26,19 +26,27 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 _SIDES = {"a": BLUE, "b": VERMILION}
-_LONGEST = 24
-"""Characters for which a tile has room."""
+_LETTER = 0.052
+"""Mean width of a letter of the labels, in inches."""
+_NAMES = 0.95
+"""Width of the names of the rows, in inches."""
+_TILTED = 0.55
+"""Height of names of columns that do not fit side by side, in inches."""
 _STRONG, _WEAK = 0.45, 0.22
 """How much of a group's colour a tile has; the weak one where the next training may differ."""
 
 
 def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:
     """Draw the picture."""
-    narrow = width <= WIDTHS["1col"] or max(len(panel.metrics) for panel in panels) > 4
+    most = max(len(panel.metrics) for panel in panels)
+    narrow = width <= WIDTHS["1col"] or most > 4
     columns = 1 if narrow or len(panels) == 1 else 2
     rows = math.ceil(len(panels) / columns)
+    room = int((width / columns - _NAMES) / most / _LETTER)
+    words = (word for panel in panels for name in panel.metrics for word in name.split())
+    tilted = max(map(len, words)) > room
     height = sum(
-        0.27 * max(len(panel.lines) for panel in panels[i : i + columns]) + 0.62
+        0.27 * max(len(panel.lines) for panel in panels[i : i + columns]) + 0.62 + _TILTED * tilted
         for i in range(0, len(panels), columns)
     )
     figure = new_figure(width, height + 0.3)
@@ -46,21 +54,25 @@ def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:
     for axes in grid.flat[len(panels) :]:
         axes.set_axis_off()
     for axes, panel in zip(grid.flat, panels, strict=False):
-        _panel(axes, panel)
+        _panel(axes, panel, room, tilted=tilted)
     figure.legend(handles=_marks(panels), loc="outside lower center", ncols=2 if narrow else 5)
     return figure
 
 
-def _panel(axes: Axes, panel: PicturePanel) -> None:
+def _panel(axes: Axes, panel: PicturePanel, room: int, *, tilted: bool) -> None:
+    """Draw a panel whose columns have room for so many letters side by side."""
     for y, line in enumerate(panel.lines):
         for x, tiles in enumerate(line.cells):
             for i, tile in enumerate(tiles):
                 left = x - 0.49 + 0.98 * i / len(tiles)
-                _draw(axes, tile, left, y - 0.47, 0.98 / len(tiles), alone=len(tiles) == 1)
+                of_tile = room if len(tiles) == 1 else 1
+                _draw(axes, tile, left, y - 0.47, 0.98 / len(tiles), of_tile)
     axes.set_xlim(-0.5, len(panel.metrics) - 0.5)
     axes.set_ylim(len(panel.lines) - 0.5, -0.5)
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(panel.metrics)), [fitted(visible(m), 16) for m in panel.metrics])
+    names = [visible(m) if tilted else fitted(visible(m), room) for m in panel.metrics]
+    tilt: dict[str, Any] = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(panel.metrics)), names, **(tilt if tilted else {}))
     axes.set_yticks(
         range(len(panel.lines)), [fitted(visible(line.name), 20) for line in panel.lines]
     )
@@ -75,8 +87,8 @@ def _pair(panel: PicturePanel) -> str:
     return f"{visible(panel.table.group_a)} − {visible(panel.table.group_b)}"
 
 
-def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, *, alone: bool) -> None:
-    """Draw one tile with its corner at (x, y); in words where it is alone in its cell."""
+def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -> None:
+    """Draw one tile with its corner at (x, y); in words as far as it has room for letters."""
     from matplotlib import rcParams
     from matplotlib.patches import Polygon, Rectangle
 
@@ -97,12 +109,12 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, *, alone: bo
     ink = GREY if tile.look == "open" else BLACK
     middle: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}
     centre = x + width / 2
-    if not alone:
-        axes.text(centre, y + height / 2, SIGNS[tile.look], size=0.8 * size, **middle)
+    label, sign = tile.verdict.label if tile.verdict else "–", SIGNS[tile.look]
+    names = [f"{label}: {visible(tile.favoured)}"] if tile.favoured else [label]
+    name = next((n for n in (*names, f"{sign} {label}") if len(n) <= 1.15 * room), sign)
+    if len(tile.size) > 1.3 * room:
+        axes.text(centre, y + height / 2, sign, size=0.8 * size, **middle)
         return
-    label = tile.verdict.label if tile.verdict else "–"
-    name = f"{label}: {visible(tile.favoured)}" if tile.favoured else label
-    name = name if len(name) <= _LONGEST else f"{SIGNS[tile.look]} {label}"
     axes.text(centre, y + 0.34, name, size=0.78 * size, weight="bold", **middle)
     axes.text(centre, y + 0.72, tile.size, size=0.7 * size, **middle)
 

@@ -16,6 +16,7 @@ from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
+    answers,
     causal_bias,
     definitions,
     disparity,
@@ -166,4 +167,5 @@ SECTIONS = (
     Section("cost", "Cost", _cost, script="cost.js"),
     Section("definitions", "Methods and definitions", definitions.build),
     Section("downloads", "Downloads", _downloads),
+    Section("answers", "Questions after an audit", answers.build),
 )

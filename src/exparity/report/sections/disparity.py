@@ -258,6 +258,14 @@ def build(context: Context) -> Content | None:
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
     view = view_of(study)
     run = study.run
+    data = cell_data(study, tables)
+    looks = [look for one in data["views"].values() for look in one["looks"]]
+    pairs = {(table.group_a, table.group_b) for table in tables}
+    signs = {
+        "both": any("both" in look["style"].split() for look in looks),
+        "±": any("±" in look["below"] for look in looks),
+        "*": any(cell.starred for table in tables for cell in table.cells.values()),
+    }
     return Content(
         values={
             "tables": tables,
@@ -268,13 +276,15 @@ def build(context: Context) -> Content | None:
             "kinds": list(dict.fromkeys(kinds)),
             "view": view,
             "run": run,
+            "signs": {sign for sign, is_shown in signs.items() if is_shown},
+            "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
             "one_training": one_training(study),
             "shown": lambda table, *key: shown_cell(table, key, view, study.statistics),
             "n_cells": sum(len(table.cells) for table in tables),
             "margins_above": MARGINS_ABOVE,
         },
         data={
-            **cell_data(study, tables),
+            **data,
             "tables": [
                 {
                     "dataset": table.dataset,

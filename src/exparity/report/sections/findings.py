@@ -150,12 +150,16 @@ def _standing(study: Study, method: str, metric: str, row: Mapping[str, Any]) ->
     )
 
 
+def unreliable_sentences(study: Study) -> list[str]:
+    """Return what classifiers predict one class, or are no better than a guess."""
+    return [*collapsed_sentences(study), *_guessing(study)]
+
+
 def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
     """Return what a reader must know before any gap: of data, classifiers and sizes of samples."""
     return [
         *dependence_sentences(study),
-        *collapsed_sentences(study),
-        *_guessing(study),
+        *unreliable_sentences(study),
         *_small(study, tables),
     ]
 

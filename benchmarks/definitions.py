@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from exparity import evaluate as score
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
+from exparity.engine.classifier import Outputs
 from exparity.methods._gradients import ROUNDING_NOISE
 from exparity.metrics import MetricBatch
 from exparity.metrics.soft_erasure import mean_soft_drop
@@ -142,15 +142,10 @@ class Logits:
         self.classifier = classifier
         self.embed, self.without_types = classifier.embed, classifier.without_types
 
-    def forward(self, lengths: Sequence[int], build: Any) -> FloatArray:
-        """Return (n, c) logits; inputs of one length that follow each other are a batch."""
-        logits = []
-        for length, run in groupby(range(len(lengths)), lambda place: lengths[place]):
-            places = list(run)
-            with torch.inference_mode():
-                rows = build(places, length)
-                logits.append(self.classifier.logits(rows, [length] * len(places)).numpy())
-        return np.concatenate(logits).astype(np.float64)
+    def outputs_of(self, lengths: Sequence[int], build: Any) -> Outputs:
+        """Return (n, c) logits in place of probabilities."""
+        logits = self.classifier.outputs_of(lengths, build).logits
+        return Outputs(logits, logits)
 
 
 def poolings(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeGuard, TypeVar
+from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,21 @@ SPECIAL_WORD = -1
 """Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""
 FRAME_WORD = -2
 """Word index of a token of the prompt around a text, which nothing masks, moves or scores."""
+
+
+class Falls(NamedTuple):
+    """How far a text's target falls as steps change the text, each from the whole text.
+
+    Attributes:
+        sizes: (k,) tokens that each step takes; 0 each where steps are draws.
+        probability: (..., k) fall in the target's probability, in [−1, 1].
+        log_odds: (..., k) fall in its log odds, by float32 logits: other than probabilities, they
+            still differ where these are 0 or 1 but for rounding.
+    """
+
+    sizes: IntArray
+    probability: FloatArray
+    log_odds: FloatArray
 
 
 def locked(values: ArrayLike) -> NDArray[Any]:

@@ -52,7 +52,7 @@ FULL = {
     "prompts": {"pairs_all": PROMPT},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
-    "controls": {"random": {"draws": 2}},
+    "controls": {"random": {"draws": 2}, "reference": {"stages": 5}},
     "report": {"figures": False},
     "overrides": [
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
@@ -582,10 +582,17 @@ class TestWhatAChangeTouches:
             ({"metrics": {**SMALL["metrics"], "sufficiency": {}}}, {"report"}),
             ({"methods": {**SMALL["methods"], "lime": {}}, "seeds": [0, 1, 2]}, {"report"}),
             # Tests are made again for what they read, which is another file then.
-            ({"controls": {"random": {"draws": 2}}}, {"negative_control", "report"}),
+            (
+                {"controls": {"random": {"draws": 2}}},
+                {"negative_control", "removal_limits", "report"},
+            ),
+            ({"controls": {"reference": {"stages": 5}}}, {"removal_limits", "report"}),
             ({"training": {"epochs": 9}}, {"finetune"}),
-            ({"target": "predicted"}, {"explain", "negative_control", "adjusted_gaps"}),
-            ({"examples": "correct"}, {"explain", "negative_control"}),
+            (
+                {"target": "predicted"},
+                {"explain", "negative_control", "removal_limits", "adjusted_gaps"},
+            ),
+            ({"examples": "correct"}, {"explain", "negative_control", "removal_limits"}),
             ({"precision": "bf16"}, {"evaluate", "negative_control"}),
             ({"gradient_precision": "bf16"}, {"explain"}),
             ({"statistics": {"alpha": 0.1}}, {"test", "across_trainings", "judge", "report"}),

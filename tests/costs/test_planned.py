@@ -30,6 +30,7 @@ class TestJobs:
             "evaluate": 2 * CELLS, "test": 2 * CELLS, "across_trainings": 1,
             "judge": 1, "adjusted_gaps": 2,
             "report": 1, "negative_control": 2 * N_METRICS, "random_tests": 2,
+            "removal_limits": 2,
         }  # fmt: skip
 
     def test_shards_and_what_gathers_them(self, experiment, counts_of):
@@ -48,7 +49,7 @@ class TestJobs:
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
             "test": 16, "across_trainings": 16,
             "judge": CELLS, "adjusted_gaps": 16, "report": CELLS,
-            "negative_control": 5 * 16, "random_tests": 16,
+            "negative_control": 5 * 16, "random_tests": 16, "removal_limits": 5 * 16,
         }  # fmt: skip
 
     def test_samples_of_samples(self, experiment, jobs_of):

@@ -134,8 +134,7 @@ def test_fraction_steps_are_exact_floors():
 
 def test_mean_drop_by_hand():
     found = mean_drop(
-        np.array([0.9, 0.5]),
-        np.array([[0.4, 0.6, 9.0], [9.0, 9.0, 9.0]]),
+        np.array([[0.5, 0.3, 0.0], [0.0, 0.0, 0.0]]),
         np.array([[True, True, False], [False, False, False]]),
     )
     assert found[0] == pytest.approx((0.5 + 0.3) / 2)

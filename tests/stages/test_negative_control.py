@@ -56,6 +56,7 @@ def made(cell, random):
 @pytest.mark.reference
 @pytest.mark.parametrize("metric", METRICS)
 def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metric):
+    per = "word" if metric == "mass_accuracy" else "token"
     classifier = load_classifier(cell / "mine" / "3", "cpu")
     expected = {}
     for example in read_prepared(cell / "data.parquet", "test").examples:
@@ -64,7 +65,7 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
             seed = derive_seed(3, "negative_control", draw)
             target = np.array([example.label])
             (one,) = explain_encodings(
-                classifier, encodings, target, key, "uniform_random", seed, {}
+                classifier, encodings, target, key, "uniform_random", seed, {"per": per}
             )
             object.__setattr__(one, "rationale", example.rationale)
             (score,) = evaluate_keyed(classifier, [one], key, metric, 3, METRICS[metric])

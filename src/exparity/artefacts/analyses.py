@@ -123,8 +123,8 @@ class AnalysisFacts:
         display: its name for people.
         needs_rationales: leave out datasets that do not mark the words that carry the label.
         compares_groups: leave out datasets without groups.
-        only_for: ``needs`` of the metric, of those in the ids of an artefact of it, that each of
-            some artefacts is read for; with other metrics there is none to read.
+        only_for: ``needs`` or ``skill`` of the metric, of those in the ids of an artefact of it,
+            that each of some artefacts is read for; with other metrics there is none to read.
         metric_needs: read only the scores of metrics with such ``needs``; all if empty.
         runs_model: whether it runs the model, and so needs a GPU.
         always: whether it is made unasked; else where ``analyses`` names it.
@@ -191,6 +191,7 @@ _STAGES = (
     "counterfactuals",
     "evaluate",
     "judge",
+    "limits",
     "reliance",
     "tests",
 )

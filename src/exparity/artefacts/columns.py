@@ -16,6 +16,16 @@ def fields(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) ->
     return [pa.field(c[0], c[1], nullable=len(c) > 2) for c in columns]
 
 
+LEFT_OUT = {"left_out": "where empty"}
+"""Metadata of a column that a file has only where a row has a value in it."""
+
+
+def falls_columns() -> list[pa.Field]:
+    """Return the columns of the falls beside scores; see :class:`exparity.types.Falls`."""
+    types = {"sizes": pa.int32(), "falls": pa.float64(), "falls_log_odds": pa.float64()}
+    return [pa.field(n, pa.list_(kind), metadata=LEFT_OUT) for n, kind in types.items()]
+
+
 KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
 """The columns of an artefact with one row an example."""
 

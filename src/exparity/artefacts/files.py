@@ -195,8 +195,14 @@ def table_of(
                 raise InputError(f"{path}: column '{field.name}' has empty cells")
     except (pa.ArrowInvalid, TypeError, KeyError, OverflowError) as error:
         raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
+    return _without_empty(table, schema)
+
+
+def _without_empty(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Leave out the columns that a table has no value in, of those that it may lack."""
     optional = [field.name for field in schema if may_be_left_out(field)]
-    empty = [name for name in optional if table.column(name).null_count == len(table)]
+    known = [name for name in optional if name in table.column_names]
+    empty = [name for name in known if table.column(name).null_count == len(table)]
     return table.drop_columns(empty) if empty else table
 
 
@@ -205,8 +211,13 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
     schema = schema_of(artefact)
     if not tables:
         return schema.empty_table()
-    table = pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
-    table = table.unify_dictionaries()
+    cast = []
+    for table in tables:
+        fields = [field for field in schema if field.name in table.column_names]
+        cast.append(table.select([field.name for field in fields]).cast(pa.schema(fields)))
+    table = pa.concat_tables(cast, promote_options="default").unify_dictionaries()
+    table = table.select([name for name in schema.names if name in table.column_names])
+    table = _without_empty(table, schema)
     keys = columns_of(artefact)[2]
     return table.sort_by([(key, "ascending") for key in keys]).combine_chunks()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.analyses import made_by
-from exparity.artefacts.columns import ID, type_named
+from exparity.artefacts.columns import ID, LEFT_OUT, type_named
 from exparity.artefacts.layout import levels, made_by_analyses
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
@@ -21,9 +21,6 @@ IDS = ("dataset", "model", "seed", "method", "metric")
 """What tells cells apart, in the order of paths and columns."""
 CUT_TEXTS = "cut_texts"
 """Flag of scores of texts that the model read in part; among the notes, their number."""
-
-
-_LEFT_OUT = {"left_out": "where empty"}
 
 
 @cache
@@ -36,7 +33,7 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
                 column,
                 type_named(kind.rstrip("?")),
                 nullable=kind.endswith("?"),
-                metadata=_LEFT_OUT if kind.endswith("??") else None,
+                metadata=LEFT_OUT if kind.endswith("??") else None,
             )
             for column, kind in table["columns"].items()
         ]

@@ -175,6 +175,18 @@ class Random:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A search for the tokens that count most, which metrics that remove tokens are compared with.
+
+    Attributes:
+        stages: of the search; it takes about (stages + 1) / 2 passes a token, so that 5 are half
+            the work of 10, for long texts. More find better references.
+    """
+
+    stages: Annotated[int, Range(at_least=1, at_most=1000)] = 10
+
+
+@dataclass(frozen=True, kw_only=True)
 class Controls:
     """Checks of the pipeline itself.
 
@@ -182,9 +194,12 @@ class Controls:
         random: every metric also scores random explanations, drawn without a look at the model.
             What groups differ by then is none of an explanation; tests tell what a method's scores
             have over it, the excess.
+        reference: how far the best order of tokens gets that a search finds, the other end of the
+            skill of explanations; made where random explanations are.
     """
 
     random: Random = field(default_factory=Random)
+    reference: Reference = field(default_factory=Reference)
 
 
 @dataclass(frozen=True, kw_only=True)

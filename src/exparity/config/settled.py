@@ -77,8 +77,12 @@ class Settled:
         return layout.cells(self.axes, artefact)
 
     def metrics_that_need(self, needs: str) -> list[str]:
-        """Return the metrics that compute with something, such as ``rationale``."""
-        return [id for id, metric in self.metrics.items() if metric.entry.facts.needs == needs]
+        """Return the metrics that compute with something, such as ``rationale``.
+
+        ``removal`` stands for what the skill of metrics that take tokens needs.
+        """
+        facts = {id: metric.entry.facts for id, metric in self.metrics.items()}
+        return [id for id, own in facts.items() if needs in (own.needs, own.skill)]
 
     @cached_property
     def unmeasured(self) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -58,6 +58,27 @@ HALF_BOUND = 0.05
 _FEWEST_ROWS = 4
 
 
+class Outputs(NamedTuple):
+    """What the model says of n inputs.
+
+    Attributes:
+        probabilities: (n, c) float64, rows sum to 1.
+        logits: (n, c) float64 of float32 logits.
+    """
+
+    probabilities: FloatArray
+    logits: FloatArray
+
+    def of_targets(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return (n,) probability and log odds, z_y − log Σ_{c≠y} exp z_c, of a class of each."""
+        from scipy.special import logsumexp
+
+        rows, others = np.arange(len(targets)), self.logits.copy()
+        others[rows, targets] = -np.inf
+        odds = self.logits[rows, targets] - logsumexp(others, axis=1)
+        return self.probabilities[rows, targets], np.asarray(odds)
+
+
 class Classifier:
     """A transformers model with a classification head and its fast tokenizer on one device.
 
@@ -81,7 +102,7 @@ class Classifier:
         if shortcuts:
             check_family(model)
         self.shortcuts = shortcuts
-        self._known: dict[tuple[int, ...], FloatArray] | None = None
+        self._known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
         self.in_fp32: Classifier | None = None  # the same, of a model in fp16
         self.is_compared = False  # with the plain model; see preflight.check_function
         self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked
@@ -267,12 +288,13 @@ class Classifier:
         return steps[torch.tensor(types, dtype=torch.long, device=self.device)]
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
-        """Return class probabilities of token-id sequences, special tokens included.
+        """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`."""
+        return self.outputs(sequences).probabilities
+
+    def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
+        """Return what the model says of token-id sequences, special tokens included.
 
         Equal sequences are computed once. An empty one is represented by :attr:`empty_ids`.
-
-        Returns:
-            (n, c) float64, rows sum to 1.
         """
         keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
         known = {} if self._known is None else self._known
@@ -282,9 +304,10 @@ class Classifier:
             rows = [list(ids[i]) + [self.pad_id] * (width - len(ids[i])) for i in batch]
             return self.embed(np.array(rows))
 
-        probabilities = self.forward([len(key) for key in ids], build)
-        known.update(zip(ids, probabilities, strict=True))
-        return np.array([known[key] for key in keys]).reshape(len(keys), self.n_classes)
+        found = self.outputs_of([len(key) for key in ids], build)
+        known.update(zip(ids, zip(*found, strict=True), strict=True))
+        shape = len(keys), 2, self.n_classes
+        return Outputs(*np.array([known[key] for key in keys]).reshape(shape).swapaxes(0, 1))
 
     def refused(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
         """Return (n,) whether texts must run in fp32, since their logits in fp16 are too far off.
@@ -297,7 +320,12 @@ class Classifier:
         new = [key for key in dict.fromkeys(keys) if key not in self._refused]
         lengths = [len(key) for key in new]
         half, whole = (
-            one._outputs(lengths, padded([one.embed(key) for key in new]), lambda logits: logits)
+            one._outputs(
+                lengths,
+                padded([one.embed(key) for key in new]),
+                lambda logits: logits,
+                columns=self.n_classes,
+            )
             for one in (self, self.in_fp32)
         )
         for key, differences in zip(new, np.abs(half - whole), strict=True):
@@ -366,42 +394,50 @@ class Classifier:
         return self.forward([len(e) for e in embeddings], padded(embeddings))
 
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
-        """Return class probabilities of inputs that are made batch by batch.
+        """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`."""
+        return self.outputs_of(lengths, build).probabilities
+
+    def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
+        """Return what the model says of inputs that are made batch by batch.
 
         Args:
             lengths: (n,) rows of each input.
             build: makes the (b, width, h) embeddings of the inputs at the given positions; rows
                 beyond an input's length are padding.
 
-        Returns:
-            (n, c) float64, rows sum to 1.
-
         Raises:
             ExparityError: a probability that is not finite.
         """
-        result = self._outputs(lengths, build, lambda logits: logits.softmax(-1))
-        strays = np.flatnonzero(~np.isfinite(result).all(1)).tolist()
+
+        def finish(logits: torch.Tensor) -> torch.Tensor:
+            return torch.cat([logits.softmax(-1), logits], -1)
+
+        result = self._outputs(lengths, build, finish, columns=2 * self.n_classes)
+        probabilities, logits = np.hsplit(result, 2)  # views
+        strays = np.flatnonzero(~np.isfinite(probabilities).all(1)).tolist()
         if strays and self.in_fp32 is not None:
             self.refusals["passes_in_fp32"] += len(strays)
-            result[strays] = self.in_fp32.forward(
+            again = self.in_fp32.outputs_of(
                 [lengths[i] for i in strays],
                 lambda batch, width: build([strays[i] for i in batch], width).float(),
             )
-        if not np.isfinite(result).all():
+            result[strays] = np.hstack(again)
+        if not np.isfinite(probabilities).all():
             raise ExparityError(
                 "the model gives probabilities that are not finite; its training has diverged, or "
                 "its numbers leave the range of their precision: use fp32, or train it again"
             )
-        return result
+        return Outputs(probabilities, logits)
 
     def _outputs(
         self,
         lengths: Sequence[int],
         build: Build,
         finish: Callable[[torch.Tensor], torch.Tensor],
+        columns: int,
     ) -> FloatArray:
-        """Return (n, c) of what is made of the logits of inputs; see :meth:`forward`."""
-        result = np.empty((len(lengths), self.n_classes))
+        """Return (n, columns) of what is made of the logits of inputs; see :meth:`outputs_of`."""
+        result = np.empty((len(lengths), columns))
 
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]

@@ -43,6 +43,7 @@ from exparity.metrics.facts import MetricFacts
 from exparity.types import (
     BoolArray,
     Encoding,
+    Falls,
     FloatArray,
     IntArray,
     Origin,
@@ -93,6 +94,8 @@ class MetricBatch:
         seed: the run's seed.
         metric: id of the metric.
         notes: what the metric counts beside its values, such as ``censored``; it may add to it.
+        falls: by index of the text, what the metric's score is a mean of; metrics whose ``skill``
+            is in falls add those of every text that has a score.
     """
 
     classifier: Classifier
@@ -102,6 +105,7 @@ class MetricBatch:
     seed: int
     metric: str
     notes: Counter[str] = field(default_factory=Counter)
+    falls: dict[int, Falls] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -150,9 +154,14 @@ class MetricBatch:
             sequences: token ids.
             owners: index of the text that each sequence was made from, whose target is meant.
         """
-        indices = np.asarray(owners, dtype=np.int64)
-        probabilities = self.classifier.probabilities(sequences)
-        return probabilities[np.arange(len(indices)), self.targets[indices]]
+        return self.target_outputs(sequences, owners)[0]
+
+    def target_outputs(
+        self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return (m,) probability and log odds; see :meth:`target_probabilities`."""
+        targets = self.targets[np.asarray(owners, dtype=np.int64)]
+        return self.classifier.outputs(sequences).of_targets(targets)
 
     def attributions(
         self, rows: Sequence[torch.Tensor], owners: IntArray
@@ -447,10 +456,12 @@ def evaluate_keyed(
     seed: int,
     params: dict[str, Any],
     notes: Counter[str] | None = None,
+    falls: dict[int, Falls] | None = None,
 ) -> FloatArray:
     """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`.
 
-    ``notes`` receives what the metric counts beside its values.
+    ``notes`` receives what the metric counts beside its values, and ``falls``, by the index of an
+    explanation, what its score is a mean of.
     """
     entry = METRICS.get(metric)
     options = complete(metric_options(entry), params, f"metric {metric}")
@@ -475,24 +486,40 @@ def evaluate_keyed(
             inputs = (locked(pad(scores)), locked(pad(masks)))
         else:
             model = _checked_model(classifier, explanations, metric)
-            apart = model.split(
-                [e.token_ids for e in explanations if e.token_ids is not None],
-                lambda chosen, places: evaluate_keyed(
+
+            def run(chosen: Classifier, places: list[int]) -> FloatArray:
+                own: dict[int, Falls] = {}
+                values = evaluate_keyed(
                     chosen,
                     [explanations[place] for place in places],
                     [keys[place] for place in places],
-                    *(metric, seed, params, notes),
-                ),
-            )
+                    *(metric, seed, params, notes, own),
+                )
+                if falls is not None:
+                    falls.update({places[index]: each for index, each in own.items()})
+                return values
+
+            apart = model.split([e.token_ids for e in explanations if e.token_ids is not None], run)
             if apart is not None:
                 return np.array(apart)
             explained, normalised = tuple(map(guarded, explanations)), tuple(map(locked, scores))
             inputs = (MetricBatch(model, explained, normalised, tuple(keys), seed, metric),)
     with entry.running():
         values = np.asarray(entry.function(*inputs, **options))
-    if notes is not None and isinstance(inputs[0], MetricBatch):
-        notes.update(inputs[0].notes)
-    return _as_declared(entry, values, len(explanations), options)
+    values = _as_declared(entry, values, len(explanations), options)
+    if isinstance(inputs[0], MetricBatch):
+        if notes is not None:
+            notes.update(inputs[0].notes)
+        if entry.facts.keeps_falls:
+            kept = inputs[0].falls
+            if not set(np.flatnonzero(np.isfinite(values)).tolist()) <= kept.keys():
+                raise ExparityError(
+                    f"metric {entry.id}: says skill={entry.facts.skill}, and keeps no falls of a "
+                    "text with a score"
+                )
+            if falls is not None:
+                falls.update(kept)
+    return values
 
 
 def _as_declared(

@@ -21,6 +21,7 @@ rationale_metric = partial(
     bounds=(0.0, 1.0),
     kind="correctness",
     needs="rationale",
+    skill="ratio",
     stochastic=False,
 )
 

@@ -12,6 +12,7 @@ from exparity.types import Facts
 Direction = Literal["higher", "lower"]
 ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
 """How a metric's direction is marked."""
+Skill = Literal["removal", "draws", "ratio", "none"]
 Needs = Literal["attributions", "rationale", "counterfactual", "probabilities", "explainer"]
 
 
@@ -32,6 +33,13 @@ class MetricFacts(Facts):
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
         bounds_where: bounds under an option, by the name of one that is true or false.
+        skill: what is compared with chance and a reference explanation, so that groups can be
+            compared by :mod:`exparity.stats.skill`: falls as tokens are taken (``removal``), those
+            of random changes (``draws``), or the score itself (``ratio``); ``none``, where the
+            score already has chance at 0, or no control fits. ``removal`` is of tokens that go
+            where higher scores are better, and else of those that stay. Metrics with falls keep
+            them; see :class:`~exparity.metrics.MetricBatch`.
+        better_falls: which falls are better, where that is not the score's direction.
         normalise_over: default of the option of that name, which metrics of normalised attributions
             have.
     """
@@ -45,6 +53,8 @@ class MetricFacts(Facts):
     passes: int = 1
     needs_gradient: bool = False
     bounds_where: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    skill: Skill = "none"
+    better_falls: Direction | None = None
     normalise_over: Literal["sequence", "content"] = "sequence"
 
     def __post_init__(self) -> None:
@@ -58,6 +68,16 @@ class MetricFacts(Facts):
         """Return the smallest and largest possible value under some options."""
         named = (bounds for option, bounds in self.bounds_where.items() if options.get(option))
         return next(named, self.bounds)
+
+    @property
+    def keeps_falls(self) -> bool:
+        """Whether it keeps falls beside its scores."""
+        return self.skill in ("removal", "draws")
+
+    @property
+    def higher_falls_are_better(self) -> bool:
+        """Whether a larger fall is a better one."""
+        return (self.better_falls or self.direction) == "higher"
 
     @property
     def runs_model(self) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     reference="Yin et al. 2022, arXiv:2104.08782",
     display="Flip sensitivity",
     passes=200,
+    skill="ratio",
     needs_gradient=True,
 )
 def flip_sensitivity(

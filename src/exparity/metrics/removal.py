@@ -14,7 +14,7 @@ import numpy as np
 from exparity.core.flags import Range
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
-from exparity.types import BoolArray, FloatArray
+from exparity.types import BoolArray, Falls, FloatArray
 
 BasedOn = Literal["fraction", "threshold"]
 AverageOver = Literal["distinct", "all"]
@@ -64,11 +64,16 @@ def top_sets(
     return steps
 
 
-def mean_drop(full: FloatArray, changed: FloatArray, step_mask: BoolArray) -> FloatArray:
-    """Return the (n,) mean fall in target probability over each text's steps; NaN without."""
-    drops = np.where(step_mask, full[:, None] - changed, 0.0)  # (n, k)
+def step_sizes(n_tokens: int, steps: Steps) -> list[int]:
+    """Return how many of ``n_tokens`` with positive scores each step of fractions takes."""
+    scores, every = np.arange(1.0, n_tokens + 1), np.ones(n_tokens, dtype=bool)
+    return [int(taken.sum()) for taken in top_sets(scores, every, *steps)]
+
+
+def mean_drop(drops: FloatArray, step_mask: BoolArray) -> FloatArray:
+    """Return the (n,) mean of (n, k) falls over each text's steps, NaN without; others are 0."""
     counts = step_mask.sum(1)
-    result = np.full(len(full), np.nan)
+    result = np.full(len(drops), np.nan)
     np.divide(drops.sum(1), counts, out=result, where=counts > 0)
     return result
 
@@ -85,37 +90,63 @@ def removal_curve(
     not finite has NaN. If ``normalised``, the fall is divided by that of the text without any
     content token, is within ±1/:data:`LEAST_SPAN`, and NaN where the divisor is smaller.
     """
-    n = len(batch)
-    sequences, owners, columns = list(batch.token_ids), list(range(n)), [-1] * n
+    n, masks = len(batch), batch.content_masks
     finite = np.array([not np.isnan(scores).any() for scores in batch.scores])
-    for index in np.flatnonzero(finite):
-        scores, mask = batch.scores[index], batch.content_masks[index]
-        for column, taken in enumerate(top_sets(scores, mask, *steps)):
-            sequences.append(batch.token_ids[index][taken | ~mask if keep else ~taken])
-            owners.append(int(index))
-            columns.append(column)
-    if normalised:
-        sequences += [ids[~m] for ids, m in zip(batch.token_ids, batch.content_masks, strict=True)]
-        owners += range(n)
-    probabilities = batch.target_probabilities(sequences, owners)
-    of_steps = slice(n, len(columns))
-    changed = np.zeros((n, len(steps.thresholds)))
+    sets = [
+        top_sets(scores, mask, *steps) if is_finite else []
+        for scores, mask, is_finite in zip(batch.scores, masks, finite, strict=True)
+    ]
+    emptied = [np.zeros_like(mask) if keep else mask for mask in masks]
+    asked = [[*own, empty] for own, empty in zip(sets, emptied, strict=True)]
+    found = falls_of_sets(batch, asked if normalised else sets, keep)
+    drops = np.zeros((n, len(steps.thresholds)))
     step_mask = np.zeros((n, len(steps.thresholds)), dtype=bool)
-    changed[owners[of_steps], columns[of_steps]] = probabilities[of_steps]
-    step_mask[owners[of_steps], columns[of_steps]] = True
-    values, spans = mean_drop(probabilities[:n], changed, step_mask), np.ones(n)
+    for index, (falls, own) in enumerate(zip(found, sets, strict=True)):
+        drops[index, : len(own)] = falls.probability[: len(own)]
+        step_mask[index, : len(own)] = True
+        if finite[index]:
+            sizes, probability, log_odds = falls
+            batch.falls[index] = Falls(
+                sizes[: len(own)], probability[: len(own)], log_odds[: len(own)]
+            )
+    values, spans = mean_drop(drops, step_mask), np.ones(n)
     if normalised:
-        spans = _spans(batch, probabilities[:n], probabilities[len(columns) :])
+        spans = _spans(batch, np.array([falls.probability[-1] for falls in found]))
     stepless = finite & ~step_mask.any(1) & ~np.isnan(spans)
     return np.where(stepless, float(keep), values / spans)
 
 
-def _spans(batch: MetricBatch, full: FloatArray, empty: FloatArray) -> FloatArray:
-    """Return (n,) the fall from each text to none; NaN where that is too small to divide by."""
-    spans = full - empty
-    alike = np.abs(spans) < LEAST_SPAN
-    batch.notes["alike_when_empty"] += int(alike.sum())
-    return np.where(alike, np.nan, spans)
+def falls_of_sets(
+    batch: MetricBatch, sets: Sequence[Sequence[BoolArray]], keep: bool
+) -> list[Falls]:
+    """Return the falls of each text when the content tokens of its sets go, or alone stay.
+
+    All sets of all texts are run together. ``sets`` has (t,) masks for each text.
+    """
+    sequences, owners = list(batch.token_ids), list(range(len(batch)))
+    for index, own in enumerate(sets):
+        ids, mask = batch.token_ids[index], batch.content_masks[index]
+        sequences += [ids[taken | ~mask if keep else ~taken] for taken in own]
+        owners += [index] * len(own)
+    outputs = batch.target_outputs(sequences, owners)
+    falls, start = [], len(batch)
+    for index, own in enumerate(sets):
+        steps = slice(start, start := start + len(own))
+        sizes = np.array([taken.sum() for taken in own], dtype=np.int64)
+        falls.append(Falls(sizes, *(each[index] - each[steps] for each in outputs)))
+    return falls
+
+
+def _spans(batch: MetricBatch, spans: FloatArray) -> FloatArray:
+    """Return the divisors of falls from each text to none, and count those that are none."""
+    divisors = span_or_nan(spans)
+    batch.notes["alike_when_empty"] += int(np.isnan(divisors).sum())
+    return divisors
+
+
+def span_or_nan(spans: FloatArray) -> FloatArray:
+    """Return falls from whole texts to none, NaN where they are too small to divide by."""
+    return np.where(np.abs(spans) < LEAST_SPAN, np.nan, spans)
 
 
 _removal_metric = partial(
@@ -127,6 +158,7 @@ _removal_metric = partial(
     stochastic=False,
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.2",
     passes=20,
+    skill="removal",
     bounds_where={"normalised": (-1 / LEAST_SPAN, 1 / LEAST_SPAN)},
 )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from exparity.core.flags import Count, Range
 from exparity.metrics import MetricBatch, metric
-from exparity.types import BoolArray, FloatArray
+from exparity.types import BoolArray, Falls, FloatArray
 
 if TYPE_CHECKING:
     import torch
@@ -84,13 +84,16 @@ def mean_soft_drop(
                 kept[place, : len(chance)] = drawn < chance
         return words * torch.as_tensor(kept, device=rows.device) + (rows - words)
 
-    probabilities = batch.classifier.forward([len(chances[owner]) for owner in owners], build)
-    target = probabilities[np.arange(len(owners)), batch.targets[owners]].reshape(
-        -1, num_samples + 1
+    found = batch.classifier.outputs_of([len(chances[owner]) for owner in owners], build)
+    outputs = (one.reshape(-1, num_samples + 1) for one in found.of_targets(batch.targets[owners]))
+    drops, in_log_odds = (one[:, :1] - one[:, 1:] for one in outputs)  # (defined, s)
+    sizes = np.zeros(num_samples, dtype=np.int64)
+    batch.falls.update(
+        (int(index), Falls(sizes, *falls))
+        for index, *falls in zip(defined, drops, in_log_odds, strict=True)
     )
-    drops = np.maximum(target[:, :1] - target[:, 1:], 0.0)  # (defined, s)
     values = np.full(len(batch), np.nan)
-    values[defined] = drops.mean(1)
+    values[defined] = np.maximum(drops, 0.0).mean(1)
     return values
 
 
@@ -104,6 +107,7 @@ _soft_metric = partial(
     stochastic=True,
     reference="Zhao and Aletras 2023, arXiv:2305.10496",
     passes=10,
+    skill="draws",
 )
 
 
@@ -130,7 +134,7 @@ def soft_comprehensiveness(
     return mean_soft_drop(batch, keep=False, num_samples=num_samples, retained_share=retained_share)
 
 
-@_soft_metric("soft_sufficiency", display="Soft sufficiency")
+@_soft_metric("soft_sufficiency", display="Soft sufficiency", better_falls="lower")
 def soft_sufficiency(
     batch: MetricBatch, *, num_samples: Count = 10, retained_share: RetainedShare = None
 ) -> FloatArray:

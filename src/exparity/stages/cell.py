@@ -22,6 +22,7 @@ _MADE_BY = {
     "explanations": "explain",
     "scores": "evaluate",
     "random_scores": "negative-control",
+    "removal_limits": "removal-limits",
     "counterfactual_predictions": "counterfactual-predictions",
 }
 
@@ -97,7 +98,8 @@ def check_rows(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None
         raise InputError(
             f"{path}: has {table.num_rows} rows, but was written with {written}; make it again"
         )
-    keys = [name for name in ("example_id", "draw", "group_to") if name in table.column_names]
+    once = ("example_id", "draw", "group_to", "direction", "size")
+    keys = [name for name in once if name in table.column_names]
     examples = Counter(zip(*(table.column(name).to_pylist() for name in keys), strict=True))
     if len(examples) < table.num_rows:
         (((example, *_), times),) = examples.most_common(1)

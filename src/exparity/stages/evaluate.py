@@ -1,7 +1,8 @@
 """Stage evaluate: explanations to one score per example.
 
 Random explanations, the negative control, are those of a method. They are drawn where they are
-scored, since they depend on seed and text alone.
+scored, since they depend on seed and text alone: for each word where a metric is of words, and else
+for each token. Drawn by word and shared by its tokens, they would take words of one token first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView
-from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.columns import KEY, LEFT_OUT, falls_columns, fields
 from exparity.artefacts.running import analysis, stage
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
@@ -30,27 +31,42 @@ from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.core.registry import Entry
-from exparity.core.seeding import derive_seed
 from exparity.data.table import PreparedData, read_prepared, sample
-from exparity.explanations import Explanation
+from exparity.explanations import Explanation, alignment
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import WHOLE, Job, Shard
 from exparity.methods import METHODS, explain_encodings
 from exparity.methods.facts import MethodFacts
-from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, mean_length, metric_options
+from exparity.metrics import (
+    MARKS,
+    METRICS,
+    SHARED_SOURCES,
+    evaluate_keyed,
+    limits,
+    mean_length,
+    metric_options,
+)
 from exparity.metrics.facts import MetricFacts
+from exparity.metrics.removal import Steps
 from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
+from exparity.stages.limits import (
+    RANDOM,
+    Direction,
+    direction_of,
+    limits_by_example,
+    seeds_of_draws,
+)
 from exparity.stages.shards import gather_shards
-from exparity.types import Example, Origin
+from exparity.types import Example, Falls, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
 
-_RANDOM = "uniform_random"
+_LIMITS = Path(str(limits.__file__))
 
 
 @stage("evaluate")
@@ -128,7 +144,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     return {
         **scoring,
         "max_examples": min((size for size in sizes if size is not None), default=None),
-        "digest": f"{scoring['digest']}{source_digest(METHODS.get(_RANDOM).source)}",
+        "digest": scoring["digest"] + source_digest(METHODS.get(RANDOM).source, _LIMITS),
         "draws": draws,
         "target": experiment.config["target"],
         "examples": experiment.config["examples"],
@@ -138,10 +154,13 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 @analysis(
     "negative_control",
     level="metric",
-    reads=("data", "models", "predictions", "counterfactuals"),
-    only_for={"counterfactuals": "counterfactual"},
+    reads=("data", "models", "predictions", "counterfactuals", "removal_limits"),
+    only_for={"counterfactuals": "counterfactual", "removal_limits": "removal"},
     artefact="random_scores",
-    columns=KEY + fields(("draw", pa.int16()), ("score", pa.float64())),
+    columns=KEY
+    + fields(("draw", pa.int16()), ("score", pa.float64()))
+    + [pa.field("reference", pa.float64(), metadata=LEFT_OUT)]
+    + falls_columns(),
     keys=("example_id", "draw"),
     display="Random explanations",
     runs_model=True,
@@ -156,6 +175,7 @@ def negative_control_cell(
     predictions: Path,
     output: flags.Output,
     counterfactuals: Sequence[Path] | None = None,
+    removal_limits: Sequence[Path] | None = None,
     *,
     use: flags.Id,
     params: flags.Params,
@@ -170,7 +190,9 @@ def negative_control_cell(
 ) -> None:
     """Explain test texts at random, several times, and score that with one metric.
 
-    Random numbers of the metric are those that it draws for explanations by any method.
+    Random numbers of the metric are those that it draws for explanations by any method. Metrics
+    that compare with rationales also score these as explanations, the ``reference``. Metrics that
+    take fractions of the tokens run no model where the limits of removal are there.
 
     Args:
         data: the data artefact.
@@ -178,6 +200,7 @@ def negative_control_cell(
         predictions: its predictions artefact.
         output: the random_scores artefact to write.
         counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
+        removal_limits: the classifier's removal_limits artefact, for metrics that take tokens.
         use: metric, as registered; see ``exparity list``.
         params: option of the metric.
         metric_id: name of the metric's instance; as ``use`` if None.
@@ -210,10 +233,13 @@ def negative_control_cell(
         sampled={**sampled, "draws": draws},
         checkpoint=checkpoint,
         files=[predictions],
-        methods=[METHODS.get(_RANDOM)],
-        begin=partial(_drawing, seed, draws, predicted if target == "predicted" else {}),
+        methods=[METHODS.get(RANDOM)],
+        begin=partial(
+            _drawing, seed, draws, metric.draws_per, predicted if target == "predicted" else {}
+        ),
         flags=known_flags,
         draws=draws,
+        limits=metric.limits_in(removal_limits or ()),
     )
     _score(metric, explained, output, machine, counterfactuals)
 
@@ -230,6 +256,26 @@ class _Metric(NamedTuple):
         """Return a metric with all its options, once they are checked."""
         entry, id = METRICS.get(use), id or use
         return cls(entry, id, complete(metric_options(entry), params, f"metric {id}"))
+
+    @property
+    def draws_per(self) -> str:
+        """What random explanations have a number of: each word, or each token."""
+        return "word" if self.entry.facts.needs in MARKS else "token"
+
+    @property
+    def direction(self) -> Direction:
+        """What it does with the tokens that it takes."""
+        return direction_of(self.entry.facts.direction == "higher")
+
+    @property
+    def steps(self) -> Steps | None:
+        """Its steps, if each takes a fraction of the tokens, whatever their scores."""
+        known: list[Any] = [self.options.get(name) for name in Steps._fields]
+        return Steps(*known) if known[0] == "fraction" and None not in known else None
+
+    def limits_in(self, paths: Sequence[Path]) -> Path | None:
+        """Return the limits of removal that scores of random explanations can be read from."""
+        return next(iter(paths), None) if self.steps else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +294,7 @@ class _Explained:
     flags: Sequence[str]
     may_be_cut: bool = False  # some texts are longer than the model reads
     draws: int | None = None  # how often each text is explained, if at random
+    limits: Path | None = None  # where the falls of random explanations are
 
 
 def _score(
@@ -263,7 +310,7 @@ def _score(
     facts, paths = metric.entry.facts, counterfactuals or ()
     changed = read_changed_words(paths, explained.examples, explained.path, prepared.dataset)
     _check_needs(metric, explained, changed)
-    runs_model = facts.runs_model or draws is not None
+    runs_model = (facts.runs_model or draws is not None) and not explained.limits
     explainers = explained.methods
     job = Job(
         output,
@@ -275,7 +322,10 @@ def _score(
             "precision": machine.precision,
             **explained.sampled,
         },
-        files=[explained.path, *explained.files, *paths],
+        files=[
+            *(explained.path, *explained.files, *paths),
+            *([explained.limits] if explained.limits else []),
+        ],
         checkpoint=checkpoint if runs_model else None,
         sources=[metric.entry.source, *SHARED_SOURCES, *(one.source for one in explainers)],
         passes=prod([facts.passes, *(one.facts.passes for one in explainers), draws or 1]),
@@ -292,6 +342,8 @@ def _score(
     if facts.needs == "rationale":
         options = _of_dataset(options, prepared)
     begin = partial(_scoring, job, options, explained, changed)
+    if explained.limits:
+        begin = partial(_looking_up, metric, explained, explained.limits)
     scored = run(job, explained.examples, begin, share)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
@@ -365,18 +417,67 @@ def _scoring(
             for (example, _), explanation in zip(places, explanations_of(part), strict=True)
         ]
         keys, notes = [example.example_id for example, _ in places], Counter[str]()
+        falls: dict[int, Falls] = {}
         if changed:
             notes["unchanged"] = n_unchanged(changed, part)
-        values = evaluate_keyed(classifier, explanations, keys, use, seed, dict(options), notes)
+        values = evaluate_keyed(
+            classifier, explanations, keys, use, seed, dict(options), notes, falls
+        )
         scores = [
-            {**key_of(example), **draw, "score": float(value)}
-            for (example, draw), value in zip(places, values, strict=True)
+            {**key_of(example), **draw, "score": float(value), **_columns(falls.get(index))}
+            for index, ((example, draw), value) in enumerate(zip(places, values, strict=True))
         ]
+        if draws is not None and METRICS.get(use).facts.needs == "rationale":
+            ideal = [_as_attribution(one) for one in explanations[: len(part)]]
+            best = evaluate_keyed(
+                classifier, ideal, keys[: len(part)], use, seed, dict(options), None
+            )
+            for row, value in zip(scores, np.tile(best, draws), strict=True):
+                row["reference"] = float(value)
         cut = _n_cut(part, explanations) if explained.may_be_cut else 0
         if not cut:
             return scores, {"notes": dict(notes)}
         flags = sorted({*explained.flags, CUT_TEXTS})
         return scores, {"notes": {**notes, CUT_TEXTS: cut}, "flags": flags}
+
+    return compute
+
+
+def _columns(falls: Falls | None) -> dict[str, list[float]]:
+    """Return falls as artefacts hold them."""
+    if falls is None:
+        return {}
+    return dict(
+        zip(("sizes", "falls", "falls_log_odds"), (own.tolist() for own in falls), strict=True)
+    )
+
+
+def _as_attribution(explanation: Explanation) -> Explanation:
+    """Return an explanation whose scores are those of the rationale itself: 1 a word."""
+    assert explanation.word_ids is not None
+    known = explanation.rationale is not None
+    marks = np.array(explanation.rationale if known else [0], dtype=np.float64)
+    return replace(explanation, scores=alignment.shared(explanation.word_ids, marks))
+
+
+def _looking_up(
+    metric: _Metric, explained: _Explained, path: Path, classifier: None, *_: Any
+) -> Compute:
+    """Return what takes the scores of random explanations of a part from limits of removal."""
+    falls_of = limits_by_example(path, metric.direction)
+    steps, keep = metric.steps, metric.direction == "kept"
+    assert steps is not None
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        rows = []
+        for example in part:
+            random, _ = falls_of(example.example_id)
+            values = limits.scores_of_orders(
+                random, steps, normalised=bool(metric.options.get("normalised")), keep=keep
+            )
+            for draw, value in enumerate(values[: explained.draws]):
+                rows.append({**key_of(example), "draw": draw, "score": float(value)})
+        return rows, {}
 
     return compute
 
@@ -396,15 +497,22 @@ def _reading(
 
 
 def _drawing(
-    seed: int, draws: int, targets: Mapping[str, int], classifier: Classifier, chunks: Chunks
+    seed: int,
+    draws: int,
+    per: str,
+    targets: Mapping[str, int],
+    classifier: Classifier,
+    chunks: Chunks,
 ) -> Callable[[Sequence[Example]], list[Explanation]]:
     """Return what explains a part at random, draw after draw, the same for every metric."""
     encodings_of = checked_encoder(classifier, chunks)
-    seeds = [derive_seed(seed, "negative_control", draw) for draw in range(draws)]
 
     def draw(part: Sequence[Example]) -> list[Explanation]:
         texts = encodings_of(part), classes_of(part, targets), [e.example_id for e in part]
-        each = (explain_encodings(classifier, *texts, _RANDOM, drawn, {}) for drawn in seeds)
+        each = (
+            explain_encodings(classifier, *texts, RANDOM, drawn, {"per": per})
+            for drawn in seeds_of_draws(seed, draws)
+        )
         return list(chain.from_iterable(each))
 
     return draw

@@ -1,0 +1,122 @@
+"""The two controls of metrics that take tokens: random orders of them, and a searched one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from exparity.metrics import MetricBatch
+from exparity.metrics.removal import (
+    TENTHS,
+    Steps,
+    falls_of_sets,
+    mean_drop,
+    span_or_nan,
+    step_sizes,
+    top_sets,
+)
+from exparity.types import BoolArray, Falls, FloatArray, IntArray
+
+LogOdds = Callable[[Sequence[tuple[int, BoolArray]]], FloatArray]
+"""From texts, by index, and which of their n content tokens are left, to the target's log odds."""
+
+
+def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
+    """Return the falls of texts when tenths of their content tokens go, or stay, by (t,) scores.
+
+    With ``keep``, the first step takes none: only special tokens are left.
+    """
+    sets = [
+        [
+            *([np.zeros_like(mask)] if keep else []),
+            *top_sets(own, mask, "fraction", TENTHS, only_positive=False),
+        ]
+        for own, mask in zip(scores, batch.content_masks, strict=True)
+    ]
+    return falls_of_sets(batch, sets, keep)
+
+
+def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:
+    """Return (t,) scores of each text's tokens by :func:`reference_orders`, the first the highest.
+
+    About ``(stages + 1) / 2`` passes a token.
+    """
+    places = [np.flatnonzero(mask) for mask in batch.content_masks]
+
+    def log_odds(asked: Sequence[tuple[int, BoolArray]]) -> FloatArray:
+        sequences = []
+        for index, left in asked:
+            taken = batch.content_masks[index].copy()
+            taken[places[index][left]] = False
+            sequences.append(batch.token_ids[index][~taken])
+        return batch.target_outputs(sequences, [index for index, _ in asked])[1]
+
+    found = []
+    lengths = [len(own) for own in places]
+    for own, order, mask in zip(
+        places, reference_orders(log_odds, lengths, stages, keep), batch.content_masks, strict=True
+    ):
+        scores = np.zeros(len(mask))
+        scores[own[order]] = np.arange(len(order), 0, -1)
+        found.append(scores)
+    return found
+
+
+def reference_orders(
+    log_odds: LogOdds, lengths: Sequence[int], stages: int, keep: bool
+) -> list[IntArray]:
+    """Return an order in which to take the tokens of each text, searched in stages.
+
+    At each stage every token that is left is taken out alone. Those go whose loss lowers the log
+    odds most, as many as a stage takes; of ties the later token first. To ``keep`` tokens, those
+    go whose loss lowers them least, and the order is reversed. All texts are searched together.
+    """
+    left = [list(range(length)) for length in lengths]
+    orders: list[list[int]] = [[] for _ in lengths]
+    for stage in range(1, stages + 1):
+        takes = [
+            int(stage * length / stages + 1e-9) - len(order)  # the nudge is that of steps
+            for length, order in zip(lengths, orders, strict=True)
+        ]
+        asked: list[tuple[int, BoolArray]] = []
+        for index, take in enumerate(takes):
+            for token in left[index] if take else ():
+                kept = np.zeros(lengths[index], dtype=bool)
+                kept[left[index]] = True
+                kept[token] = False
+                asked.append((index, kept))
+        found, start = log_odds(asked) if asked else np.zeros(0), 0
+        for index, take in enumerate(takes):
+            if not take:
+                continue
+            own = found[start : start + len(left[index])]
+            start += len(left[index])
+            tokens = np.array(left[index])
+            first = np.lexsort((-tokens, -own if keep else own))[:take]
+            orders[index] += tokens[first].tolist()
+            left[index] = np.delete(tokens, first).tolist()
+    return [np.array(order[::-1] if keep else order, dtype=np.int64) for order in orders]
+
+
+def scores_of_orders(falls: Falls, steps: Steps, *, normalised: bool, keep: bool) -> FloatArray:
+    """Return the (r,) scores of r orders of a text's tokens, by steps of fractions.
+
+    Args:
+        falls: those of :func:`falls_in_tenths`, (r, k); between two sizes they are interpolated.
+        steps: the steps of the metric.
+        normalised: divide by the fall from the whole text to one without content.
+        keep: whether tokens stay.
+    """
+    n_tokens, n_orders = int(falls.sizes[-1]), len(falls.probability)
+    sizes = step_sizes(n_tokens, steps)
+    known = falls.sizes if keep else np.concatenate([[0], falls.sizes])
+    start = [] if keep else [0.0]  # nothing is taken
+    drops = np.zeros((n_orders, len(steps.thresholds)))
+    for own, row in zip(drops, falls.probability, strict=True):
+        own[: len(sizes)] = np.interp(sizes, known, [*start, *row])
+    step_mask = np.broadcast_to(np.arange(len(steps.thresholds)) < len(sizes), drops.shape)
+    values = mean_drop(drops, step_mask) if sizes else np.full(n_orders, float(keep))
+    if not normalised:
+        return values
+    return values / span_or_nan(falls.probability[:, 0 if keep else -1])

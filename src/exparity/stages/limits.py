@@ -1,0 +1,262 @@
+"""Stage removal_limits: what falls are, as tokens go, under random orders and under a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.running import analysis
+from exparity.core import flags
+from exparity.core.device import Inference
+from exparity.core.digest import source_digest
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
+from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.parts import Job
+from exparity.methods import METHODS, explain_encodings
+from exparity.metrics import MetricBatch, limits, removal
+from exparity.stages.cell import key_of, read_examples
+from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
+from exparity.types import Example, Falls
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+Direction = Literal["removed", "kept"]
+DIRECTIONS: tuple[Direction, ...] = ("removed", "kept")
+"""Whether the tokens that a step takes go, or alone stay."""
+RANDOM = "uniform_random"
+"""The method of random explanations."""
+_SOURCES = (
+    *(Path(str(module.__file__)) for module in (limits, removal)),
+    METHODS.get(RANDOM).source,
+)
+_TOKENS = 40  # of a text, as far as the size of parts needs it
+
+
+def direction_of(higher_is_better: bool) -> Direction:
+    """Return what metrics do with the tokens that they take, by which of their scores is better."""
+    return "removed" if higher_is_better else "kept"
+
+
+def limits_by_example(path: Path, direction: Direction) -> Callable[[str], tuple[Falls, Falls]]:
+    """Read a removal_limits artefact.
+
+    Returns what gives the falls of a text's random orders, (r, k), and of its reference, (k,), at
+    k rising sizes.
+    """
+    table, _ = read_examples(path, "removal_limits")
+    table = table.filter(pc.equal(table.column("direction"), direction))
+    examples = np.array(table.column("example_id").to_pylist(), dtype=object)
+    sizes = table.column("size").to_numpy().astype(np.int64)
+    columns = {
+        name: np.array(table.column(name).to_pylist(), dtype=np.float64)
+        for name in ("random", "random_log_odds", "reference", "reference_log_odds")
+    }
+    edges = np.flatnonzero(examples[1:] != examples[:-1]) + 1  # rows are sorted
+    starts = [0, *edges.tolist()] if len(examples) else []
+    rows_of = {
+        str(examples[start]): slice(start, end)
+        for start, end in zip(starts, [*edges.tolist(), len(examples)], strict=False)
+    }
+
+    def falls_of(example_id: str) -> tuple[Falls, Falls]:
+        rows = rows_of.get(example_id)
+        if rows is None:
+            raise InputError(
+                f"{path}: has no limits of example '{example_id}', tokens {direction}; make it "
+                "again"
+            )
+        own = sizes[rows]
+        random = (columns[name][rows].T for name in ("random", "random_log_odds"))
+        reference = (columns[name][rows] for name in ("reference", "reference_log_odds"))
+        return Falls(own, *random), Falls(own, *reference)
+
+    return falls_of
+
+
+def seeds_of_draws(seed: int, draws: int) -> list[int]:
+    """Return the seed of each random explanation of a text, the same for every metric."""
+    return [derive_seed(seed, "negative_control", draw) for draw in range(draws)]
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the options from those of the controls, where a metric of the dataset takes tokens.
+
+    The texts are those that some method explains.
+    """
+    controls = experiment.config["controls"]
+    metrics = experiment.applying("metrics", ids["dataset"])
+    wanted = not {*experiment.metrics_that_need("removal")}.isdisjoint(metrics)
+    if not controls["random"]["draws"] or not wanted:
+        return None
+    return {
+        "draws": controls["random"]["draws"],
+        "stages": controls["reference"]["stages"],
+        "target": experiment.config["target"],
+        "examples": experiment.config["examples"],
+        "max_examples": experiment.most_explained(ids),
+        "digest": source_digest(*_SOURCES),
+    }
+
+
+@analysis(
+    "removal_limits",
+    level="seed",
+    reads=("data", "models", "predictions"),
+    artefact="removal_limits",
+    columns=KEY
+    + fields(
+        ("direction", pa.string()),
+        ("size", pa.int32()),
+        ("random", pa.list_(pa.float64())),
+        ("random_log_odds", pa.list_(pa.float64())),
+        ("reference", pa.float64()),
+        ("reference_log_odds", pa.float64()),
+    ),
+    keys=("example_id", "direction", "size"),
+    display="Limits of removal",
+    runs_model=True,
+    always=True,
+    memory_mb=8000,
+    minutes=240,
+    settle=_settle,
+)
+def removal_limits_cell(
+    data: Path,
+    checkpoint: flags.Checkpoint,
+    predictions: Path,
+    output: flags.Output,
+    *,
+    model_id: flags.Id | None = None,
+    seed: flags.Seed = 0,
+    draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
+    stages: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 10,
+    target: Literal["label", "predicted"] = "label",
+    examples: Literal["all", "correct"] = "all",
+    max_examples: int | None = None,
+    machine: Inference = Inference(),
+) -> None:
+    """Take tenths of each text's tokens in random orders, and in the order of a search.
+
+    A row has, of one text and ``size`` tokens that are ``removed`` or alone ``kept``, the fall from
+    the whole text in the target's probability and in its log odds: of each random order, and of the
+    reference explanation. Tokens that are ``kept`` also have the size 0, where special tokens are
+    left alone.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the removal_limits artefact to write.
+        model_id: name of the model; by the folder of the checkpoint if None.
+        seed: seed of the training run.
+        draws: random orders of each text.
+        stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
+        target: class whose probability falls, the true or the predicted one.
+        examples: examples to take, all or those classified correctly.
+        max_examples: size of a deterministic sample; all if None.
+        machine: where and how the model is run.
+
+    Raises:
+        InputError: bad options, or artefacts that do not belong together.
+    """
+    trained: dict[str, Any] = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
+    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
+    sampled = {"target": target, "examples": examples, "max_examples": max_examples}
+    drawn = {"draws": draws, "stages": stages}
+    job = Job(
+        output,
+        "removal_limits",
+        {"dataset": prepared.dataset, **trained},
+        {**drawn, **sampled, "precision": machine.precision},
+        files=[data, predictions],
+        checkpoint=checkpoint,
+        sources=_SOURCES,
+        passes=len(DIRECTIONS) * (10 * draws + _TOKENS * (stages + 1) // 2),
+        load=partial(load, checkpoint, machine),
+        doing="searching limits of removal",
+        known={
+            "groups": list(prepared.groups),
+            "attribute": prepared.attribute,
+            "flags": list(known_flags),
+        },
+    )
+    chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
+    targets = predicted if target == "predicted" else {}
+    run(job, chosen, partial(_searching, job, targets))
+
+
+def _searching(
+    job: Job, targets: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
+) -> Compute:
+    """Return what finds the limits of a part, both directions together."""
+    encodings_of = checked_encoder(classifier, chunks)
+    stages, seed = int(job.parameters["stages"]), int(job.ids["seed"])
+    seeds = seeds_of_draws(seed, job.parameters["draws"])
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        encodings, classes = encodings_of(part), classes_of(part, targets)
+
+        def limits_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
+            keys = [part[place].example_id for place in places]
+            texts = [encodings[place] for place in places], classes[places], keys
+            each = (
+                explain_encodings(chosen, *texts, RANDOM, drawn, {"per": "token"})
+                for drawn in seeds
+            )
+            explanations = tuple(chain.from_iterable(each))
+            scores = tuple(one.scores for one in explanations)
+            many = MetricBatch(
+                chosen, explanations, scores, tuple(keys * len(seeds)), seed, job.artefact
+            )
+            first = slice(0, len(keys))
+            one_each = MetricBatch(
+                chosen, explanations[first], scores[first], tuple(keys), seed, job.artefact
+            )
+            found: list[list[dict[str, Any]]] = [[] for _ in places]
+            with chosen.remembering():
+                for direction in DIRECTIONS:
+                    keep = direction == "kept"
+                    random = limits.falls_in_tenths(many, many.scores, keep)
+                    searched = limits.reference_scores(one_each, keep, stages)
+                    reference = limits.falls_in_tenths(one_each, searched, keep)
+                    for index, own in enumerate(found):
+                        own += _rows(direction, random[index :: len(places)], reference[index])
+            return found
+
+        everywhere = list(range(len(part)))
+        ids = [encoding.token_ids for encoding in encodings]
+        found = classifier.split(ids, limits_of) or limits_of(classifier, everywhere)
+        rows = [
+            {**key_of(example), **row}
+            for example, own in zip(part, found, strict=True)
+            for row in own
+        ]
+        return rows, {}
+
+    return compute
+
+
+def _rows(direction: Direction, random: Sequence[Falls], reference: Falls) -> list[dict[str, Any]]:
+    """Return the rows of one text, a size each."""
+    return [
+        {
+            "direction": direction,
+            "size": int(size),
+            "random": [float(falls.probability[step]) for falls in random],
+            "random_log_odds": [float(falls.log_odds[step]) for falls in random],
+            "reference": float(reference.probability[step]),
+            "reference_log_odds": float(reference.log_odds[step]),
+        }
+        for step, size in enumerate(reference.sizes)
+    ]

@@ -1,0 +1,147 @@
+r"""Skill: how far an explanation gets from a random one to a reference of the same text.
+
+A score holds how sure the classifier is: where it is less sure, all falls are smaller. The excess
+over random explanations takes off what that adds to scores, and keeps what it multiplies. Skill is
+(score − chance) ÷ (reference − chance), the form of forecasters (Murphy 1988,
+doi:10.1175/1520-0493(1988)116<2417:SSBOTM>2.0.CO;2), of kappa and of Somers' D. No single way to
+count falls is fair to all that may differ between two groups, so there are three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from exparity.types import Falls, FloatArray
+
+Scale = Literal["ranks", "log_odds", "probability"]
+SCALES: tuple[Scale, ...] = ("ranks", "log_odds", "probability")
+"""How falls are counted. ``ranks``: the share of the falls of random explanations of the same text
+that are smaller, a tie counting half; what any increasing change of its probabilities leaves.
+``log_odds``: what a temperature leaves. ``probability``: what a + b p leaves."""
+LEAST_ROOM = 0.05
+"""Smallest mean room of a group, where it is a share, of which there is skill."""
+LITTLE_ROOM = 0.1
+"""Room below which there is little to tell of a text, and difference in it that is flagged."""
+
+
+class Step(NamedTuple):
+    """How much better than chance something is, and how much a reference is: score of a text."""
+
+    gain: float
+    room: float
+
+
+NO_STEP = Step(np.nan, np.nan)
+"""Of an explanation without a score, or without a step."""
+
+
+def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:
+    """Return the share of a pool of falls that is below each fall, a tie counting half.
+
+    Args:
+        pool: falls, of any shape.
+        falls: falls, of any shape.
+
+    Returns:
+        Shares in [0, 1], in the shape of ``falls``.
+    """
+    ordered = np.sort(pool, axis=None)
+    below = np.searchsorted(ordered, falls, "left") + np.searchsorted(ordered, falls, "right")
+    return np.asarray(below / (2 * ordered.size), dtype=np.float64)
+
+
+class Limits:
+    """Chance and reference of one text, by the number of tokens that a step takes.
+
+    Args:
+        random: falls of r random orders of the text's tokens, (r, k) at k rising sizes.
+        reference: falls of the reference explanation, (k,) at the same sizes.
+        higher_is_better: whether a larger fall is a better one.
+    """
+
+    def __init__(self, random: Falls, reference: Falls, *, higher_is_better: bool) -> None:
+        self.random, self.reference = random, reference
+        self._sign = 1.0 if higher_is_better else -1.0
+
+    def step(self, falls: Falls, scale: Scale) -> Step:
+        """Return gain and room of an explanation at its own steps.
+
+        Between two sizes of the limits, chance and reference are interpolated. Steps that take no
+        token are the same for all explanations, and left out; there is nothing without others.
+        """
+        taken = falls.sizes > 0
+        if not taken.any():
+            return NO_STEP
+        chance, reference = self._by_size[scale]
+        sizes, known = falls.sizes[taken], self.random.sizes
+        by_chance = np.interp(sizes, known, chance).mean()
+        own = self._counted(falls, scale)[taken].mean()
+        room = np.interp(sizes, known, reference).mean() - by_chance
+        return Step(float(self._sign * (own - by_chance)), float(self._sign * room))
+
+    @cached_property
+    def _by_size(self) -> Mapping[Scale, tuple[FloatArray, FloatArray]]:
+        """The (k,) mean of the random orders, and the reference, on each scale."""
+        return {
+            scale: (
+                self._counted(self.random, scale).mean(axis=0),
+                self._counted(self.reference, scale),
+            )
+            for scale in SCALES
+        }
+
+    def _counted(self, falls: Falls, scale: Scale) -> FloatArray:
+        if scale == "ranks":
+            return share_below(self.random.log_odds, falls.log_odds)
+        return falls.log_odds if scale == "log_odds" else falls.probability
+
+
+def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -> Step:
+    """Return gain and room of an explanation whose steps are draws, in ranks.
+
+    The ideal is to fall more, or less, than every random explanation.
+
+    Args:
+        pool: falls of the draws of all random explanations of the text, of any shape.
+        falls: (k,) falls of the explanation's own draws.
+        higher_is_better: whether a larger fall is a better one.
+    """
+    if not falls.size or not np.size(pool):
+        return NO_STEP
+    sign = 1.0 if higher_is_better else -1.0
+    return Step(float(sign * (share_below(pool, falls).mean() - 0.5)), 0.5)
+
+
+def linearised(
+    gain: FloatArray,
+    room: FloatArray,
+    groups: Sequence[str] | np.ndarray,
+    *,
+    least_room: float = 0.0,
+) -> FloatArray:
+    """Return values whose mean in a group is the group's skill, Σ gain ÷ Σ room.
+
+    With S the skill of a group, the value of a text is S + (gain − S · room) ÷ mean room: the
+    infinitesimal jackknife, so that the variance of the mean is that of the ratio.
+
+    Args:
+        gain: (n,) NaN where undefined.
+        room: (n,) NaN where undefined.
+        groups: (n,) group of each text.
+        least_room: smallest mean room of a group that has a skill.
+
+    Returns:
+        (n,) NaN where gain or room is, and in groups of less mean room, or none.
+    """
+    values, names = np.full(len(gain), np.nan), np.asarray(groups)
+    for name in np.unique(names):
+        own = (names == name) & np.isfinite(gain) & np.isfinite(room)
+        mean_room = room[own].mean() if own.any() else 0.0
+        if mean_room > 0 and mean_room >= least_room:
+            skill = gain[own].sum() / room[own].sum()
+            values[own] = skill + (gain[own] - skill * room[own]) / mean_room
+    return values

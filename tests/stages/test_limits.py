@@ -1,0 +1,213 @@
+"""Limits of removal: one text at a time gives the same, and metrics are scored from them."""
+
+import numpy as np
+import pytest
+from stages.cells import evaluate, explain, inputs_of, rows_of
+from support import CPU
+
+from exparity import load_classifier
+from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
+from exparity.data.table import read_prepared
+from exparity.methods import explain_encodings
+from exparity.stages.evaluate import negative_control_cell
+from exparity.stages.limits import limits_by_example, removal_limits_cell
+
+DRAWS, STAGES, SEED = 3, 4, 3
+
+
+def search(cell, output, **changes):
+    options = {"model_id": "mine", "seed": SEED, "draws": DRAWS, "stages": STAGES, "machine": CPU}
+    removal_limits_cell(output=output, **inputs_of(cell), **{**options, **changes})
+    return output
+
+
+@pytest.fixture(scope="module")
+def made(cell, tmp_path_factory):
+    return search(cell, tmp_path_factory.mktemp("limits") / "limits.parquet")
+
+
+@pytest.fixture(scope="module")
+def texts(cell):
+    """The classifier, and by example its encoding and label."""
+    classifier = load_classifier(cell / "mine" / "3", "cpu")
+    examples = read_prepared(cell / "data.parquet", "test").examples
+    encodings = classifier.encode([example.words for example in examples])
+    return classifier, {
+        example.example_id: (encoding, example.label)
+        for example, encoding in zip(examples, encodings, strict=True)
+    }
+
+
+class OneByOne:
+    """The target of one text in float64, from logits of the engine, a text a batch."""
+
+    def __init__(self, classifier, encoding, target):
+        self.classifier, self.target = classifier, target
+        self.ids = encoding.token_ids
+        self.content = np.flatnonzero(~encoding.special_mask)
+        self.whole = self.of(range(len(self.content)))
+
+    def of(self, kept):
+        left = {int(self.content[place]) for place in kept}
+        ids = [t for i, t in enumerate(self.ids) if i in left or i not in self.content]
+        (logits,) = self.classifier.outputs([ids]).logits
+        others = [z for i, z in enumerate(logits) if i != self.target]
+        probability = self.classifier.probabilities([ids])[0, self.target]
+        return probability, logits[self.target] - np.log(np.exp(others).sum())
+
+    def fall(self, taken, direction):
+        every = range(len(self.content))
+        kept = taken if direction == "kept" else [i for i in every if i not in taken]
+        return tuple(a - b for a, b in zip(self.whole, self.of(kept), strict=True))
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("direction", ["removed", "kept"])
+def test_equals_one_text_after_the_other(cell, made, texts, direction):
+    classifier, known = texts
+    read = limits_by_example(made, direction)
+    for example_id, (encoding, target) in list(known.items())[::9]:
+        one = OneByOne(classifier, encoding, target)
+        n = len(one.content)
+        random, reference = read(example_id)
+        tenths = sorted({int(j * n / 10 + 1e-9) for j in range(direction == "removed", 11)})
+        assert random.sizes.tolist() == [size for size in tenths if size or direction == "kept"]
+        for draw in range(DRAWS):
+            (drawn,) = explain_encodings(
+                classifier, [encoding], np.array([target]), [example_id], "uniform_random",
+                derive_seed(SEED, "negative_control", draw), {"per": "token"},
+            )  # fmt: skip
+            order = np.argsort(-drawn.scores[one.content]).tolist()
+            expected = [one.fall(order[:size], direction) for size in random.sizes]
+            found = list(zip(random.probability[draw], random.log_odds[draw], strict=True))
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        order = searched(one, n, direction == "kept")
+        expected = [one.fall(order[:size], direction) for size in reference.sizes]
+        found = list(zip(reference.probability, reference.log_odds, strict=True))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def searched(one, n, keep):
+    left, order = list(range(n)), []
+    for stage in range(1, STAGES + 1):
+        goal = stage * n // STAGES
+        odds = {i: one.of([j for j in left if j != i])[1] for i in left}
+        ranked = sorted(left, key=lambda i: (-odds[i] if keep else odds[i], -i))
+        chosen = ranked[: goal - len(order)]
+        order, left = order + chosen, [i for i in left if i not in chosen]
+    return order[::-1] if keep else order
+
+
+def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
+    in_parts = search(cell, tmp_path / "p.parquet")
+    assert read_artefact(in_parts, "removal_limits")[0] == read_artefact(made, "removal_limits")[0]
+    few = rows_of(search(cell, tmp_path / "f.parquet", max_examples=6), "removal_limits")
+    every = rows_of(made, "removal_limits")
+    ids = {row["example_id"] for row in few}
+    assert len(ids) == 6
+    assert few == [row for row in every if row["example_id"] in ids]
+
+
+def test_an_example_without_limits(made):
+    with pytest.raises(InputError, match="has no limits of example 'x', tokens kept; make it"):
+        limits_by_example(made, "kept")("x")
+
+
+VARIANTS = {
+    "comprehensiveness": [
+        {},
+        {"average_over": "all", "thresholds": [0.1, 0.2, 1.0]},
+        {"normalised": True, "only_positive": False},
+    ],
+    "sufficiency": [{}, {"average_over": "all"}, {"normalised": True}],
+}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [(metric, params) for metric, every in VARIANTS.items() for params in every],
+)
+def test_scores_of_random_explanations_are_those_of_their_own_passes(
+    cell, made, tmp_path, metric, params
+):
+    options = {"use": metric, "params": params, "model_id": "mine", "seed": SEED, "draws": DRAWS}
+    outputs = tmp_path / "read.parquet", tmp_path / "run.parquet"
+    paths = list(inputs_of(cell).values())
+    for output, limits in zip(outputs, ([made], None), strict=True):
+        negative_control_cell(*paths, output, None, limits, **options, machine=CPU)
+    read, run = (rows_of(output, "random_scores") for output in outputs)
+    keys = ("example_id", "group", "match_id", "draw")
+    assert [[row[key] for key in keys] for row in read] == [[row[k] for k in keys] for row in run]
+    np.testing.assert_allclose(
+        [row["score"] for row in read], [row["score"] for row in run], rtol=1e-12
+    )
+    assert read_artefact(outputs[0], "random_scores")[1]["device"] == "cpu"
+    assert "falls" not in read[0]
+    assert len(run[0]["falls"]) == len(run[0]["sizes"])
+
+
+def test_thresholds_of_scores_run_the_model(cell, made, tmp_path):
+    """Which tokens they take is none of an order."""
+    options = {"params": {"based_on": "threshold", "thresholds": [0.05]}, "model_id": "mine"}
+    paths = list(inputs_of(cell).values())
+    negative_control_cell(
+        *paths, tmp_path / "r.parquet", None, [made], use="comprehensiveness", seed=SEED,
+        machine=CPU, **options,
+    )  # fmt: skip
+    rows = rows_of(tmp_path / "r.parquet", "random_scores")
+    assert {len(row["sizes"]) for row in rows} == {0, 1}
+
+
+@pytest.fixture(scope="module")
+def explanations(cell, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("falls")
+    return explain(cell, folder / "e.parquet", use="integrated_gradients_x_input")
+
+
+class TestFalls:
+    """What scores are means of stands beside them."""
+
+    @pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency"])
+    def test_of_tokens(self, cell, explanations, tmp_path, metric):
+        rows = rows_of(evaluate(cell, explanations, tmp_path / "s.parquet", metric), "scores")
+        assert len({len(row["sizes"]) for row in rows}) > 1
+        for row in rows:
+            assert sorted(set(row["sizes"])) == row["sizes"]
+            mean = np.mean(row["falls"]) if row["falls"] else float(metric == "sufficiency")
+            assert row["score"] == pytest.approx(mean, abs=1e-12)
+            # Log odds rise with the probability.
+            rising = np.array(row["falls"])[np.argsort(row["falls_log_odds"])]
+            assert (np.diff(rising) >= -1e-6).all()
+
+    @pytest.mark.parametrize("metric", ["soft_comprehensiveness", "soft_sufficiency"])
+    def test_of_draws(self, cell, explanations, tmp_path, metric):
+        rows = rows_of(evaluate(cell, explanations, tmp_path / "s.parquet", metric), "scores")
+        assert any(fall < 0 for row in rows for fall in row["falls"])
+        for row in rows:
+            assert row["sizes"] == [0] * 10
+            mean = np.maximum(row["falls"], 0).mean()
+            expected = 1 - mean if metric == "soft_sufficiency" else mean
+            assert row["score"] == pytest.approx(expected, abs=1e-12)
+
+    def test_are_left_out_where_there_are_none(self, cell, explanations, tmp_path):
+        (row, *_) = rows_of(evaluate(cell, explanations, tmp_path / "s.parquet", "gini"), "scores")
+        assert not {"sizes", "falls", "falls_log_odds"} & row.keys()
+
+
+def test_the_rationale_itself_is_scored_as_a_reference(cell, tmp_path):
+    paths = list(inputs_of(cell).values())
+    options = {"params": {"top_k": 3}, "model_id": "mine", "seed": SEED, "machine": CPU}
+    output = tmp_path / "r.parquet"
+    negative_control_cell(*paths, output, use="rationale_token_f1", **options)
+    marks = {
+        example.example_id: sum(example.rationale)
+        for example in read_prepared(cell / "data.parquet", "test").examples
+    }
+    for row in rows_of(output, "random_scores"):
+        relevant = marks[row["example_id"]]
+        taken = min(3, relevant)  # only words with a positive score
+        assert row["reference"] == pytest.approx(2 * taken / (taken + relevant))

@@ -1,0 +1,315 @@
+"""Skill: published numbers, loops written for it, and what each scale does not see."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exparity.metrics.limits import reference_orders
+from exparity.stats.skill import (
+    SCALES,
+    Limits,
+    linearised,
+    share_below,
+    step_among,
+)
+from exparity.types import Falls
+
+pytestmark = pytest.mark.reference
+
+WEIGHTS, BASE, N = (2.0, -0.5, 0.1, 1.2, 0.0, 0.3), -1.0, 6
+E1, E2 = (1.5, 0.2, 0.3, 0.9, 0.1, 0.4), (0.1, 0.9, 0.2, 0.3, 0.0, 0.5)
+E3 = (2.0, -0.5, 0.1, 1.2, -0.1, 0.3)
+DRAWS = [(0, 1, 2, 3, 4, 5), (5, 3, 1, 0, 2, 4), (2, 4, 0, 5, 1, 3), (3, 1, 4, 2, 5, 0)]
+ALL = list(itertools.permutations(range(N)))
+EVERY_SIZE = range(1, N + 1)
+
+
+def logistic(kept):
+    return 1 / (1 + math.exp(-BASE - sum(w for w, k in zip(WEIGHTS, kept, strict=True) if k)))
+
+
+def pairs(kept):
+    """Tokens 0 and 3 say the class together, whether both are there or both are gone."""
+    others = sum(0.1 * WEIGHTS[i] for i in (1, 2, 4, 5) if kept[i])
+    return 1 / (1 + math.exp(-(2.0 if kept[0] == kept[3] else -2.0) - others))
+
+
+def halved_logit(kept):
+    return 1 / (1 + math.exp(-(BASE + sum(w * k for w, k in zip(WEIGHTS, kept, strict=True))) / 2))
+
+
+def log_odds(p):
+    return math.log(p / (1 - p))
+
+
+def by_score(scores):
+    return sorted(range(len(scores)), key=lambda i: (-scores[i], -i))
+
+
+def mask_of(order, size, keep):
+    return [(token in order[:size]) == keep for token in range(len(order))]
+
+
+def falls(p, order, sizes, keep=False):
+    """Falls of one order by a loop."""
+    full = p([True] * len(order))
+    changed = [p(mask_of(order, size, keep)) for size in sizes]
+    return Falls(
+        np.array(sizes),
+        np.array([full - one for one in changed]),
+        np.array([log_odds(full) - log_odds(one) for one in changed]),
+    )
+
+
+def together(each):
+    return Falls(each[0].sizes, *(np.array([one[i] for one in each]) for i in (1, 2)))
+
+
+def searched(p, n, keep=False, stages=10):
+    (order,) = reference_orders(
+        lambda asked: np.array([log_odds(p(list(kept))) for _, kept in asked]), [n], stages, keep
+    )
+    return order.tolist()
+
+
+def measured(p, scores, orders, keep=False, sizes=EVERY_SIZE):
+    random = together([falls(p, order, EVERY_SIZE, keep) for order in orders])
+    reference = falls(p, searched(p, N, keep), EVERY_SIZE, keep)
+    limits = Limits(random, reference, higher_is_better=not keep)
+    own = falls(p, by_score(scores), sizes, keep)
+    return limits, own
+
+
+CASES = {
+    "e1, all": (logistic, E1, ALL, False, 0.608763, 0.263642, 0.831481, 0.919127),
+    "e1": (logistic, E1, DRAWS, False, 0.608763, 0.276765, 0.892361, 0.957627),
+    "e2": (logistic, E2, DRAWS, False, 0.247746, -0.084251, 0.395833, -0.254237),
+    "e1, 1/4 + p/2": (
+        lambda kept: 0.25 + logistic(kept) / 2, E1, DRAWS, False,
+        0.304381, 0.138383, 0.892361, 0.957627,
+    ),
+    "e1, logit/2": (halved_logit, E1, DRAWS, False, 0.359762, 0.154347, 0.892361, 0.957627),
+    "e2, p³": (
+        lambda kept: logistic(kept) ** 3, E2, DRAWS, False,
+        0.305566, -0.144234, 0.395833, -0.254237,
+    ),
+    "kept e1, all": (logistic, E1, ALL, True, 0.012884, 0.228577, 0.168519, 0.919127),
+    "kept e1": (logistic, E1, DRAWS, True, 0.012884, 0.222909, 0.107639, 0.957627),
+    "kept e2": (logistic, E2, DRAWS, True, 0.354122, -0.118329, 0.604167, -0.254237),
+    "pairs e1, all": (pairs, E1, ALL, False, 0.127831, -0.167734, 0.487731, -0.040990),
+    "pairs e1": (pairs, E1, DRAWS, False, 0.127831, -0.283415, 0.420139, -0.280488),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reference_numbers(case):
+    p, scores, orders, keep, score, excess, in_shares, skill = CASES[case]
+    limits, own = measured(p, scores, orders, keep)
+    assert own.probability.mean() == pytest.approx(score, abs=6e-7)
+    assert limits.step(own, "probability").gain == pytest.approx(excess, abs=6e-7)
+    shares = share_below(limits.random.log_odds, own.log_odds)
+    assert shares.mean() == pytest.approx(in_shares, abs=6e-7)
+    gain, room = limits.step(own, "ranks")
+    assert gain / room == pytest.approx(skill, abs=6e-7)
+
+
+def test_reference_numbers_of_fewer_steps():
+    limits, own = measured(logistic, E3, DRAWS, sizes=range(1, 5))
+    assert own.probability.mean() == pytest.approx(0.602163, abs=6e-7)
+    gain, room = limits.step(own, "ranks")
+    assert gain == pytest.approx(0.890625 - 0.373698, abs=1e-6)
+    assert gain / room == pytest.approx(1.0, abs=6e-7)
+
+
+def test_reference_orders():
+    for keep in (False, True):
+        assert searched(logistic, N, keep) == [0, 3, 5, 2, 4, 1]
+    assert searched(pairs, N) == [3, 5, 2, 4, 1, 0]
+
+
+def test_reference_numbers_of_ratios():
+    gain, room = np.array([0.1, 0.2, 0.3, 0.05, 0.1]), np.array([0.4, 0.3, 0.6, 0.1, 0.2])
+    found = linearised(gain, room, list("aaabb"))
+    assert found == pytest.approx([0.266272, 0.603550, 0.514793, 0.5, 0.5], abs=6e-7)
+    for score, chance, best, skill in (
+        (0.8, 0.25, 1.0, 0.733333),
+        (0.5, 0.3125, 1.0, 0.272727),
+    ):
+        (value,) = linearised(np.array([score - chance]), np.array([best - chance]), ["a"])
+        assert value == pytest.approx(skill, abs=6e-7)
+
+
+def share_by_loop(pool, value):
+    return sum(0.5 if one == value else float(one < value) for one in pool) / len(pool)
+
+
+def between(sizes, values, size):
+    """A value at a size, on a line between the neighbours, those at the ends beyond."""
+    for (low, first), (high, last) in itertools.pairwise(zip(sizes, values, strict=True)):
+        if low <= size <= high:
+            return first + (last - first) * (size - low) / (high - low)
+    return values[0] if size < sizes[0] else values[-1]
+
+
+def skill_by_loop(scale, sizes, random, reference, own, at, sign):
+    """Gain and room of a text, falls by falls."""
+    if scale == "ranks":
+        pool = [fall for order in random for fall in order]
+        random = [[share_by_loop(pool, fall) for fall in order] for order in random]
+        reference = [share_by_loop(pool, fall) for fall in reference]
+        own = [share_by_loop(pool, fall) for fall in own]
+    chance = [math.fsum(column) / len(random) for column in zip(*random, strict=True)]
+    by_chance = math.fsum(between(sizes, chance, size) for size in at) / len(at)
+    by_reference = math.fsum(between(sizes, reference, size) for size in at) / len(at)
+    return sign * (math.fsum(own) / len(at) - by_chance), sign * (by_reference - by_chance)
+
+
+def search_by_loop(p, n, stages, keep):
+    left, order = list(range(n)), []
+    for stage in range(1, stages + 1):
+        goal = int(stage * n / stages + 1e-9)
+        ranked = []
+        for token in left if goal > len(order) else []:
+            value = log_odds(p([other in left and other != token for other in range(n)]))
+            ranked.append((-value if keep else value, -token))
+        chosen = [-token for _, token in sorted(ranked)[: goal - len(order)]]
+        order += chosen
+        left = [token for token in left if token not in chosen]
+    return order[::-1] if keep else order
+
+
+@st.composite
+def texts(draw):
+    """A text: a closed-form classifier, random orders, and an explanation at its own steps."""
+    n = draw(st.integers(1, 24))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    weights, crossed = rng.normal(0, 1, n), rng.normal(0, 0.3, n)
+
+    def p(kept):
+        at = np.flatnonzero(kept)
+        # Neighbours that are both there add something: the best order is not that of weights.
+        joint = sum(crossed[i] for i in at if i + 1 in set(at.tolist()))
+        return 1 / (1 + math.exp(-weights[at].sum() - joint))
+
+    sizes = sorted({int(tenth * n / 10 + 1e-9) for tenth in range(1, 11)} - {0})
+    own = sorted(draw(st.lists(st.integers(1, n), min_size=1, max_size=10)))
+    return n, p, sizes, own, rng
+
+
+@given(texts(), st.booleans(), st.sampled_from([3, 5, 10, 50]))
+def test_equals_loops(text, keep, stages):
+    n, p, sizes, at, rng = text
+    order = searched(p, n, keep, stages)
+    assert order == search_by_loop(p, n, stages, keep)
+    reference = falls(p, order, sizes, keep)
+    random = together([falls(p, rng.permutation(n).tolist(), sizes, keep) for _ in range(5)])
+    own = falls(p, rng.permutation(n).tolist(), at, keep)
+    limits = Limits(random, reference, higher_is_better=not keep)
+    for scale in SCALES:
+        column = "probability" if scale == "probability" else "log_odds"
+        expected = skill_by_loop(
+            scale, sizes, getattr(random, column).tolist(), getattr(reference, column).tolist(),
+            getattr(own, column).tolist(), at, -1 if keep else 1,
+        )  # fmt: skip
+        assert limits.step(own, scale) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("n", range(1, 7))
+def test_the_search_finds_the_extremes_where_tokens_add_up(n, keep):
+    weights = np.random.default_rng(n).normal(0, 1, n)
+
+    def p(kept):
+        return 1 / (1 + math.exp(-weights[np.flatnonzero(kept)].sum()))
+
+    sizes = range(1, n + 1)
+    found = falls(p, searched(p, n, keep), sizes, keep).probability
+    every = np.array(
+        [falls(p, order, sizes, keep).probability for order in itertools.permutations(range(n))]
+    )
+    extreme = every.min(axis=0) if keep else every.max(axis=0)
+    assert found == pytest.approx(extreme, abs=1e-12)
+
+
+LEAVES = {
+    "ranks": [
+        lambda p: p**3,
+        lambda p: 0.25 + p / 2,
+        lambda p: 1 / (1 + math.exp(-2.5 * log_odds(p) - 1)),
+    ],
+    "log_odds": [lambda p: 1 / (1 + math.exp(-log_odds(p) / 2)), lambda p: p / (p + 3 * (1 - p))],
+    "probability": [lambda p: 0.25 + p / 2, lambda p: 0.1 + 0.6 * p],
+}
+
+
+@given(texts(), st.booleans())
+def test_each_scale_leaves_what_it_should(text, keep):
+    n, p, sizes, at, rng = text
+    orders = [rng.permutation(n).tolist() for _ in range(6)]
+
+    def skills(change, scale):
+        def changed(kept):
+            return change(p(kept))
+
+        each = [falls(changed, order, sizes, keep) for order in orders[:4]]
+        # The order of the reference is the same for every increasing change.
+        reference = falls(changed, searched(p, n, keep), sizes, keep)
+        limits = Limits(together(each), reference, higher_is_better=not keep)
+        gain, room = limits.step(falls(changed, orders[4], at, keep), scale)
+        return gain / room if abs(room) > 1e-6 else 0.0
+
+    for scale, changes in LEAVES.items():
+        plain = skills(lambda p: p, scale)
+        for change in changes:
+            assert skills(change, scale) == pytest.approx(plain, rel=1e-6, abs=1e-9), scale
+
+
+def test_an_increasing_change_of_one_group_changes_no_digit_of_ranks():
+    rng = np.random.default_rng(0)
+    pool, own = rng.normal(size=(5, 10)), rng.normal(size=7)
+    for change in (np.exp, lambda x: x**3, lambda x: 100 * x - 7):
+        assert np.array_equal(share_below(pool, own), share_below(change(pool), change(own)))
+
+
+def test_draws_against_those_of_random_explanations():
+    pool = np.array([[0.1, 0.2], [0.3, 0.4]])
+    own = np.array([0.3, 0.5])
+    assert step_among(pool, own, higher_is_better=True) == pytest.approx((0.8125 - 0.5, 0.5))
+    assert step_among(pool, own, higher_is_better=False) == pytest.approx((0.5 - 0.8125, 0.5))
+    assert np.isnan(step_among(pool, np.zeros(0), higher_is_better=True)).all()
+
+
+def test_what_has_no_step_has_neither_gain_nor_room():
+    limits, _ = measured(logistic, E1, DRAWS)
+    none = np.zeros(0)
+    for own in (
+        Falls(np.zeros(0, dtype=int), none, none),
+        Falls(np.zeros(2, dtype=int), np.zeros(2), np.zeros(2)),
+    ):
+        assert np.isnan(limits.step(own, "ranks")).all()
+
+
+def test_a_group_without_room_has_no_skill():
+    gain, room = np.array([0.01, 0.02, 0.3, 0.4, np.nan]), np.array([0.03, 0.05, 0.5, 0.5, 0.2])
+    found = linearised(gain, room, list("aabbb"), least_room=0.05)
+    assert np.isnan(found).tolist() == [True, True, False, False, True]
+    assert np.isnan(linearised(gain[:2], -room[:2], list("aa"))).all()
+
+
+@given(st.integers(2, 40), st.integers(0, 2**32 - 1))
+def test_values_have_the_mean_and_the_variance_of_the_ratio(n, seed):
+    rng = np.random.default_rng(seed)
+    gain, room = rng.normal(0.3, 0.2, n), rng.uniform(0.2, 1, n)
+    values = linearised(gain, room, ["a"] * n)
+    assert values.mean() == pytest.approx(gain.sum() / room.sum())
+    # Of the ratio, by the infinitesimal jackknife: derivatives in each text's weight.
+    step = 1e-6
+    derivatives = [
+        ((gain.sum() + step * g) / (room.sum() + step * b) - gain.sum() / room.sum()) / step
+        for g, b in zip(gain, room, strict=True)
+    ]
+    assert (values - values.mean()) / n == pytest.approx(derivatives, abs=1e-4 / n)

@@ -579,7 +579,8 @@ class TestWhatAChangeTouches:
         ("changes", "touched"),
         [
             ({"title": "New"}, {"report"}),
-            ({"metrics": {**SMALL["metrics"], "sufficiency": {}}}, {"report"}),
+            ({"metrics": {**SMALL["metrics"], "soft_sufficiency": {}}}, {"report"}),
+            ({"metrics": {**SMALL["metrics"], "sufficiency": {}}}, {"removal_limits", "report"}),
             ({"methods": {**SMALL["methods"], "lime": {}}, "seeds": [0, 1, 2]}, {"report"}),
             # Tests are made again for what they read, which is another file then.
             (

@@ -111,9 +111,12 @@ def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):
     assert few == [row for row in every if row["example_id"] in ids]
 
 
-def test_an_example_without_limits(made):
-    with pytest.raises(InputError, match="has no limits of example 'x', tokens kept; make it"):
-        limits_by_example(made, "kept")("x")
+def test_one_direction(cell, tmp_path):
+    rows = rows_of(search(cell, tmp_path / "l.parquet", directions=["kept"]), "removal_limits")
+    assert {row["direction"] for row in rows} == {"kept"}
+    read = limits_by_example(tmp_path / "l.parquet", "removed")
+    with pytest.raises(InputError, match=r"has no limits of example '.*', tokens removed; make it"):
+        read(rows[0]["example_id"])
 
 
 VARIANTS = {

@@ -1,7 +1,9 @@
 """Skill: published numbers, loops written for it, and what each scale does not see."""
 
+import importlib.util
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.metrics.limits import reference_orders
+from exparity.stats import judge
+from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import (
     SCALES,
     Limits,
     linearised,
+    on_all_scales,
     share_below,
     step_among,
 )
@@ -313,3 +318,112 @@ def test_values_have_the_mean_and_the_variance_of_the_ratio(n, seed):
         for g, b in zip(gain, room, strict=True)
     ]
     assert (values - values.mean()) / n == pytest.approx(derivatives, abs=1e-4 / n)
+
+
+def trained(*gaps, seed=0):
+    """Scores of five trainings and two groups of 60, with a gap on each of several scales."""
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(5, 120))
+    groups = ["a"] * 60 + ["b"] * 60
+    first = np.arange(120) < 60
+    return [crossed_tests(list(base + gap * first), groups, ("a", "b"))[0] for gap in gaps]
+
+
+class TestOnAllScales:
+    def test_takes_the_largest_p_of_a_gap_and_describes_ranks(self):
+        tests = dict(zip(SCALES, trained(1.0, 0.6, 0.5), strict=True))
+        whole, columns = on_all_scales(tests)
+        for name in ("p_mean", "p_large", "p_cross", "p_large_others"):
+            assert getattr(whole, name) == max(getattr(test, name) for test in tests.values())
+        ranks = tests["ranks"]
+        for name in ("d", "estimate", "rms_gap", "ci_low", "p_small", "equivalence_p"):
+            assert getattr(whole, name) == getattr(ranks, name)
+        assert columns.d_probability == tests["probability"].d
+        assert columns.p_log_odds == tests["log_odds"].p_mean
+
+    def test_no_gap_where_signs_disagree(self):
+        whole, _ = on_all_scales(dict(zip(SCALES, trained(1.0, 1.0, -1.0), strict=True)))
+        assert whole.p_mean == 1.0
+        assert whole.p_large < 0.05
+
+    def test_a_scale_that_cannot_be_tested_shows_nothing(self):
+        ranks, other = trained(1.0, 1.0)
+        undefined = CrossedTest("a", "b")
+        whole, _ = on_all_scales({"ranks": ranks, "log_odds": undefined, "probability": other})
+        assert whole.p_mean == whole.p_large == 1.0
+        whole, _ = on_all_scales({"ranks": undefined, "log_odds": ranks, "probability": other})
+        assert math.isnan(whole.p_mean)
+
+    def test_one_scale_claims_no_mean(self):
+        (ranks,) = trained(1.0)
+        whole, columns = on_all_scales({"ranks": ranks}, claims_means=False)
+        assert (whole.p_mean, whole.p_cross) == (1.0, 1.0)
+        assert whole.p_large == ranks.p_large
+        assert math.isnan(columns.d_log_odds)
+
+    def test_verdicts(self):
+        """A gap stands on all scales, or not; one that turns with the scale is flagged."""
+        gaps = {
+            "different": (1.5, 1.5, 1.5),
+            "equivalent": (0.0, 2.0, 0.5),
+            "turns": (-1.5, 1.5, 0.0),
+        }
+        rows = []
+        for name, each in gaps.items():
+            tests = trained(*each, seed=3)
+            whole, columns = on_all_scales(dict(zip(SCALES, tests, strict=True)))
+            equal = {"p_small": 0.001, "p_large": 1.0} if name == "equivalent" else {}
+            rows.append({**vars(whole), **vars(columns), **equal, "quantity": "skill"})
+        different, equivalent, turns = judge(rows, [])
+        assert different["verdict"] == "different"
+        assert equivalent["verdict"] == "equivalent"
+        assert turns["verdict"] not in ("different", "equivalent")
+        flags = [row["flags"] for row in (different, equivalent, turns)]
+        assert ["depends_on_scale" in one for one in flags] == [False, False, True]
+
+
+@pytest.fixture(scope="module")
+def simulations(repository):
+    spec = importlib.util.spec_from_file_location("_skill", repository / "benchmarks" / "skill.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_skill"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["_skill"]
+
+
+@pytest.mark.parametrize("name", ["1/4 + p/2", "n 12 / 24", "noise 0.5", "a pair of words"])
+def test_simulations_measure_as_texts_are_measured(simulations, name):
+    group = simulations.SETTINGS[name][1]
+    texts = simulations.drawn(group, 8, np.random.default_rng(3))
+    found = simulations.measured(group, texts)
+    sizes = sorted({max(1, int(tenth * group.n / 10 + 1e-9)) for tenth in range(1, 11)})
+    for index, (weights, shown, best, random) in enumerate(zip(*texts, strict=True)):
+
+        def p(kept, weights=weights):
+            pair = (2.0 if kept[0] == kept[1] else -2.0) if group.pair else 0.0
+            total = sum(w for w, k in zip(weights, kept, strict=True) if k)
+            return float(group.changed(np.round(total + pair - 1.0, 9)))
+
+        limits = Limits(
+            together([falls(p, order.tolist(), sizes) for order in random]),
+            falls(p, np.argsort(-best, kind="stable").tolist(), sizes),
+            higher_is_better=True,
+        )
+        own = falls(p, np.argsort(-shown, kind="stable").tolist(), sizes)
+        for scale in SCALES:
+            score, gain, room = (part[index] for part in found[scale])
+            assert (gain, room) == pytest.approx(tuple(limits.step(own, scale)), abs=1e-8)
+            if scale == "probability":
+                assert score == pytest.approx(own.probability.mean())
+
+
+def test_simulations_find_what_is_planted_and_nothing_else(simulations):
+    """The whole tables are made by benchmarks/skill.py."""
+    rng = np.random.default_rng(11)
+    for name, sign in (("1/4 + p/2", 0), ("n 12 / 24", 0), ("noise 0.5", 1)):
+        runs = [simulations.run(simulations.SETTINGS[name], rng) for _ in range(5)]
+        found = [int(np.sign(d)) * (p <= 0.05) for d, p in (one["skill"] for one in runs)]
+        assert found == [sign] * 5
+    excess = [simulations.run(simulations.SETTINGS["1/4 + p/2"], rng)["excess"] for _ in range(2)]
+    assert all(p < 1e-3 for _, p in excess)

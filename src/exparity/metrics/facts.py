@@ -75,9 +75,9 @@ class MetricFacts(Facts):
         return self.skill in ("removal", "draws")
 
     @property
-    def higher_falls_are_better(self) -> bool:
-        """Whether a larger fall is a better one."""
-        return (self.better_falls or self.direction) == "higher"
+    def compared_by(self) -> dict[str, str]:
+        """How it has a skill, and which falls, or scores without, are better."""
+        return {"by": self.skill, "better": self.better_falls or self.direction}
 
     @property
     def runs_model(self) -> bool:

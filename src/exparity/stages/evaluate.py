@@ -336,6 +336,7 @@ def _score(
             "attribute": prepared.attribute,
             "flags": list(explained.flags),
             "bounds": facts.bounds_with(metric.options),
+            "skill": facts.compared_by,
         },
     )
     options = metric.options

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 Direction = Literal["removed", "kept"]
-DIRECTIONS: tuple[Direction, ...] = ("removed", "kept")
 """Whether the tokens that a step takes go, or alone stay."""
 RANDOM = "uniform_random"
 """The method of random explanations."""
@@ -95,11 +94,15 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     The texts are those that some method explains.
     """
     controls = experiment.config["controls"]
-    metrics = experiment.applying("metrics", ids["dataset"])
-    wanted = not {*experiment.metrics_that_need("removal")}.isdisjoint(metrics)
+    taking = {*experiment.metrics_that_need("removal")}
+    wanted = {
+        direction_of(experiment.metrics[id].entry.facts.direction == "higher")
+        for id in taking.intersection(experiment.applying("metrics", ids["dataset"]))
+    }
     if not controls["random"]["draws"] or not wanted:
         return None
     return {
+        "directions": sorted(wanted),
         "draws": controls["random"]["draws"],
         "stages": controls["reference"]["stages"],
         "target": experiment.config["target"],
@@ -139,6 +142,7 @@ def removal_limits_cell(
     *,
     model_id: flags.Id | None = None,
     seed: flags.Seed = 0,
+    directions: Sequence[Direction] = ("kept", "removed"),
     draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
     stages: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 10,
     target: Literal["label", "predicted"] = "label",
@@ -160,6 +164,7 @@ def removal_limits_cell(
         output: the removal_limits artefact to write.
         model_id: name of the model; by the folder of the checkpoint if None.
         seed: seed of the training run.
+        directions: whether tokens are ``removed``, ``kept``, or one after the other.
         draws: random orders of each text.
         stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
         target: class whose probability falls, the true or the predicted one.
@@ -173,7 +178,7 @@ def removal_limits_cell(
     trained: dict[str, Any] = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
     prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
-    drawn = {"draws": draws, "stages": stages}
+    drawn = {"directions": sorted(directions), "draws": draws, "stages": stages}
     job = Job(
         output,
         "removal_limits",
@@ -182,7 +187,7 @@ def removal_limits_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=len(DIRECTIONS) * (10 * draws + _TOKENS * (stages + 1) // 2),
+        passes=len(directions) * (10 * draws + _TOKENS * (stages + 1) // 2),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
         known={
@@ -225,7 +230,7 @@ def _searching(
             )
             found: list[list[dict[str, Any]]] = [[] for _ in places]
             with chosen.remembering():
-                for direction in DIRECTIONS:
+                for direction in job.parameters["directions"]:
                     keep = direction == "kept"
                     random = limits.falls_in_tenths(many, many.scores, keep)
                     searched = limits.reference_scores(one_each, keep, stages)

@@ -27,7 +27,7 @@ _SAME = {
     "groups": "has other groups than",
     "attribute": "has another attribute than",
 }
-_KEPT = ("groups", "attribute", "fingerprint", "bounds", "files")
+_KEPT = ("groups", "attribute", "fingerprint", "bounds", "skill", "files")
 _USED = ("work_seconds", "earlier_seconds", "cpu_seconds", "max_rss_mb", "device")
 
 

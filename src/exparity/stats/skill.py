@@ -9,19 +9,23 @@ count falls is fair to all that may differ between two groups, so there are thre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from exparity.stats.crossed import CrossedTest
 from exparity.types import Falls, FloatArray
 
-Scale = Literal["ranks", "log_odds", "probability"]
+Scale = Literal["ranks", "log_odds", "probability", "score"]
 SCALES: tuple[Scale, ...] = ("ranks", "log_odds", "probability")
 """How falls are counted. ``ranks``: the share of the falls of random explanations of the same text
 that are smaller, a tie counting half; what any increasing change of its probabilities leaves.
-``log_odds``: what a temperature leaves. ``probability``: what a + b p leaves."""
+``log_odds``: what a temperature leaves. ``probability``: what a + b p leaves. Where no falls are
+counted, the ``score`` itself is compared."""
 LEAST_ROOM = 0.05
 """Smallest mean room of a group, where it is a share, of which there is skill."""
 LITTLE_ROOM = 0.1
@@ -145,3 +149,64 @@ def linearised(
             skill = gain[own].sum() / room[own].sum()
             values[own] = skill + (gain[own] - skill * room[own]) / mean_room
     return values
+
+
+@dataclass(frozen=True)
+class ScaleTests:
+    """What tests of skill say scale by scale, beside a :class:`CrossedTest` of all; NaN without.
+
+    Attributes:
+        d_ranks, d_log_odds, d_probability: d on each scale.
+        p_ranks, p_log_odds, p_probability: ``p_mean`` on each scale alone.
+    """
+
+    d_ranks: float = math.nan
+    d_log_odds: float = math.nan
+    d_probability: float = math.nan
+    p_ranks: float = math.nan
+    p_log_odds: float = math.nan
+    p_probability: float = math.nan
+
+
+def on_all_scales(
+    tests: Mapping[Scale, CrossedTest], *, claims_means: bool = True
+) -> tuple[CrossedTest, ScaleTests]:
+    """Return what holds on every scale: an intersection–union test, which needs no correction.
+
+    Estimates, intervals and what says that a gap is small are those of the first scale: ranks,
+    which certainty cannot move. p-values of a gap are the largest of all scales (Berger 1982); that
+    of the mean is 1 where signs of d disagree. A scale that cannot be tested shows nothing.
+
+    Args:
+        tests: of the same cell, by scale.
+        claims_means: whether a mean that is not zero, or changes from training to training, is
+            called a gap; else these p-values are 1.
+    """
+    shown, *_ = each = list(tests.values())
+    agree = len({np.sign(test.d) for test in each}) == 1
+
+    def largest(name: str, holds: bool = True) -> float:
+        own = float(getattr(shown, name))
+        if math.isnan(own):
+            return own
+        values = [float(getattr(test, name)) for test in each]
+        return max(1.0 if math.isnan(value) else value for value in values) if holds else 1.0
+
+    carried = any("one_training_carries" in test.flags for test in each)
+    flags = [flag for flag in shown.flags if flag != "one_training_carries"]
+    whole = replace(
+        shown,
+        p_mean=largest("p_mean", agree and claims_means),
+        p_large=largest("p_large"),
+        p_large_others=largest("p_large_others"),
+        p_cross=largest("p_cross", claims_means),
+        flags=[*flags, *["one_training_carries"] * carried],
+    )
+    known = {f"{name}_{scale}" for name in "dp" for scale in SCALES}
+    columns = {
+        f"{name}_{scale}": float(getattr(test, attribute))
+        for scale, test in tests.items()
+        for name, attribute in (("d", "d"), ("p", "p_mean"))
+        if f"{name}_{scale}" in known
+    }
+    return whole, ScaleTests(**columns)

@@ -140,6 +140,8 @@ VERDICTS = (
 """All verdicts; a cell has the first that holds."""
 TEXTS_DOMINATE = 0.5
 """``text_share`` above which more texts help a cell, and more trainings do not."""
+DEPENDS_ON_SCALE = "depends_on_scale"
+"""Flag of a skill that differs in one direction on one scale, and in the other on another."""
 _CORRECTIONS = {"bh": benjamini_hochberg, "holm": holm}
 JUDGED: Mapping[str, float | None] = {
     **{f"{claim}_{name}": float("nan") for name in _CORRECTIONS for claim in CLAIMS},
@@ -248,4 +250,22 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> di
         effect = detectable_effect(errors, alpha=alpha / tests, power=power) / sd
         columns["text_share"] = (errors.second / (v_seeds + errors.second)).tolist()
     columns["minimal_detectable_effect_corrected"] = effect.tolist()
+    if all("p_ranks" in row for row in rows):
+        columns["flags"] = _flagged(rows, alpha)
     return columns
+
+
+def _flagged(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[list[str]]:
+    """Return the flags of each row, with that of gaps whose sign depends on how falls are counted.
+
+    Such a gap is *different* on two scales, and favours another group on each.
+    """
+    signs = []
+    for scale in ("ranks", "log_odds", "probability"):
+        p, d = (np.array([row[f"{x}_{scale}"] for row in rows], dtype=np.float64) for x in "pd")
+        signs.append(np.where(benjamini_hochberg(p) <= alpha, np.sign(d), 0.0))
+    depends = (np.max(signs, axis=0) > 0) & (np.min(signs, axis=0) < 0)
+    return [
+        [*row["flags"], *[DEPENDS_ON_SCALE] * bool(of_row)]
+        for row, of_row in zip(rows, depends, strict=True)
+    ]

@@ -19,7 +19,7 @@ from exparity.stats import compare_groups
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 COMMANDS = [
-    "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "report",
+    "prepare", "finetune", "explain", "evaluate", "test", "bias", "report",
     "show", "cost", "compare", "plan", "list", "data",
     "compare-published",
 ]  # fmt: skip
@@ -261,34 +261,6 @@ class TestEnvironment:
 
 
 class TestOtherStages:
-    @pytest.mark.parametrize("shard", ["0/2", "3/2", "two"])
-    def test_shards(self, shard, run, tmp_path):
-        explanations, data = tmp_path / "e.parquet", tmp_path / "d.parquet"
-        run("prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", data)
-        test = [row for row in read_artefact(data, "data")[0].to_pylist() if row["split"] == "test"]
-        rows = [
-            {"example_id": row["example_id"], "target": 0, "token_ids": [1], "tokens": ["a"],
-             "word_ids": [0], "scores": [1.0]}
-            for row in test
-        ]  # fmt: skip
-        cell = {**CELL, "dataset": "pairs_all"}
-        write_artefact(explanations, "explanations", rows, cell, stage="explain", parameters={})
-        command = [
-            "evaluate", "--use", "gini", "--data", data, "--explanations", explanations,
-            "--output", tmp_path / "o.parquet",
-        ]  # fmt: skip
-        refused(run(*command, "--shard", shard), f"shard '{shard}'", "such as 2/4")
-        assert run(*command, "--shard", "2/2")[0] == 0
-        assert run(*command, "--shard", "1/2", "--output", tmp_path / "p.parquet")[0] == 0
-        shards = [tmp_path / "o.parquet", tmp_path / "p.parquet"]
-        assert run("gather", "--output", tmp_path / "g.parquet", *shards) == (0, "", [])
-        assert run(*command[:-1], tmp_path / "h.parquet", "--gather", *shards) == (0, "", [])
-        assert run(*command[:-1], tmp_path / "i.parquet")[0] == 0
-        g, h, i = (read_artefact(tmp_path / f"{n}.parquet", "scores")[0] for n in "ghi")
-        assert g.equals(h)
-        assert g.equals(i)
-        refused(run("gather", "--output", tmp_path / "x", shards[0]), "missing: 1/2")
-
     def test_an_unknown_method_in_a_process_of_its_own(self, tmp_path):
         write = ["--predictions", tmp_path / "p", "--output", tmp_path / "o"]
         done = process(

@@ -135,7 +135,7 @@ def test_configs_are_of_the_schema(page):
                     continue
                 entry = registry.get(use)
                 options = registry.options(entry)
-                shared = ("use", "max_examples", "shards", "datasets")
+                shared = ("use", "max_examples", "datasets")
                 own = {name: value for name, value in instance.items() if name not in shared}
                 complete(options, own, f"{kind}.{id}")
 

@@ -47,7 +47,6 @@ _GROUPS = {
         _job("finetune", "stages.finetune:finetune_cell", takes_plugins=True),
         _job("explain", "stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
         _job("evaluate", "stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
-        Command("gather", "stages.shards:gather_shards"),
         _job("test", "stages.tests.groups:test_cell"),
         _job("report", "stages.report:report", takes_plugins=True),
     ),

@@ -453,30 +453,6 @@ class TestOverrides:
         found = training_of(experiment(overrides=two), "pairs_all", "one", 0)
         assert (found["epochs"], found["batch_size"]) == (1, 8)
 
-    def test_shards_of_some_cells(self):
-        """An override wins over the instance, and reaches no other cell."""
-        found = experiment(
-            methods={"gradient": {"shards": 2}, "integrated_gradients": {}},
-            metrics={"gini": {}, "comprehensiveness": {"shards": 4}},
-            overrides=[
-                {"match": {"dataset": "pairs_all", "method": "gradient"}, "method": {"shards": 5}},
-                {"match": {"seed": 1, "metric": "comprehensiveness"}, "metric": {"shards": 1}},
-            ],
-        )
-        of_methods = [
-            found.shards(dataset=dataset, model="one", seed=0, method=method)
-            for dataset in ("pairs_all", "pairs_subj")
-            for method in ("gradient", "integrated_gradients")
-        ]
-        assert of_methods == [5, 1, 2, 1]
-        cell = {"dataset": "pairs_all", "model": "one", "method": "gradient"}
-        of_metrics = [
-            found.shards(**cell, seed=seed, metric=metric)
-            for seed in (0, 1)
-            for metric in ("gini", "comprehensiveness")
-        ]
-        assert of_metrics == [1, 4, 1, 1]
-
 
 def all_options(found: Experiment) -> dict[tuple, str]:
     """What every job of a config depends on."""
@@ -530,13 +506,6 @@ class TestWhatAChangeTouches:
             {"download": False},
             {"plugins": ["json"]},
             {"results": "other"},
-            {"methods": {"gradient": {"shards": 3}, "integrated_gradients": {}}},
-            {"metrics": {**SMALL["metrics"], "gini": {"shards": 3}}},
-            {
-                "overrides": [
-                    {"match": {"seed": 0}, "method": {"shards": 3}, "metric": {"shards": 2}}
-                ]
-            },
         ],
         ids=lambda c: next(iter(c)),
     )
@@ -551,7 +520,7 @@ class TestWhatAChangeTouches:
         }
         before = experiment(
             models=models,
-            metrics={**SMALL["metrics"], "sparse": {"use": "sparsity", "tau": 0.3, "shards": 2}},
+            metrics={**SMALL["metrics"], "sparse": {"use": "sparsity", "tau": 0.3}},
             methods={"gradient": {"max_examples": 8}, "integrated_gradients": None},
         )
         written = Experiment.from_mapping(before.resolved())
@@ -562,7 +531,6 @@ class TestWhatAChangeTouches:
             "tau": 0.3,
             "normalise_over": "content",
             "max_examples": None,
-            "shards": 2,
         }
         assert before.resolved()["models"]["mine"]["checkpoint"] == "openai-community/gpt2"
 

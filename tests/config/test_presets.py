@@ -201,12 +201,11 @@ class TestWhatTheySet:
     ],
 )  # fmt: skip
 def test_what_sensitivity_is(study, id, entry, use, expected):
-    metrics = {id: {**entry, "max_examples": 6, "shards": 2}}
+    metrics = {id: {**entry, "max_examples": 6}}
     found = experiment(study=study, metrics=metrics)
     options = metric_of(found, id)
     assert (options["use"], options["max_examples"]) == (use, 6)
     assert expected.items() <= options["params"].items()
-    assert found.shards(model="gpt2", metric=id) == 2
 
 
 class TestWhatTheConfigSetsWins:

@@ -8,7 +8,7 @@ import pytest
 
 from exparity.core.command_line import Command
 from exparity.core.errors import InputError
-from exparity.core.flags import Flag, Folder, Gathered, Output, Params, Portion, Range
+from exparity.core.flags import Flag, Folder, Output, Params, Range
 
 CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
@@ -65,8 +65,6 @@ def job(
     params: Params,
     terms: Mapping[str, Sequence[str]] | None = None,
     target: Literal["label", "predicted"] = "label",
-    shard: Portion = "1/1",
-    gather: Gathered = (),
 ) -> None:
     """Do a job.
 
@@ -78,8 +76,6 @@ def job(
         params: option of it.
         terms: words.
         target: what it looks at.
-        shard: share of it.
-        gather: shares of it.
     """
     CALLS.append(((), dict(locals())))
 
@@ -214,10 +210,6 @@ class TestOptions:
     def test_what_is_no_object(self, options, message, capsys):
         line = f"{self.FILES} --options {options}"
         assert message in refused(job, line, capsys, takes_options=True)
-
-    def test_arguments_that_exclude_each_other(self, capsys):
-        line = f"{self.FILES} --use x --shard 1/2 --gather s"
-        assert "not allowed with argument --shard" in refused(job, line, capsys, takes_options=True)
 
     @pytest.mark.parametrize(
         ("flags", "level", "width"),

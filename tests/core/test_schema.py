@@ -13,7 +13,7 @@ from exparity.core.schema import violation
 FULL = {
     "datasets": {"pairs_all": {"n_pairs": 4}, "two": None},
     "models": {"one": {"architecture": "bert", "size": {"hidden_size": 8}, "debias": ["os"]}},
-    "methods": {"lime": {"max_examples": None, "shards": 2, "datasets": ["two"]}},
+    "methods": {"lime": {"max_examples": None, "datasets": ["two"]}},
     "metrics": {"gini": {}},
     "seeds": [0, 1],
     "download": "auto",
@@ -23,12 +23,12 @@ FULL = {
     "statistics": {"alpha": 0.1, "ddof": 0, "family": []},
     "controls": {"random": {"draws": 2}},
     "counterfactuals": {"two": "gender_words", "three": {"use": "gender_words"}},
-    "overrides": [{"match": {"seed": [0], "model": "one"}, "method": {"shards": 3}}],
+    "overrides": [{"match": {"seed": [0], "model": "one"}, "method": {"max_examples": 3}}],
 }
 STRANGE = st.sampled_from(
     [None, True, False, 0, 1, -1, 3, 10**30, 0.5, 2.0, "", "a", "A b", "..", "auto", "x" * 300,
      [], [1], ["a"], [0, 0], [True, 1], ["a", 5], {}, {"use": "a"}, {"use": 1}, {"a": 1},
-     {"shards": 0}]
+     {"max_examples": 0}]
 )  # fmt: skip
 
 

@@ -148,30 +148,6 @@ class TestJobs:
         assert (job.output, job.examples, job.seconds) == ("report/index.html", 2, 3.0)
         assert job.bytes > 100
 
-    def test_shards_are_jobs_and_so_is_gathering_them(self, made):
-        share = {"of": 2, "earlier_seconds": 0.0, "device": "cuda:0"}
-        shards = [
-            {**share, "index": 1, "examples": 5, "work_seconds": 2.0, "cpu_seconds": 7.0},
-            {**share, "index": 2, "examples": 3, "work_seconds": 1.0, "max_rss_mb": 900.0},
-        ]
-        made.explanations(shards=shards, work_seconds=3.0)
-        made.benchmark("explain/pairs/bert/3/lime", "1.00")
-        made.benchmark("explain_shard/pairs/bert/3/lime/1-of-2", "6.00")
-        made.benchmark("explain_shard/pairs/bert/3/lime/2-of-2", "5.00")
-        made.benchmark("explain_shard/pairs/bert/3/lime/1-of-7", "99.00")  # of a run before
-        first, second = jobs_of(made, "explain")
-        assert first.output == "shards/explanations/pairs/bert/3/lime/1-of-2.parquet"
-        assert (first.shard, second.shard) == ("1/2", "2/2")
-        assert (first.examples, first.seconds, first.work_seconds) == (5, 6.0, 2.0)
-        assert (second.examples, second.seconds, second.work_seconds) == (3, 5.0, 1.0)
-        assert (first.cpu_seconds, second.max_rss_mb) == (7.0, 900.0)
-        assert first.kind == second.kind
-        assert first.bytes == 0
-        gather = only(made, "gather")
-        assert (gather.seconds, gather.work_seconds, gather.examples) == (1.0, None, 8)
-        assert not gather.kind.runs_model
-        assert gather.bytes > 0
-
 
 class TestOdd:
     def test_a_job_without_a_benchmark(self, made):

@@ -8,7 +8,7 @@ from support import N_METHODS, N_METRICS, TINY
 
 from exparity.core.errors import InputError
 from exparity.costs.kinds import kind_of
-from exparity.costs.planned import DagJob, ExampleCounts, dag_jobs, planned_jobs
+from exparity.costs.planned import ExampleCounts, dag_jobs
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -32,16 +32,6 @@ class TestJobs:
             "report": 1, "negative_control": 2 * N_METRICS, "random_tests": 2,
             "removal_limits": 2,
         }  # fmt: skip
-
-    def test_shards_and_what_gathers_them(self, experiment, counts_of):
-        changed = experiment(
-            methods={"gradient": {"shards": 3}, "lime": {}},
-            metrics={"comprehensiveness": {"shards": 2}, "gini": {}},
-        )
-        found = counts_of(changed)
-        assert found["explain"] == 3 + 1
-        assert found["evaluate"] == 2 * 2 + 2
-        assert found["gather"] == 1 + 2
 
     def test_numbers_of_examples(self, experiment, jobs_of):
         found = {job.kind.stage: job.examples for job in jobs_of(experiment())}
@@ -67,13 +57,6 @@ class TestJobs:
         made = experiment(seeds=[0, 1], overrides=[short])
         assert [job.examples for job in jobs_of(made, "finetune")] == [3 * 64, 64]
 
-    def test_examples_of_shards_add_up(self, experiment, jobs_of):
-        made = experiment(methods={"lime": {"shards": 4}}, datasets={"pairs_all": {"n_pairs": 300}})
-        jobs = jobs_of(made, "explain")
-        assert len(jobs) == 4
-        assert sum(job.examples for job in jobs) == 120
-        assert len({job.kind for job in jobs}) == 1
-
     def test_seeds_are_of_one_kind_and_models_are_not(self, experiment, jobs_of):
         tiny = TINY["models"]["bert_tiny"]
         models = {"a": tiny, "b": tiny, "c": {**tiny, "size": {**tiny["size"], "hidden_size": 32}}}
@@ -81,19 +64,6 @@ class TestJobs:
         assert len(jobs) == 9
         # What a model is called counts for nothing, what it is made of does.
         assert len({job.kind for job in jobs}) == 2
-
-
-class TestFinished:
-    """What is finished, Snakemake says; of whole runs, tests/workflow/test_cost.py."""
-
-    def test_shards(self, experiment):
-        ids, options = ("pairs_all", "bert_tiny", "0", "gradient"), '{"use": "gradient"}'
-        shards = [DagJob("explain", ids, options, shard=(i, 3), finished=i == 2) for i in (1, 2, 3)]
-        whole = DagJob("explain", ids, options, gathers=True)
-        jobs = list(planned_jobs([whole, *shards], ExampleCounts(experiment())))
-        assert [job.kind.stage for job in jobs] == ["gather", *["explain"] * 3]
-        assert [job.finished for job in jobs] == [False, False, True, False]
-        assert [job.examples for job in jobs] == [16, 6, 5, 5]
 
 
 def test_a_config_that_snakemake_refuses(repository, tmp_path, monkeypatch):

@@ -15,7 +15,6 @@ from exparity.jobs.inputs import job_inputs, lineage_of
 JOBS = """
 prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
 finetune --data d --output o --predictions p : {"model": {"checkpoint": "start"}} : d start
-explain --data d --checkpoint c --predictions p --output o --gather s : {"use": "lime"} : d p
 evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} : d e
 test --scores s --random-scores r --output o : {"statistics": {}} : s r
 test --scores s --random-scores --output o : {"statistics": {}} : s

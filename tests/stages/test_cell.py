@@ -16,7 +16,6 @@ from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
 from exparity.stages.bias import bias_cell
-from exparity.stages.shards import gather_shards
 from exparity.stages.tests.groups import test_cell
 
 IDS = {"dataset": "pairs", "model": "mine", "seed": 3}
@@ -206,22 +205,3 @@ def test_a_checkpoint_from_elsewhere_is_taken_as_it_is(cell, made, tmp_path, cop
 def test_ids_on_the_command_line_are_those_of_the_files(cell, tmp_path, option):
     with pytest.raises(InputError, match=r"^--model-id and --seed: is of \w+ '.*', but .* is of '"):
         explain(cell, tmp_path / "x.parquet", **option)
-
-
-def test_a_shard_is_not_the_whole(cell, made, tmp_path):
-    explanations = explain(cell, tmp_path / "x.parquet", shard="1/2")
-    with refused(explanations, "is one of several shards; put them together, `exparity gather`"):
-        evaluate(cell, explanations, tmp_path / "s.parquet")
-    scores = evaluate(cell, made[0], tmp_path / "s.parquet", shard="1/2")
-    with refused(scores, "is one of several shards"):
-        test_cell(scores, None, tmp_path / "t.parquet", statistics={"resamples": 0})
-
-
-def test_gathered_scores_keep_their_bounds_and_lose_no_row(cell, made, tmp_path):
-    shards = [evaluate(cell, made[0], tmp_path / f"{k}.parquet", shard=f"{k}/2") for k in (1, 2)]
-    gather_shards(shards, tmp_path / "s.parquet")
-    assert read_metadata(tmp_path / "s.parquet")["bounds"] == [0, 1]
-    full = max(shards, key=lambda path: pq.read_metadata(path).num_rows)
-    altered(full, full, lambda table: table.slice(1))
-    with refused(full, "has 23 rows, but was written with 24"):
-        gather_shards(shards, tmp_path / "again.parquet")

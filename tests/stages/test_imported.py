@@ -59,17 +59,6 @@ def test_another_class_than_the_file_explains_is_refused(cell, tmp_path, exporte
         imported(cell, exported[0], tmp_path / "x.parquet", target="predicted")
 
 
-def test_shards_say_where_they_come_from(cell, tmp_path, exported):
-    path, rows = exported
-    shards = [tmp_path / f"{i}.parquet" for i in (1, 2)]
-    for i, shard in enumerate(shards, start=1):
-        imported(cell, path, shard, shard=f"{i}/2")
-    imported(cell, path, tmp_path / "x.parquet", gather=shards)
-    table, metadata = read_artefact(tmp_path / "x.parquet", "explanations")
-    assert without_method(table.to_pylist()) == without_method(rows)
-    assert metadata["files"] == {str(path): sha256_of(path)}
-
-
 @pytest.mark.parametrize(
     ("factor", "message"),
     [

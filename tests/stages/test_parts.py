@@ -17,18 +17,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from held import held
-from hypothesis import given
-from hypothesis import strategies as st
 from stages import cells
 
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
-from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
+from exparity.jobs.parts import Parts, chunk_size
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
 from exparity.stages.explain import checked_encoder
-from exparity.stages.shards import gather_shards
 from exparity.types import Example
 
 PLUGIN = Path(__file__).with_name("slow_plugin.py")
@@ -87,12 +84,6 @@ def test_sizes(passes, size):
     assert chunk_size(passes) == size
 
 
-@pytest.mark.parametrize("text", ["", "2", "0/3", "4/3", "a/b", "1/2/3", "-1/2", "1/0"])
-def test_bad_shards(text):
-    with pytest.raises(InputError, match="write K/N with K from 1 to N"):
-        Shard.parse(text)
-
-
 def test_explain_continues(cell, whole, slow, interrupted, tmp_path, caplog):
     output = tmp_path / "a" / "x.parquet"
     interrupted(3, explain, cell, output)
@@ -128,24 +119,6 @@ def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, m
     rounding = 0.002
     assert found["work_seconds"] >= earlier + (N // SIZE - 4) * 0.05 - rounding
     assert found["work_seconds"] - earlier <= found["wall_seconds"] + rounding
-
-
-def shard_sizes(examples, passes, count):
-    shards = [chunks_of(range(examples), passes, Shard(k, count)) for k in range(1, count + 1)]
-    return [sum(map(len, shard.values())) for shard in shards]
-
-
-@given(
-    examples=st.integers(0, 2000),
-    passes=st.sampled_from([1, 62, 500, 4000]),
-    shards=st.integers(1, 40),
-)
-@pytest.mark.property
-def test_shards_share_out_all_examples(examples, passes, shards):
-    sizes = shard_sizes(examples, passes, shards)
-    assert len(sizes) == shards
-    assert sum(sizes) == examples
-    assert max(sizes) - min(sizes) <= chunk_size(passes)
 
 
 def test_evaluate_continues(cell, whole, slow, interrupted, tmp_path):
@@ -218,39 +191,6 @@ def test_a_part_under_another_name_is_not_taken(cell, whole, slow, interrupted, 
     shutil.copy(one, two)
     explain(cell, output)
     assert content(output) == content(whole)
-
-
-@pytest.mark.parametrize("count", [2, 4, 6, 9])
-def test_shards_give_the_same_table(count, cell, whole, slow, tmp_path):
-    scores = tmp_path / "scores.parquet"
-    evaluate(cell, whole, scores)
-    made, scored = [], []
-    for k in range(1, count + 1):
-        made.append(tmp_path / f"{k}.parquet")
-        explain(cell, made[-1], shard=f"{k}/{count}")
-        scored.append(tmp_path / f"s{k}.parquet")
-        evaluate(cell, whole, scored[-1], shard=f"{k}/{count}")
-    sizes = [read_artefact(path, "explanations")[0].num_rows for path in made]
-    assert sum(sizes) == N
-    assert max(sizes) - min(sizes) <= SIZE
-    gather_shards(made[::-1], tmp_path / "x.parquet")
-    gather_shards(scored, tmp_path / "s.parquet")
-    assert content(tmp_path / "x.parquet") == content(whole)
-    assert content(tmp_path / "s.parquet") == content(scores)
-    facts = [read_artefact(p, "explanations")[1] for p in (whole, tmp_path / "x.parquet")]
-    used = ("work_seconds", "cpu_seconds", "max_rss_mb")
-    for unlike in ("wall_seconds", "commit", "started", *used):
-        assert facts[0].pop(unlike)
-        assert facts[1].get(unlike)
-    assert facts[0].pop("earlier_seconds") == 0
-    shares = facts[1].pop("shards")
-    assert facts[1].pop("work_seconds") == pytest.approx(sum(s["work_seconds"] for s in shares))
-    assert [(s["index"], s["of"], s["examples"]) for s in shares] == [
-        (k, count, size) for k, size in enumerate(sizes, start=1)
-    ]
-    passes = METHODS.get("slow").facts.passes
-    assert sizes == shard_sizes(N, passes, count)
-    assert facts[0] == {key: value for key, value in facts[1].items() if key in facts[0]}
 
 
 def test_short_jobs_save_nothing(cell, whole, slow, tmp_path, monkeypatch):

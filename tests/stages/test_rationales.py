@@ -51,7 +51,7 @@ def test_scores_equal_the_python_function(cell, explanations, tmp_path):
     assert np.ptp(found) > 0
 
 
-def test_shards_and_samples_are_as_for_any_metric(cell, explanations, tmp_path):
+def test_samples_are_as_for_any_metric(cell, explanations, tmp_path):
     rows = scored(cell, explanations, tmp_path / "a")
     whole = {row["example_id"]: row["score"] for row in rows}
     part = scored(cell, explanations, tmp_path / "b", max_examples=6)
@@ -81,8 +81,6 @@ def test_a_sample_selects_as_many_words_as_the_whole_dataset_does(cell, explanat
         assert whole != of("one", params={"top_k": 1})
         part = of("part", params={"top_k": "mean"}, max_examples=4)
         assert part == {id: whole[id] for id in part}
-        shard = of("shard", params={"top_k": "mean"}, shard="1/3")
-        assert shard == {id: whole[id] for id in shard}
 
 
 def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanations, tmp_path):

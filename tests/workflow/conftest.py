@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import held
@@ -150,27 +149,3 @@ def add_slow(checkout: Checkout, repository: Path, **changes) -> None:
         "controls": {"random": {"draws": 0}},
     }
     checkout.configure(**{**settings, **changes})
-
-
-@pytest.fixture(scope="session")
-def undivided_run(repository, tmp_path_factory) -> Checkout:
-    """A finished run of the slow parts with one job a cell; tests never change it."""
-    return made_once(
-        "undivided", repository, tmp_path_factory, partial(add_slow, repository=repository)
-    )
-
-
-@pytest.fixture
-def sharded(undivided_run, repository, tmp_path):
-    """Return a function that configures a copy of that run and removes what was explained."""
-
-    def configure(remove: bool = True, **changes) -> Checkout:
-        shutil.copytree(undivided_run.root, tmp_path / "checkout", symlinks=True)
-        made = Checkout(tmp_path / "checkout")
-        add_slow(made, repository, **changes)
-        if remove:
-            for folder in ("explanations", "scores", "tests", "report"):
-                shutil.rmtree(made.results / folder)
-        return made
-
-    return configure

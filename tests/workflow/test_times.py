@@ -60,21 +60,3 @@ def test_d14_a_result_made_by_hand_is_made_again(finished):
     os.utime(path, (1, 1))
     plan = finished.plan()
     assert plan == {"evaluate": 1, "test": 1, **AFTER}
-
-
-def test_d14_shards_of_other_options_are_made_again(sharded):
-    """D14: no time, and no note of Snakemake's, tells that they are not those of the config."""
-    two = {"slow": {"shards": 2}, "gradient": {}}
-    copy = sharded(methods=two)
-    copy.snakemake("--notemp", "--until", "explain_shard")
-    shutil.rmtree(copy.root / ".snakemake")
-    assert "explain_shard" not in copy.plan()
-    copy = Checkout(copy.root)
-    settings = dict(plugins=["slow_plugin.py"], datasets={"pairs_all": {"n_pairs": 80}})
-    copy.configure(
-        **settings,
-        methods={**two, "slow": {"shards": 2, "max_examples": 8}},
-        metrics={"slow_drop": {}, "gini": {}},
-        controls={"random": {"draws": 0}},
-    )
-    assert copy.plan()["explain_shard"] == 2

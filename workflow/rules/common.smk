@@ -85,13 +85,6 @@ def get_benchmark(rule, artefact):
     return f"{RESULTS}/benchmarks/{stem_of(rule, artefact)}.tsv"
 
 
-def get_shard(folder, rule, artefact, suffix):
-    """Where the parts of a cell lie that jobs make side by side."""
-    return (
-        f"{RESULTS}/{folder}/{stem_of(rule, artefact)}/{{shard}}-of-{{shards}}.{suffix}"
-    )
-
-
 if workflow.remote_exec:
     # A submission has one CPU and one GPU at most, and is not told of --resources.
     workflow.register_resource("gpu_slot", 1)
@@ -103,8 +96,6 @@ wildcard_constraints:
     seed="|".join(map(str, EXPERIMENT.seeds)),
     method="|".join(map(re.escape, EXPERIMENT.methods)),
     metric="|".join(map(re.escape, EXPERIMENT.metrics)),
-    shard=r"\d+",
-    shards=r"\d+",
 
 
 def lock_folders():
@@ -148,12 +139,11 @@ def drop_notes():
     """Have Snakemake forget what it noted of results that are to be made anew.
 
     If it is killed, jobs go on without it. Beside an old note, what they have finished would look
-    outdated. Results say themselves whether they are; a shard that is there needs its note for that.
+    outdated. Results say themselves whether they are.
     """
     for job in workflow.dag.needrun_jobs():
         for path in job.output:
-            if not ("shard" in job.wildcards_dict and Path(path).exists()):
-                workflow.persistence.cleanup_metadata(path)
+            workflow.persistence.cleanup_metadata(path)
 
 
 onstart:
@@ -250,8 +240,8 @@ def get_analysis_flags(name):
 
 
 def get_ids(wildcards):
-    """The ids of a cell, whichever part of it a job makes."""
-    ids = {id: value for id, value in wildcards.items() if not id.startswith("shard")}
+    """The ids of a cell."""
+    ids = dict(wildcards.items())
     return {**ids, "seed": int(ids["seed"])} if "seed" in ids else ids
 
 
@@ -270,8 +260,3 @@ def get_counterfactuals(wildcards):
 def get_random_scores(wildcards):
     """The scores of random explanations, where those of a test are compared with them."""
     return EXPERIMENT.random_scores(get_ids(wildcards))
-
-
-def get_shards(artefact):
-    """The files that the jobs of one cell write; none where one job does it all."""
-    return lambda wildcards: EXPERIMENT.shard_files(artefact, get_ids(wildcards))

@@ -4,7 +4,6 @@ rule evaluate:
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
         counterfactuals=get_counterfactuals,
-        shards=get_shards("scores"),
     output:
         scores=get_path("scores"),
     log:
@@ -23,7 +22,6 @@ rule evaluate:
         gpu_slot=get_gpu_slots(),
     params:
         options=get_options("evaluate"),
-        split=gather_flags,
     message:
         "Evaluating {wildcards.metric} of {wildcards.method}: {wildcards.model} on"
         " {wildcards.dataset}, seed {wildcards.seed}"
@@ -32,24 +30,4 @@ rule evaluate:
         " --data {input.data:q} --explanations {input.explanations:q}"
         " --checkpoint {input.checkpoint:q} --counterfactuals {input.counterfactuals:q}"
         " --output {output.scores:q} --threads {threads}"
-        " {params.split:q} > {log:q} 2>&1"
-
-
-use rule evaluate as evaluate_shard with:
-    input:
-        data=get_path("data"),
-        explanations=get_path("explanations"),
-        checkpoint=get_checkpoint,
-        counterfactuals=get_counterfactuals,
-    output:
-        scores=temp(get_shard("shards", "scores", "scores", "parquet")),
-    log:
-        get_shard("logs", "evaluate_shard", "scores", "log"),
-    benchmark:
-        get_shard("benchmarks", "evaluate_shard", "scores", "tsv")
-    params:
-        options=get_options("evaluate"),
-        split=shard_flags,
-    message:
-        "Evaluating {wildcards.metric} of {wildcards.method}: {wildcards.model} on"
-        " {wildcards.dataset}, seed {wildcards.seed}, shard {wildcards.shard} of {wildcards.shards}"
+        " > {log:q} 2>&1"

@@ -1,15 +1,6 @@
 # What jobs are told, from the ids in the path of the file they make.
 
 
-# Both take the input, so that Snakemake does not count them as what a result depends on.
-def gather_flags(wildcards, input):
-    return ["--gather", *input.shards] if input.shards else []
-
-
-def shard_flags(wildcards, input):
-    return ["--shard", f"{wildcards.shard}/{wildcards.shards}"]
-
-
 def get_options(stage):
     """What the result of a stage depends on."""
 

@@ -8,8 +8,8 @@ def get_gpu_slots():
 
 
 def get_group(cost):
-    """Jobs that a cluster may run as one; None for shards, which are there to run side by side."""
-    return lambda wildcards: None if "shard" in wildcards.keys() else cost(wildcards)[0]
+    """Jobs that a cluster may run as one."""
+    return lambda wildcards: cost(wildcards)[0]
 
 
 def get_minutes(cost):
@@ -41,9 +41,8 @@ def evaluate_cost(wildcards):
     return EXPERIMENT.evaluate_cost(wildcards.metric)
 
 
-def runs_model(rule, wildcards):
+def runs_model(stage, wildcards):
     """Whether a job runs a model."""
-    stage = rule.removesuffix("_shard")
     if stage == "evaluate":
         return EXPERIMENT.runs_model(wildcards["metric"])
     analyses = [one.id for one in EXPERIMENT.analyses.used if one.facts.runs_model]

@@ -49,8 +49,6 @@ scores and counterfactuals are read, the experiment knows.
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
 """What the report writes beside ``disparity``: files and folders that are no artefacts."""
-SHARDS = "shards"
-"""Folder of the parts of cells that jobs make side by side, until they are put together."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
@@ -106,13 +104,6 @@ def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
         for name, path in visible.items()
         if (match := place.fullmatch(name)) is not None
     )
-
-
-def shards_of(artefact: str, ids: Ids, count: int) -> list[str]:
-    """Return where the parts of a cell's artefact lie; none of one that is made in one piece."""
-    stem = path_of(artefact, ids).removesuffix(".parquet")
-    numbers = range(1, count + 1) if count > 1 else ()
-    return [f"{SHARDS}/{stem}/{number}-of-{count}.parquet" for number in numbers]
 
 
 def benchmark_of(rule: str, ids: Iterable[str]) -> str:

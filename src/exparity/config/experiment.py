@@ -187,13 +187,6 @@ class Experiment(Settled):
     def _with_random_scores(self) -> set[tuple[str, ...]]:
         return set(self.grid["analyses"].get("negative_control", ()))
 
-    def shard_files(self, artefact: str, ids: Cell) -> list[str]:
-        """Return where the parts of a cell lie that jobs make side by side, if they do."""
-        if artefact not in ("explanations", "scores"):
-            return []
-        paths = layout.shards_of(artefact, ids, self.shards(**ids))
-        return [f"{self.results}/{path}" for path in paths]
-
     def cost_options(self) -> str:
         """Return what the costs of jobs depend on, beside the jobs."""
         return canonical({"digest": digests.cost()})

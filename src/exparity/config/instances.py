@@ -18,7 +18,7 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES
 
-_RESERVED = ("use", "max_examples", "shards", "datasets")
+_RESERVED = ("use", "max_examples", "datasets")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Instance:
         max_examples: sample size, or None.
         options: all options it knows.
         shared: source files that all implementations of its kind run through.
-        shards: jobs that share one cell's work; what comes out does not depend on it.
         datasets: those that it is used on; all if None.
     """
 
@@ -42,7 +41,6 @@ class Instance:
     max_examples: int | None
     options: Mapping[str, Option]
     shared: tuple[Path, ...] = ()
-    shards: int = 1
     datasets: Sequence[str] | None = None
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,12 +90,11 @@ def instances_of(block: str, config: Mapping[str, Any]) -> dict[str, Instance]:
     for id, raw in config[block].items():
         settings = dict(raw or {})
         where = f"{block}.{id}"
-        for key in ("max_examples", "shards", "datasets"):
+        for key in ("max_examples", "datasets"):
             if block == "datasets" and key in settings:
                 raise InputError(f"{where}.{key}: set it on a method or metric instead")
         entry = registry.get(settings.pop("use", id), where)
         size = settings.pop("max_examples", None)
-        shards = settings.pop("shards", 1)
         datasets = settings.pop("datasets", None)
         options = registry.options(entry)
         if "explains" in options:
@@ -112,7 +109,7 @@ def instances_of(block: str, config: Mapping[str, Any]) -> dict[str, Instance]:
                 f"'use: {id}'"
             ) from None
         shared = SHARED_SOURCES if block == "metrics" else ()
-        instances[id] = Instance(id, entry, settings, size, options, shared, shards, datasets)
+        instances[id] = Instance(id, entry, settings, size, options, shared, datasets)
     return instances
 
 

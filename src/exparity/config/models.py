@@ -30,7 +30,6 @@ Id = Annotated[
     ),
 ]
 Size = Annotated[int | None, Range(at_least=2)]
-Shards = Annotated[int, Range(at_least=1, at_most=10_000)]
 NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
 
 
@@ -79,15 +78,12 @@ class InstanceEntry(Open):
         max_examples: size of a deterministic sample of the test split (whole matched sets,
             balanced by group), where all of it would take too long; all examples if null. Not for
             datasets.
-        shards: jobs that share the examples of each cell, side by side, for methods and metrics
-            that take hours. It changes no result. Not for datasets.
         datasets: datasets that this method or metric is used on; all if left out. Where data lack
             what a metric needs, it is left out in any case. Not for datasets.
     """
 
     use: str = LEFT_OUT
     max_examples: Size = None
-    shards: Shards = 1
     datasets: Sequence[str] = LEFT_OUT
 
 
@@ -99,13 +95,11 @@ class Changes(Open):
         use: not here; which implementation an id stands for cannot differ by cell.
         datasets: not here; which datasets a method or metric is used on is said once.
         max_examples: size of the sample in matching cells; null for all examples.
-        shards: jobs that share the examples of each matching cell.
     """
 
     use: Never = LEFT_OUT
     datasets: Never = LEFT_OUT
     max_examples: Size = None
-    shards: Shards = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,8 +255,8 @@ class Override:
         match: ids that a cell must have, each a single id or a list; keys that are left out match
             everything.
         training: training settings of matching cells.
-        method: method options (and max_examples, shards) of matching cells.
-        metric: metric options (and max_examples, shards) of matching cells.
+        method: method options (and max_examples) of matching cells.
+        metric: metric options (and max_examples) of matching cells.
         statistics: statistics settings of matching cells.
     """
 
@@ -336,11 +330,11 @@ class Config:
             that.
         training: how models are fine-tuned, unless a model or an override says otherwise.
         methods: explanation methods by id. Each entry may name a registered method with ``use``, a
-            sample size with ``max_examples``, a number of jobs with ``shards``, and set that
+            sample size with ``max_examples``, and set that
             method's options. Without any method and metric, classifiers are trained and measured,
             and nothing is explained.
         metrics: quality metrics by id. Each entry may name a registered metric with ``use``, a
-            sample size with ``max_examples``, a number of jobs with ``shards``, and set that
+            sample size with ``max_examples``, and set that
             metric's options.
         statistics: how groups are compared.
         report: what the report holds.

@@ -22,10 +22,9 @@ from exparity.artefacts import layout
 from exparity.artefacts.lineage import identity, lineage, recorded_lineage
 from exparity.config.experiment import Experiment
 
-Task = tuple[Callable[[], str], list[str], list[str], list[str], list[str]]
+Task = tuple[Callable[[], str], list[str], list[str], list[str]]
 """What a job is told, as JSON, asked for finished jobs only; its inputs, as far as they tell what
-others are made from; its results that carry a key; what it writes without one; and the shards that
-it gathers, which carry its key and are there only until then."""
+others are made from; its results that carry a key; and what it writes without one."""
 
 
 def outdated(experiment: Experiment) -> dict[str, str]:
@@ -37,18 +36,16 @@ def outdated(experiment: Experiment) -> dict[str, str]:
     identity_of = cache(lambda path: identity(Path(path)))
     exists = cache(os.path.exists)
     reasons: dict[str, str] = {}
-    for options, reads, writes, beside, shards in _jobs(experiment):
-        whole = any(map(exists, (*writes, *beside)))
-        made = [path for path in (*writes, *shards) if exists(path)]
-        if not (whole or made):
+    for options, reads, writes, beside in _jobs(experiment):
+        if not any(map(exists, (*writes, *beside))):
             continue
-        needed = (*reads, *writes, *beside) if whole else ()
+        needed = (*reads, *writes, *beside)
         missing = [path for path in needed if not exists(path) and not _is_checkpoint(path)]
         reasons |= dict.fromkeys(missing, "missing")
         if missing or not all(map(exists, reads)) or any(path in reasons for path in reads):
             continue
         key = lineage(json.loads(options()), map(identity_of, reads))
-        for path in made:
+        for path in filter(exists, writes):
             if recorded_lineage(Path(path)) != key:
                 reasons[path] = "made from other options or inputs"
     return reasons
@@ -57,7 +54,7 @@ def outdated(experiment: Experiment) -> dict[str, str]:
 def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
     """Return which of some results are there and made from the options and inputs of now."""
     current: set[str] = set()
-    for options, reads, writes, *_ in _jobs(experiment):
+    for options, reads, writes, _ in _jobs(experiment):
         if asked := paths & set(writes):
             key = lineage(json.loads(options()), (identity(Path(path)) for path in reads))
             current.update(path for path in asked if recorded_lineage(Path(path)) == key)
@@ -70,7 +67,6 @@ def _jobs(experiment: Experiment) -> Iterator[Task]:
     def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:
         return [f"{experiment.results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
-    in_shards = os.path.isdir(f"{experiment.results}/{layout.SHARDS}")
     for name, (_, writes) in _makers(experiment):
         for ids in layout.cells(experiment.grid, writes[0]):
             if name in layout.STAGES:
@@ -80,12 +76,11 @@ def _jobs(experiment: Experiment) -> Iterator[Task]:
                 several = experiment.analyses.inputs(name, ids).values()
                 inputs = [p for one in several for p in ([one] if isinstance(one, str) else one)]
                 options = partial(experiment.analyses.options, name, ids)
-            shards = experiment.shard_files(writes[0], ids) if in_shards else []
-            yield options, inputs, place(writes, ids), [], shards
+            yield options, inputs, place(writes, ids), []
     inputs = experiment.report_inputs()
-    yield lambda: "{}", inputs, place(["cost"], {}), [], []
+    yield lambda: "{}", inputs, place(["cost"], {}), []
     beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
-    yield experiment.report_options, inputs, place(["disparity"], {}), beside, []
+    yield experiment.report_options, inputs, place(["disparity"], {}), beside
 
 
 def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequence[str]]]]:

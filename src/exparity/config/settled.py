@@ -120,8 +120,7 @@ class Settled:
             for id, instance in getattr(self, block).items():
                 entries[id] = instance.written_out()
                 if block != "datasets":
-                    size, shards = instance.max_examples, instance.shards
-                    entries[id] |= {"max_examples": size, "shards": shards}
+                    entries[id]["max_examples"] = instance.max_examples
                 if instance.datasets is not None:
                     entries[id]["datasets"] = list(instance.datasets)
         models = {}
@@ -145,12 +144,6 @@ class Settled:
             **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
             **({"left_out": excluded} if excluded else {}),
         }
-
-    def shards(self, **cell: str | int) -> int:
-        """Return how many jobs share the explanations of a cell, or its scores by a metric."""
-        kind = "metric" if "metric" in cell else "method"
-        shards = self._changes(kind, cell).get("shards", self._instance(kind, cell).shards)
-        return int(shards)
 
     def prepare_options(self, dataset: str) -> str:
         """Return what the data artefact depends on."""

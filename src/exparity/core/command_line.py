@@ -167,7 +167,7 @@ class Argument:
         else:
             settings["metavar"] = self.metavar
         if self.several and not self.flag.repeat:
-            settings["nargs"] = "*" if self.optional or self.flag.instead_of else "+"
+            settings["nargs"] = "*" if self.optional else "+"
         elif self.optional and self.default is self.empty:
             settings["nargs"] = "?"  # the workflow may have none to name
         if self.positional:
@@ -303,15 +303,10 @@ class Command:
         """A parser, with defaults that the environment sets now."""
         description = _SECTION.split(inspect.getdoc(self.function) or "", maxsplit=1)[0]
         parser = Parser(prog=f"exparity {self.name}", description=_plain(description))
-        groups: dict[str, Any] = {}
-        for argument in self.arguments.values():
-            if argument.flag.instead_of:
-                group = parser.add_mutually_exclusive_group()
-                groups |= {argument.name: group, argument.flag.instead_of: group}
         for key, argument in self.arguments.items():
             if key != "options" and not argument.flag.hidden:
                 required = argument.is_required and key not in self._settable
-                argument.add_to(groups.get(key, parser), required)
+                argument.add_to(parser, required)
         if self.takes_options:
             parser.add_argument(
                 "--options",
@@ -376,7 +371,7 @@ class Call:
     def files(self) -> Iterator[Path]:
         """Yield the files and checkpoints that the job reads."""
         for name, argument in self.command.arguments.items():
-            is_read = argument.flag.path in ("", "checkpoint") and not argument.flag.instead_of
+            is_read = argument.flag.path in ("", "checkpoint")
             if argument.kind is Path and is_read:
                 paths = self.flags.get(name) or []
                 yield from [paths] if isinstance(paths, Path) else paths

@@ -65,7 +65,6 @@ class Flag:
         metavar: what its value is called in the help.
         environment: ``EXPARITY_`` variable with its default, as the workflow sets it for its jobs.
         repeat: a list takes one value at a time, so that a positional argument may follow.
-        instead_of: an argument that cannot be given as well.
         path: whether a path is a file to read, a checkpoint to read, a folder in which something
             lies, or to be written. The files and checkpoints that are read identify results.
         hidden: it comes with ``--options`` alone.
@@ -76,7 +75,6 @@ class Flag:
     metavar: str = ""
     environment: str = ""
     repeat: bool = False
-    instead_of: str = ""
     path: Literal["", "checkpoint", "folder", "output"] = ""
     hidden: bool = False
     bare: bool = False
@@ -95,5 +93,3 @@ Digest = Annotated[str, Flag(hidden=True)]
 ConfigFiles = Annotated[Sequence[Path], Flag(metavar="FILE")]
 Overrides = Annotated[Sequence[str], Flag(metavar="KEY=VALUE")]
 Seed = Annotated[int, Range(at_least=0, at_most=(1 << 63) - 1)]
-Portion = Annotated[str, Flag(metavar="K/N")]
-Gathered = Annotated[Sequence[Path], Flag(metavar="SHARD", instead_of="shard")]

@@ -1,7 +1,7 @@
 """Random numbers that depend on what is drawn, never on when or beside what.
 
 Every draw comes from a generator keyed by (seed, stage, id, example), so that results are the same
-for any batch size, shard count and order.
+for any batch size and order.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from exparity.costs.finished import JobCost
-from exparity.costs.kinds import GATHER, Kind
+from exparity.costs.kinds import Kind
 
 # Numbers of examples this many times apart are far apart.
 _SPREAD = 4
@@ -116,13 +116,8 @@ def _near(jobs: Sequence[JobCost], examples: int | None) -> Sequence[JobCost]:
     return near or jobs
 
 
-def _work(kind: Kind) -> tuple[str, ...]:
-    """Return the work; to gather is, as a test is, to start Python, read and write."""
-    return ("test",) if kind.stage == GATHER else kind.work
-
-
 LEVELS: Mapping[str, Callable[[Kind], Hashable]] = {
     "the same kind": lambda kind: kind,
-    "the same work": _work,
+    "the same work": lambda kind: kind.work,
 }
 """How alike finished jobs are to a planned one; the nearest first."""

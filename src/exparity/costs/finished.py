@@ -18,7 +18,7 @@ from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import IDS
 from exparity.artefacts.seal import open_sealed, read_metadata
 from exparity.core.errors import InputError
-from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
+from exparity.costs.kinds import Ids, Kind, ids_of, kind_of
 
 _UNREADABLE = (OSError, ValueError)
 _TAIL = 8  # bytes of the length of the footer and of the closing mark
@@ -36,9 +36,8 @@ class JobCost:
         kind: what its cost depends on.
         examples: what it works on; of a training, its examples times its epochs. None if unknown.
         finished: whether its output is there, and need not be made again.
-        output: its path below the results folder; of a shard, where its file was.
+        output: its path below the results folder.
         ids: ids of its cell.
-        shard: which share of the cell, such as ``1/4``; None for a whole one.
         seconds: from start to end, with what an interrupted run of it had left finished; None if
             it has no benchmark.
         work_seconds: of these, those that grow with the examples; None if it does not tell, as
@@ -55,7 +54,6 @@ class JobCost:
     finished: bool = True
     output: str = ""
     ids: Mapping[str, str | int] = field(default_factory=dict)
-    shard: str | None = None
     seconds: float | None = None
     work_seconds: float | None = None
     cpu_seconds: float | None = None
@@ -135,8 +133,6 @@ class _Reader:
             for ids, footer in footers.items():
                 if artefact == "predictions":
                     yield from self._training(ids, footer)
-                elif footer.get("shards"):
-                    yield from self._shards(ids, footer)
                 else:
                     yield self._job(ids, footer, self._kind(ids, footer))
         yield from self._report(self.folder / layout.REPORT["page"])
@@ -167,22 +163,8 @@ class _Reader:
         examples = None if train is None else train * history["rows"]
         yield self._job(ids, facts, self._kind(ids, footer), examples=examples)
 
-    def _shards(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[JobCost]:
-        """Yield the shards that an artefact was put together from, and what gathered them."""
-        kind, output = self._kind(ids, footer), footer["output"].removesuffix(".parquet")
-        for share in footer["shards"]:
-            name = f"{share['index']}-of-{share['of']}"
-            facts = {**share, "output": f"shards/{output}/{name}.parquet"}
-            shard, examples = f"{share['index']}/{share['of']}", int(share["examples"])
-            rule = f"{kind.stage}_shard", *ids, name
-            yield self._job(ids, facts, kind, rule, examples=examples, shard=shard)
-        gathered = kind.stage, *ids
-        yield self._job(ids, footer, Kind((GATHER,)), gathered, work_seconds=None)
-
-    def _job(
-        self, ids: Ids, facts: Mapping[str, Any], kind: Kind, rule: Ids = (), **changes: Any
-    ) -> JobCost:
-        """Return a job from its facts; ``rule`` and ids where it is not of its stage."""
+    def _job(self, ids: Ids, facts: Mapping[str, Any], kind: Kind, **changes: Any) -> JobCost:
+        """Return a job from its facts."""
         in_parts = facts.get("work_seconds") is not None
         known = {
             "examples": facts.get("rows") if in_parts else self.examples.get(ids),
@@ -191,7 +173,7 @@ class _Reader:
             "device": str(facts.get("device", "cpu")),
             "bytes": facts.get("bytes", 0),
             "data_bytes": facts.get("data_bytes", 0),
-            **_used(self._benchmark(*(rule or (kind.stage, *ids))), facts),
+            **_used(self._benchmark(kind.stage, *ids), facts),
         }
         return JobCost(kind, **{**known, **changes})
 

@@ -19,8 +19,6 @@ from exparity.core.strict import canonical
 from exparity.metrics import METRICS
 
 Ids = tuple[str, ...]
-GATHER = "gather"
-"""Stage of the jobs that put shards together; a shard counts to the stage of its cell."""
 # What of a training decides on the time that it takes for one example.
 _TRAINING = ("batch_size", "max_length", "precision", "processes", "validation_share")
 # Stages whose options decide on their time.

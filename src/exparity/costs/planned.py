@@ -19,7 +19,7 @@ from exparity.artefacts.schemas import IDS
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
 from exparity.costs.finished import JobCost, read_footer
-from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
+from exparity.costs.kinds import Ids, ids_of, kind_of
 from exparity.data import load_dataset, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
@@ -42,19 +42,15 @@ class DagJob:
     """A job of Snakemake's DAG.
 
     Attributes:
-        stage: its rule; that of the whole cell for a shard.
+        stage: its rule.
         ids: its wildcards, of those that name a cell.
         options: what the workflow hands it, as JSON.
-        shard: its number and how many there are, of a shard.
-        gathers: whether it puts shards together.
         finished: whether Snakemake would leave it out.
     """
 
     stage: str
     ids: Ids = ()
     options: str = "{}"
-    shard: tuple[int, int] | None = None
-    gathers: bool = False
     finished: bool = False
 
     @cached_property
@@ -99,21 +95,17 @@ def dag_jobs(
             order = {rule.name: place for place, rule in enumerate(made.rules)}
             jobs = [job for job in made.dag.jobs if job.output and job.rule.name != _ACCOUNTS]
             read = [_read(job, made.dag.needrun(job)) for job in jobs]
-            return sorted(read, key=lambda job: (order[job.stage], job.gathers))
+            return sorted(read, key=lambda job: order[job.stage])
     except (RuleException, WorkflowError) as error:
         raise InputError(f"{configfiles[-1]}: {' '.join(str(error).split())}") from None
 
 
 def _read(job: Any, needed: bool) -> DagJob:
-    wildcards, shard = job.wildcards_dict, None
-    if "shard" in wildcards:
-        shard = int(wildcards["shard"]), int(wildcards["shards"])
+    wildcards = job.wildcards_dict
     return DagJob(
-        stage=job.rule.name.removesuffix("_shard") if shard else job.rule.name,
+        stage=job.rule.name,
         ids=tuple(wildcards[name] for name in IDS if name in wildcards),
         options=job.params.get("options", "{}"),
-        shard=shard,
-        gathers=bool(job.input.get("shards")) and not shard,
         finished=not needed,
     )
 
@@ -135,16 +127,11 @@ def _as_it_was() -> Iterator[None]:
 
 def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[JobCost]:
     """Yield the jobs of a DAG with the kind of each and the number of its examples."""
-    cells = {(job.stage, job.ids): job.parameters for job in jobs if not job.shard}
+    cells = {(job.stage, job.ids): job.parameters for job in jobs}
     tests = sum(job.stage == "test" for job in jobs)
     for job in jobs:
         examples = _examples(job, cells, counts) if job.ids else tests
-        kind = Kind((GATHER,))
-        if not job.gathers:
-            kind = kind_of(job.stage, job.ids, job.parameters, lambda *cell: cells.get(cell))
-        if job.shard:
-            index, of = job.shard
-            examples = examples // of + (index <= examples % of)
+        kind = kind_of(job.stage, job.ids, job.parameters, lambda *cell: cells.get(cell))
         yield JobCost(kind, examples, job.finished)
 
 

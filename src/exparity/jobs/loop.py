@@ -14,7 +14,7 @@ import pyarrow as pa
 from exparity.artefacts.files import write_artefact
 from exparity.core.device import Machine, give_back_memory, make_repeatable
 from exparity.core.progress import Progress
-from exparity.jobs.parts import WHOLE, Job, Shard, open_parts
+from exparity.jobs.parts import Job, open_parts
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Finds out first what would go wrong."""
 
 
 def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what parts or shards found out, as the whole says it."""
+    """Return what parts found out, as the whole says it."""
     each = list(facts)
     whole: dict[str, Any] = {}
     if any("flags" in f for f in each):
@@ -44,12 +44,10 @@ def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {**whole, **({"notes": notes} if notes else {})}
 
 
-def run(
-    job: Job, examples: Sequence[Example], begin: Begin, shard: Shard = WHOLE
-) -> pa.Table | None:
+def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
     """Compute the rows of a job, write its artefact and return the table; None if another did."""
     start = time.monotonic()
-    with open_parts(job, examples, shard) as parts:
+    with open_parts(job, examples) as parts:
         if parts.finished:
             return None
         model = job.load() if job.load else None

@@ -2,8 +2,7 @@
 
 A part is a Parquet file without the suffix, so that no reader of the results sees it. It is
 valid only for the fingerprint of all that its rows depend on. Chunks depend on the list of examples
-alone, and shards are whole chunks: a job computes the same batches, and so the same bits, however
-often it is interrupted and however it is split.
+alone: a job computes the same batches, and so the same bits, however often it is interrupted.
 """
 
 from __future__ import annotations
@@ -36,28 +35,6 @@ _PASSES = 16000
 def chunk_size(passes: int) -> int:
     """Return how many examples make a part: few where each takes many model passes."""
     return max(4, min(256, _PASSES // passes))
-
-
-@dataclass(frozen=True)
-class Shard:
-    """The ``index``-th of ``of`` jobs that share one cell's examples; counted from 1."""
-
-    index: int = 1
-    of: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """Read a shard as the command line has it, such as ``2/4``."""
-        index, _, of = text.partition("/")
-        if not (index.isdecimal() and of.isdecimal() and 1 <= int(index) <= int(of)):
-            raise InputError(f"shard '{text}': write K/N with K from 1 to N, such as 2/4")
-        return cls(int(index), int(of))
-
-    def __str__(self) -> str:
-        return f"{self.index}/{self.of}"
-
-
-WHOLE = Shard()
 
 
 @dataclass(frozen=True)
@@ -115,7 +92,7 @@ class Parts:
 
     Attributes:
         job: what is made.
-        chunks: examples by position in the whole cell; of a shard, its own ones.
+        chunks: examples by position in the whole cell.
         folder: where part files go; None if they are not worth it.
         key: the job's fingerprint; empty where it is not needed.
         provenance: facts that the artefact must carry.
@@ -205,29 +182,25 @@ class Parts:
             log.info("%d of %d examples are taken over from an earlier run", self.kept, total)
 
 
-def chunks_of(
-    examples: Sequence[Example], passes: int, shard: Shard
-) -> dict[int, Sequence[Example]]:
-    """Return a shard's chunks of a cell's examples, by their position among all chunks."""
+def chunks_of(examples: Sequence[Example], passes: int) -> dict[int, Sequence[Example]]:
+    """Return the chunks of a cell's examples by their position."""
     size = chunk_size(passes)
-    firsts = list(enumerate(range(0, len(examples), size)))[shard.index - 1 :: shard.of]
-    return {position: examples[first : first + size] for position, first in firsts}
+    firsts = range(0, len(examples), size)
+    return {position: examples[first : first + size] for position, first in enumerate(firsts)}
 
 
 @contextmanager
-def open_parts(job: Job, examples: Sequence[Example], shard: Shard) -> Iterator[Parts]:
+def open_parts(job: Job, examples: Sequence[Example]) -> Iterator[Parts]:
     """Open the parts of a job; they are removed after the block if it ended well.
 
     The block writes the artefact, unless the parts are ``finished``.
     """
-    chunks = chunks_of(examples, job.passes, shard)
+    chunks = chunks_of(examples, job.passes)
     folder = job.output.with_name(f"{job.output.name}.parts")
     parts = Parts(job, chunks, folder if job.load and len(chunks) > 1 else None)
-    if parts.folder or shard.of > 1:
+    if parts.folder:
         parts.key = job.fingerprint()
         parts.provenance["fingerprint"] = fingerprint(parts.key, _ids(examples))
-    if shard.of > 1:
-        parts.provenance["shard"] = {"index": shard.index, "of": shard.of}
     with _held(parts.folder) as waited:
         parts.finished = waited and _written(job.output, parts.provenance)
         if parts.finished:

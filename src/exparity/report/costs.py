@@ -53,7 +53,7 @@ def read_costs(results: Path) -> list[Mapping[str, Any]]:
 
 def _place(job: Mapping[str, Any]) -> int:
     """Return where a job comes in a run: where its folder comes in the table of paths."""
-    folder = job["output"].removeprefix("shards/").partition("/")[0]
+    folder = job["output"].partition("/")[0]
     return _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
 
 

@@ -78,8 +78,6 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
     ids = metadata.get("wildcards", {})
     if not set(_CELL) <= set(ids):
         raise InputError(f"{path}: names no cell; make it with `exparity {_MADE_BY[artefact]}`")
-    if "shard" in metadata:
-        raise InputError(f"{path}: is one of several shards; put them together, `exparity gather`")
     for name in ids.keys() & set(table.column_names):
         strangers = set(table.column(name).to_numpy()) - {ids[name]}
         if strangers:

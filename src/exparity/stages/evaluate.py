@@ -34,7 +34,7 @@ from exparity.core.registry import Entry
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation, alignment
 from exparity.jobs.loop import Chunks, Compute, load, run
-from exparity.jobs.parts import WHOLE, Job, Shard
+from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.methods.facts import MethodFacts
 from exparity.metrics import (
@@ -58,7 +58,6 @@ from exparity.stages.limits import (
     limits_by_example,
     seeds_of_draws,
 )
-from exparity.stages.shards import gather_shards
 from exparity.types import Example, Falls, Origin
 
 if TYPE_CHECKING:
@@ -81,8 +80,6 @@ def evaluate_cell(
     metric_id: flags.Id | None = None,
     max_examples: int | None = None,
     machine: Inference = Inference(),
-    shard: flags.Portion = "1/1",
-    gather: flags.Gathered = (),
     counterfactuals: Sequence[Path] | None = None,
 ) -> None:
     """Score explanations with one metric.
@@ -100,17 +97,12 @@ def evaluate_cell(
         metric_id: name of the instance; as ``use`` if None.
         max_examples: size of a deterministic sample; all if None.
         machine: where and how the model is run.
-        shard: share of the examples to score, such as ``2/4`` for the second of four.
-        gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
         counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
     """
-    if gather:
-        gather_shards(gather, output)
-        return
-    share, metric = Shard.parse(shard), _Metric.of(use, params, metric_id)
+    metric = _Metric.of(use, params, metric_id)
     prepared, table, metadata = _read(data, explanations, checkpoint)
     needs = metric.entry.facts.needs
     explained = _Explained(
@@ -126,7 +118,7 @@ def evaluate_cell(
         flags=metadata.get("flags", []),
         may_be_cut=bool(metadata.get("n_truncated")),
     )
-    _score(metric, explained, output, machine, counterfactuals, share)
+    _score(metric, explained, output, machine, counterfactuals)
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -303,7 +295,6 @@ def _score(
     output: Path,
     machine: Inference,
     counterfactuals: Sequence[Path] | None,
-    share: Shard = WHOLE,
 ) -> None:
     """Score explanations with one metric, and write the artefact."""
     prepared, checkpoint, draws = explained.data, explained.checkpoint, explained.draws
@@ -345,7 +336,7 @@ def _score(
     begin = partial(_scoring, job, options, explained, changed)
     if explained.limits:
         begin = partial(_looking_up, metric, explained, explained.limits)
-    scored = run(job, explained.examples, begin, share)
+    scored = run(job, explained.examples, begin)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())

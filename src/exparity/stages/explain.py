@@ -19,11 +19,10 @@ from exparity.core.options import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
-from exparity.jobs.parts import Job, Shard
+from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.checkpoints import check_known
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
-from exparity.stages.shards import gather_shards
 from exparity.types import Encoding, Example, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -50,8 +49,6 @@ def explain_cell(
     examples: Literal["all", "correct"] = "all",
     max_examples: int | None = None,
     machine: Inference = Inference(),
-    shard: flags.Portion = "1/1",
-    gather: flags.Gathered = (),
 ) -> None:
     """Explain test texts with one method.
 
@@ -72,17 +69,11 @@ def explain_cell(
         examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
         machine: where and how the model is run.
-        shard: share of the examples to explain, such as ``2/4`` for the second of four.
-        gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
         ExparityError: the preflight found that the job would go wrong.
     """
-    if gather:
-        gather_shards(gather, output)
-        return
-    share = Shard.parse(shard)
     model_id = model_id or checkpoint.resolve().parent.name
     method_id = method_id or use
     entry = METHODS.get(use)
@@ -106,7 +97,7 @@ def explain_cell(
         doing=f"explaining with {method_id}",
         known={"n_truncated": 0, "flags": known_flags, **({"files": digests} if digests else {})},
     )
-    run(job, chosen, partial(_explaining, job, predicted), share)
+    run(job, chosen, partial(_explaining, job, predicted))
 
 
 def read_predicted(

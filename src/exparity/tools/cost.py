@@ -100,7 +100,6 @@ def _row(job: JobCost) -> dict[str, Any]:
         "output": job.output,
         "stage": job.kind.stage,
         **{name: job.ids.get(name) for name in IDS},
-        "shard": job.shard,
         "runs_model": job.kind.runs_model,
         **{name: getattr(job, name) for name in _MEASURED},
     }

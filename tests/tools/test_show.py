@@ -53,10 +53,13 @@ class TestPlainText:
         excess = verdicts[verdicts["quantity"] == "excess"]
         heads = [line for line in lines if "excess over random explanations: d of" in line]
         assert [head.split()[0] for head in heads] == ["data_0", "data_1"]
-        text = "\n".join(lines)
+        cells = [line.split() for line in lines]
         for row in excess.to_dict("records"):
             marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
-            assert f"{row['d']:+.2f} {row['verdict']}{marks}".replace("-", "−") in text
+            d = f"{row['d']:+.2f}".replace("-", "−")
+            size = f"{row['rms_low']:.2f} to {row['rms_high']:.2f}".split()
+            ids = [row[id] for id in ("model", "method", "metric")]
+            assert [*ids, d, *size, f"{row['verdict']}{marks}"] in cells
         n = excess["verdict"].value_counts()
         (line,) = [x for x in lines if x.startswith("excess over random explanations: decided")]
         decided = len(excess) - n["undecided"]
@@ -114,74 +117,44 @@ def row(model="m", method="x", metric="k", d=0.5, verdict="different", **others)
         **JUDGED, "dataset": "d", "model": model, "method": method, "metric": metric,
         "group_a": "a", "group_b": "b", "quantity": "score", "d": d, "verdict": verdict,
         "verdict_strict": verdict, "n_seeds": 3, "seeds_above": 3, "seeds_below": 0,
-        "rms_gap": abs(d), "flags": [], **others,
+        "rms_gap": abs(d), "rms_low": 0.1, "rms_high": 0.9, "flags": [], **others,
     }  # fmt: skip
 
 
-def printed(rows, width, system="truecolor"):
-    """What a terminal of some width shows, with its control codes."""
-    console = Console(
-        file=io.StringIO(), width=width, force_terminal=True, color_system=system, highlight=False
-    )
-    for part in render(ShownVerdicts("", rows, 0.2, {}, {"k": "higher"}), width):
+def printed(rows, width):
+    """What a terminal of some width shows."""
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    for part in render(ShownVerdicts("", rows, 0.2)):
         console.print(part)
     return console.file.getvalue()
 
 
-def plain(text):
-    return re.sub(r"\x1b\[[\d;]*m", "", text)
-
-
 class TestTerminal:
-    @pytest.mark.parametrize("width", [44, 60, 80, 120, 200])
+    @pytest.mark.parametrize("width", [60, 80, 200])
     def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(self, width):
-        names = ("integrated_gradients_x_input", "lime")
+        effects = (-1.25, 0.75, 11.5, 0.25)
         metrics = ("soft_comprehensiveness", "gini", "sensitivity", "sparsity")
         rows = [
-            row("bert_scratch", x, y, d)
-            for x in names
-            for y, d in zip(metrics, (-1.25, 0.75, 11.5, 0.25), strict=True)
+            row("bert_scratch", "integrated_gradients_x_input", metric, d)
+            for metric, d in zip(metrics, effects, strict=True)
         ]
-        text = plain(printed(rows, width))
+        text = printed(rows, width)
         assert max(map(len, text.splitlines())) <= width
         for effect in ("−1.25", "+0.75", "+11.50", "+0.25"):
-            assert text.count(effect) == 2
-        parts = ("integrated", "gradients", "input", "lime", "soft_", "comprehensive", "sparsity")
-        assert all(part in text for part in parts)
-
-    def test_colours_tell_direction_and_size(self):
-        rows = [
-            row(metric="up"),
-            row(metric="down", d=-0.5),
-            row(metric="none", verdict="undecided"),
-        ]
-        codes = dict.fromkeys(("+0.50 different", "−0.50 different", "+0.50 undecided"), "")
-        for code, text in re.findall(r"\x1b\[([\d;]*)m([^\x1b]*)", printed(rows, 100)):
-            if text.strip() in codes:
-                codes[text.strip()] = code
-        assert codes["+0.50 different"] == "1;30;48;2;169;208;236"
-        assert codes["−0.50 different"] == "1;30;48;2;245;189;147"
-        assert codes["+0.50 undecided"] == "2"
-
-    def test_the_legend_names_the_groups(self):
-        assert "a higher   b higher" in plain(printed([row()], 200))
-        several = [row(), row(group_a="c")]
-        assert "first group higher" in plain(printed(several, 200))
+            assert text.count(effect) == 1
 
     def test_untested_cells_flags_and_opposite_signs(self):
         rows = [
             row("m", "x", "k", d=float("inf"), flags=["missing_cells"], seeds_below=1),
             row("m", "y", "l", d=float("nan"), verdict=None, flags=["no_variance"]),
         ]
-        lines = [line.rstrip() for line in plain(printed(rows, 80)).splitlines()]
-        assert "  x  +∞ different±  –" in lines
-        assert "  y  –              – not tested" in lines
-        assert any(
-            line.startswith("not tested, no_variance (1): each group's scores") for line in lines
-        )
+        lines = [line.split() for line in printed(rows, 200).splitlines()]
+        assert ["m", "x", "k", "+∞", "0.10", "to", "0.90", "different±"] in lines
+        assert ["m", "y", "l", "–", "0.10", "to", "0.90", "not", "tested"] in lines
+        assert any(line[:3] == ["not", "tested,", "no_variance"] for line in lines)
 
     def test_ids_are_no_markup(self):
-        assert "[red]m" in plain(printed([row("[red]m", "[/]", "[bold]")], 80))
+        assert "[red]m" in printed([row("[red]m", "[/]", "[bold]")], 80)
 
 
 class TestCommand:
@@ -200,12 +173,6 @@ class TestCommand:
         text = found.stdout.decode()
         assert "\x1b" not in text
         assert "4 cells: 2 datasets, 2 models, 1 method, 1 metric, 3 trainings" in text
-
-    def test_colour_when_forced_and_not_with_no_color(self, results):
-        coloured = self.run(results, FORCE_COLOR="1", COLUMNS="80").stdout.decode()
-        assert re.search(r"\x1b\[[\d;]*30;4", coloured)
-        without = self.run(results, FORCE_COLOR="1", COLUMNS="80", NO_COLOR="1").stdout.decode()
-        assert not re.search(r"\x1b\[[\d;]*[34]\d[;m]", without)
 
     def test_it_loads_nothing_slow(self, results):
         code = (

@@ -9,7 +9,7 @@ from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder
 from exparity.core.formats import signed
 from exparity.report.runs import ComparedCell, RunComparison, compare_runs, read_run
-from exparity.report.terminal import empty_table, terminal_here, write
+from exparity.report.terminal import table_of, terminal_here, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,8 +34,7 @@ def compare(
         InputError: a folder holds no finished run.
     """
     comparison = compare_runs(read_run(first), read_run(second))
-    console, _ = terminal_here()
-    write(console, _parts(comparison, every=every))
+    write(terminal_here(), _parts(comparison, every=every))
 
 
 def _parts(comparison: RunComparison, *, every: bool) -> Iterator[RenderableType]:
@@ -49,10 +48,8 @@ def _parts(comparison: RunComparison, *, every: bool) -> Iterator[RenderableType
         if not differences:
             yield f"{title}: the same"
             continue
-        table = _table(title, "A", "B")
-        for key, values in differences.items():
-            table.add_row(*map(visible, (key, *(value or "–" for value in values))))
-        yield table
+        rows = [(key, *(value or "–" for value in values)) for key, values in differences.items()]
+        yield table_of((title, "A", "B"), rows)
     yield ""
     yield _extent(comparison)
     cells = comparison.cells if every else comparison.differing
@@ -81,7 +78,7 @@ def _extent(comparison: RunComparison) -> str:
 
 def _cells(cells: Sequence[ComparedCell]) -> Table:
     heads = ("dataset", "model", "method", "metric", "gap", "A", "d", "B", "d", "B − A", "95 %")
-    table = _table(*heads)
+    rows = []
     for cell in cells:
         (first, second), difference = cell.verdicts, cell.difference
         groups = f"{'excess, ' if cell.quantity == 'excess' else ''}{cell.ids[4]} − {cell.ids[5]}"
@@ -89,14 +86,5 @@ def _cells(cells: Sequence[ComparedCell]) -> Table:
         if difference.is_testable:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
         written = (first or "–", signed(cell.first["d"]), second or "–", signed(cell.second["d"]))
-        table.add_row(
-            *map(visible, (*cell.ids[:4], groups, *written, signed(difference.estimate), interval))
-        )
-    return table
-
-
-def _table(*heads: str) -> Table:
-    table = empty_table("bold")
-    for head in heads:
-        table.add_column(head)
-    return table
+        rows.append((*cell.ids[:4], groups, *written, signed(difference.estimate), interval))
+    return table_of(heads, rows)

@@ -36,9 +36,8 @@ def show(
 ) -> None:
     """Print verdicts of results, and what the data can show.
 
-    Of data without groups the means of the scores are printed, once there is a report. On a
-    terminal the tables are coloured and fitted to its width; elsewhere they are plain text, a line
-    per row. Single trainings and other corrections are on the report's page and in its tables.
+    A cell is a line; of data without groups the means of the scores are printed, once there is a
+    report. Single trainings are on the report's page and in its tables.
 
     Args:
         results: folder of results; that of the config if None, or ``results``.
@@ -78,13 +77,10 @@ def show(
         title=grid.get("title", ""),
         verdicts=verdicts,
         threshold=grid.get("statistics", {}).get("threshold", Statistics.threshold),
-        order={kind: [id for id, _ in grid.get(f"{kind}s", ())] for kind in _KINDS},
-        directions=directions,
         means=mean_tables(means, directions),
         dependence={name: known_of_data(results, name)[0] for name in compared},
     )
-    console, width = terminal_here()
-    write(console, render(selection, width))
+    write(terminal_here(), render(selection))
 
 
 def _verdicts(results: Path) -> list[dict[str, Any]]:

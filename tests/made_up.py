@@ -13,12 +13,10 @@ import numpy as np
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import made_by
-from exparity.artefacts.files import write_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.config.experiment import Experiment
+from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
-from exparity.stages.tests.random import random_tests_cell
-from exparity.stages.tests.trainings import across_trainings_cell
-from exparity.stats.compare import compare_all
 from exparity.stats.model_bias import model_bias
 
 METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
@@ -30,9 +28,9 @@ LABELS = ("female", "male")
 HOSTILE = "<script>alert('token')</script>"
 DRAWS = 2
 VERDICTS = "verdicts.parquet"
+COMPARED = ("tests", "across_trainings")
 _STAGES = {"data": "prepare", "history": "finetune", "predictions": "finetune",
-           "explanations": "explain", "scores": "evaluate", "tests": "test",
-           "disparity": "report"}  # fmt: skip
+           "explanations": "explain", "scores": "evaluate"}  # fmt: skip
 _BERT = {"init": "scratch", "architecture": "bert"}
 NAN = math.nan
 
@@ -120,7 +118,8 @@ def make_study(
                 _classified(results, cell, examples, certain, cell == collapsed)
                 _explained(results, cell, settings, examples, rng, scored)
             _over_all(results, dataset, model)
-    judge_cells(sorted((root / "across_trainings").rglob("*.parquet")), None, root / VERDICTS)
+    given = (sorted((root / name).rglob("*.parquet")) for name in ("across_trainings", "tests"))
+    judge_cells(*given, None, root / VERDICTS, root / "disparity.parquet")
     return root
 
 
@@ -143,15 +142,18 @@ def copy_of(settings: dict, folder: Path, pairs: int = 12) -> Path:
 
 
 def _over_all(results: Results, dataset: str, model: str) -> None:
-    """Write what the analyses make of the scores of a model."""
-    for path in results.of_model("bias", dataset, model):
-        results.write("adjusted_gaps", [], dataset, model, int(path.stem))
-    names = ("scores", "random_scores", "predictions")
+    """Write what is compared of a model, with intervals where there are too few texts for one."""
+    names = ("predictions", "scores", "random_scores")
     given = (results.of_model(name, dataset, model) for name in names)
-    across_trainings_cell(*given, results.root / f"across_trainings/{dataset}/{model}.parquet")
-    for folder in (results.root / "random_scores" / dataset / model).iterdir():
-        place = results.root / "random_tests" / dataset / model / f"{folder.name}.parquet"
-        random_tests_cell(sorted(folder.glob("*.parquet")), place)
+    outputs = [results.root / f"{name}/{dataset}/{model}.parquet" for name in COMPARED]
+    data = results.root / f"data/{dataset}.parquet"
+    compare_model(data, *given, *outputs, statistics={"resamples": 0})
+    rows = [
+        row | {"d_ci_low": row["cohens_d"] - 0.2, "d_ci_high": row["cohens_d"] + 0.2}
+        for row in read_artefact(outputs[0], "tests")[0].to_pylist()
+    ]
+    outputs[0].unlink()  # what a later job has written stays
+    results.write("tests", rows, dataset, model)
 
 
 def _example(i: int, group: str, groups: Sequence[str]) -> dict:
@@ -199,17 +201,16 @@ def _classified(results: Results, cell: tuple, examples: list, certain, has_coll
 
 
 def _explained(results: Results, cell: tuple, settings: dict, examples: list, rng, scored) -> None:
-    """Write explanations, their scores, those of random ones, and the tests of all."""
-    drawn = {}
+    """Write explanations, their scores, and those of random ones."""
     for metric in settings["metrics"]:
-        drawn[metric] = rng.normal(size=(DRAWS, len(examples)))
+        drawn = rng.normal(size=(DRAWS, len(examples)))
         if metric != "sensitivity":  # which explains again
             rows = [
                 {**of_example(e), "score": float(v), "draw": draw}
-                for draw, values in enumerate(drawn[metric])
+                for draw, values in enumerate(drawn)
                 for e, v in zip(examples, values, strict=True)
             ]
-            results.write("random_scores", rows, *cell, metric)
+            results.write("random_scores", rows, *cell, metric, parameters={"use": metric})
     for m, method in enumerate(settings["methods"]):
         rows = []
         for example in examples:
@@ -223,30 +224,9 @@ def _explained(results: Results, cell: tuple, settings: dict, examples: list, rn
         for k, metric in enumerate(settings["metrics"]):
             values = rng.normal(size=len(examples))
             values += (m - k) / 5 * np.array([e["group"] == results.groups[0] for e in examples])
-            values = scored(method, metric, values)
-            over = values - (drawn[metric].mean(0) if metric != "sensitivity" else np.nan)
-            _tested(results, (*cell, method, metric), examples, values, over)
-
-
-def _tested(results: Results, place: tuple, examples: list, values, over) -> None:
-    """Write the scores of one cell and their test, beside that of the excess."""
-    rows = [{**of_example(e), "score": float(v)} for e, v in zip(examples, values, strict=True)]
-    results.write("scores", rows, *place)
-    groups, sets = ([example[name] for example in examples] for name in ("group", "match_id"))
-    columns = [
-        vars(found)
-        | {
-            "quantity": quantity,
-            "flags": list(found.flags),
-            "d_ci_low": found.cohens_d - 0.2,
-            "d_ci_high": found.cohens_d + 0.2,
-            "n_permutations": 100,
-            **dict.fromkeys(("permuted_rate", "permuted_wilcoxon_rate"), 0.05),
-        }
-        for quantity, of in {"score": values, "excess": over}.items()
-        for found in compare_all(of, groups, results.groups, sets, resamples=0)
-    ]
-    results.write("tests", columns, *place)
+            values = scored(method, metric, values).tolist()
+            rows = [{**of_example(e), "score": v} for e, v in zip(examples, values, strict=True)]
+            results.write("scores", rows, *cell, method, metric, parameters={"use": metric})
 
 
 IDS = {"dataset": "pairs", "model": "bert", "seed": 3}

@@ -9,17 +9,18 @@ import time
 
 import numpy as np
 import pytest
+from compared import beside
 from support import cpu_seconds
 
 from exparity import cli
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.jobs.stop import Stopped
-from exparity.stages.tests import groups as stage
+from exparity.stages.compare import _scores as stage
 from exparity.stats import compare_groups
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 COMMANDS = [
-    "prepare", "finetune", "explain", "evaluate", "test", "bias", "report",
+    "prepare", "finetune", "explain", "evaluate", "compare-groups", "bias", "report",
     "show", "cost", "compare", "plan", "list", "data",
     "compare-published",
 ]  # fmt: skip
@@ -274,27 +275,35 @@ class TestOtherStages:
         assert done.stderr.count("\n") == 1
 
 
-class TestTest:
+def comparing(folder, **changes):
+    """A command that compares the groups of one scores artefact, and the tests that it writes."""
+    scores = scores_file(folder / "s.parquet", **changes)
+    data, (predictions,) = beside(folder, [scores])
+    output = folder / "t.parquet"
+    command = ["compare-groups", "--data", data, "--predictions", predictions, "--scores", scores]
+    command += ["--output", output, "--across-trainings", folder / "a.parquet"]
+    return [str(word) for word in command], output
+
+
+class TestCompareGroups:
     def test_a_scores_artefact(self, run, tmp_path):
-        scores = scores_file(tmp_path / "s.parquet")
+        command, output = comparing(tmp_path)
         code, _, err = run(
-            "test", "--scores", scores, "--output", tmp_path / "t.parquet",
+            *command, "--param", "alpha=0.01",
             "--options", '{"statistics": {"alpha": 0.5, "resamples": 300}, "digest": "x"}',
-            "--param", "alpha=0.01",
         )  # fmt: skip
         assert (code, err) == (0, [])
-        table, facts = read_artefact(tmp_path / "t.parquet", "tests")
+        table, facts = read_artefact(output, "tests")
         (row,) = table.to_pylist()
         assert {name: row[name] for name in CELL} == CELL
-        assert facts["parameters"] == {
+        assert facts["parameters"]["statistics"] == {
             "alpha": 0.01,
             "confidence": 0.95,
             "ddof": 1,
-            "label_permutations": 100,
             "resamples": 300,
             "threshold": 0.2,
         }
-        given = read_artefact(scores, "scores")[0].to_pydict()
+        given = read_artefact(tmp_path / "s.parquet", "scores")[0].to_pydict()
         expected = compare_groups(
             given["score"], given["group"], pairs=given["match_id"], resamples=0, alpha=0.01
         )
@@ -304,8 +313,7 @@ class TestTest:
         assert (row["group_a"], row["group_b"]) == ("male", "female")
 
     def test_by_hand_it_says_what_it_wrote(self, run, tmp_path, capsys):
-        scores, output = scores_file(tmp_path / "s.parquet"), tmp_path / "t.parquet"
-        command = ["test", "--scores", str(scores), "--output", str(output)]
+        command, output = comparing(tmp_path)
         for more, lines in (([], 1), (["--options", '{"statistics": {}}'], 0)):
             assert cli.main([*command, *more]) == 0
             assert len(re.findall(rf"INFO wrote {output} in \d", capsys.readouterr().err)) == lines
@@ -315,37 +323,33 @@ class TestTest:
         self, run, tmp_path, capsys, monkeypatch, ahead, lines
     ):
         """D7: of a file whose job started later, or will, by a clock that was wrong."""
-        scores, output = scores_file(tmp_path / "s.parquet"), tmp_path / "t.parquet"
-        command = ["test", "--scores", str(scores), "--output", str(output)]
-        load = stage.read_scores
+        command, output = comparing(tmp_path)
+        load = stage.read_compared
 
         def meanwhile(*args, **kwargs):
             with monkeypatch.context() as clock:
-                clock.setattr(stage, "read_scores", load)
+                clock.setattr(stage, "read_compared", load)
                 clock.setattr("time.time", lambda now=time.time: now() + ahead)
                 assert cli.main([*command, "--options", '{"statistics": {}}']) == 0
             return load(*args, **kwargs)
 
-        monkeypatch.setattr(stage, "read_scores", meanwhile)
+        monkeypatch.setattr(stage, "read_compared", meanwhile)
         assert cli.main(command) == 0
         said = capsys.readouterr().err
         assert len(re.findall(rf"INFO wrote {output} in \d", said)) == lines
         assert ("a job that started later" in said) == (not lines)
 
     def test_scores_without_groups(self, run, tmp_path):
-        scores = scores_file(tmp_path / "s.parquet", groups=("a", "b"))
-        write_artefact(scores, "scores", [], CELL, stage="x", parameters={})
-        refused(
-            run("test", "--scores", scores, "--output", tmp_path / "t"),
-            "s.parquet: names no groups to compare",
-        )
+        command, _ = comparing(tmp_path)
+        write_artefact(tmp_path / "s.parquet", "scores", [], CELL, stage="x", parameters={})
+        refused(run(*command), "s.parquet: names no groups to compare")
 
     def test_an_interrupt_is_one_line(self, run, tmp_path, monkeypatch):
         def stop(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("exparity.stages.tests.groups.read_scores", stop)
-        result = run("test", "--scores", tmp_path / "s", "--output", tmp_path / "t")
+        monkeypatch.setattr(stage, "read_compared", stop)
+        result = run(*comparing(tmp_path)[0])
         assert result == (130, "", ["exparity: interrupted"])
 
     @pytest.mark.parametrize(("kept", "text"), [(None, ""), (96, "96 of 644 examples are kept, ")])
@@ -384,12 +388,11 @@ HEAVY = ("torch", "transformers", "tokenizers", "pandas", "snakemake", "matplotl
 
 
 class TestStartUp:
-    def test_a_test_job_imports_nothing_heavy(self, tmp_path):
-        scores = scores_file(tmp_path / "s.parquet")
+    def test_comparing_imports_nothing_heavy(self, tmp_path):
+        command, _ = comparing(tmp_path)
         code = (
             "import sys; from exparity.cli import main\n"
-            f"sys.argv = ['exparity', 'test', '--scores', {str(scores)!r},\n"
-            f"            '--output', {str(tmp_path / 't.parquet')!r}]\n"
+            f"sys.argv = ['exparity', *{command!r}]\n"
             "code = main()\n"
             f"print(code, [name for name in {HEAVY!r} if name in sys.modules])"
         )
@@ -405,14 +408,15 @@ class TestStartUp:
         )
         assert process("-c", code).stdout.endswith("\n[]\n")
 
-    def test_a_test_job_starts_quickly(self, tmp_path, capsys):
-        scores = scores_file(tmp_path / "s.parquet", n=322)
+    def test_comparing_starts_quickly(self, tmp_path, capsys):
+        command, _ = comparing(tmp_path, n=322)
         before = cpu_seconds()
-        done = process(
-            "-m", "exparity", "test", "--scores", scores, "--output", tmp_path / "t.parquet"
-        )
+        done = process("-m", "exparity", *command)
         seconds = cpu_seconds() - before
         assert done.returncode == 0, done.stderr
         with capsys.disabled():
-            print(f"\n[exparity test, 644 scores: {seconds:.2f} s of CPU time]", file=sys.stderr)
+            print(
+                f"\n[comparing 644 scores: {seconds:.2f} s of CPU time]",
+                file=sys.stderr,
+            )
         assert seconds < 1.5

@@ -472,14 +472,14 @@ def study(tmp_path_factory):
     """A folder with every artefact of one cell, and files that are none."""
     folder = tmp_path_factory.mktemp("study")
     with contextlib.chdir(folder), quiet():
-        for command in ("prepare", "finetune", "explain", "evaluate", "test", "bias"):
+        for command in ("prepare", "finetune", "explain", "evaluate", "compare-groups", "bias"):
             assert main(COMMANDS[command]) == 0
         Path("config.yaml").write_text(
             yaml.safe_dump({**TINY, "datasets": {"pairs": {"use": "pairs_all"}}})
         )
         Path("empty").touch()
         Path("folder.parquet").mkdir()
-        whole = Path(COMMANDS["test"][2]).read_bytes()
+        whole = Path(PATHS["SCORES"]).read_bytes()
         Path("truncated.parquet").write_bytes(whole[: len(whole) // 2])
         Path("binary.parquet").write_bytes(b"PAR1" + bytes(range(256)) + b"PAR1")
         Path("text.parquet").write_text("text,label,group\n")
@@ -508,20 +508,20 @@ PATHS = {
     "PREDICTIONS": "results/predictions/pairs/tiny/0.parquet",
     "EXPLAINED": "results/explanations/pairs/tiny/0/gradient.parquet",
     "SCORES": "results/scores/pairs/tiny/0/gradient/gini.parquet",
-    "TESTS": "results/tests/pairs/tiny/0/gradient/gini.parquet",
     "BIAS": "results/bias/pairs/tiny/0.parquet",
     "BLOCKS": json.dumps({"model": TINY["models"]["bert_tiny"], "training": {"epochs": 1}}),
     "TERMS": json.dumps({"male": [["he"]], "female": [["she"]]}),
 }
+OUTPUTS = "--output results/tests/pairs/tiny.parquet --across-trainings across.parquet"
 COMMANDS = {
-    line.split()[0]: [PATHS.get(word, word) for word in line.split()]
+    line.split()[0]: [PATHS.get(word, word) for word in line.replace("OUTPUTS", OUTPUTS).split()]
     for line in """
 prepare --output DATA --dataset-id pairs --use pairs_all --param n_pairs=20
 finetune --data DATA --output MODEL --predictions PREDICTIONS --options BLOCKS --device cpu
 explain --data DATA --checkpoint MODEL --predictions PREDICTIONS --output EXPLAINED --use gradient
 evaluate --data DATA --explanations EXPLAINED --output SCORES --use gini
 gather --output SCORES SCORES SCORES
-test --scores SCORES --output TESTS --param alpha=0.1
+compare-groups --data DATA --predictions PREDICTIONS --scores SCORES OUTPUTS
 bias --data DATA --predictions PREDICTIONS --output BIAS --resamples 10
 correctness --scores SCORES --predictions PREDICTIONS --output out.parquet
 attribution-difference --data DATA --explanations EXPLAINED --output out.parquet

@@ -140,7 +140,7 @@ def test_private_modules_are_used_by_their_own_package_alone(modules):
     [
         "exparity",
         "exparity.config.experiment",
-        "exparity.stats, exparity.stages.tests.groups",
+        "exparity.stats, exparity.stages.compare",
         "exparity.stages.report, exparity.report.render",
         "exparity.tools.show, exparity.report.plots, exparity.explanations.markup",
         "exparity.published.comparison, exparity.stages.compare_published",

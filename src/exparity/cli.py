@@ -1,7 +1,7 @@
 """The command line: ``exparity COMMAND``, what people and the workflow's rules call.
 
 Every command is a function, whose signature and docstring say what its flags are. Its module is
-imported when it is called: a test job must not wait for torch, and ``--help`` for nothing.
+imported when it is called: comparing groups must not wait for torch, and ``--help`` for nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import NoReturn
 
-from exparity.core.command_line import Command, Parser, add_plugins
+from exparity.core.command_line import Command, Parser, add_plugins, command_of
 from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, say, visible
 from exparity.jobs.stop import Stopped, stoppable
@@ -47,7 +47,6 @@ _GROUPS = {
         _job("finetune", "stages.finetune:finetune_cell", takes_plugins=True),
         _job("explain", "stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
         _job("evaluate", "stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
-        _job("test", "stages.tests.groups:test_cell"),
         _job("report", "stages.report:report", takes_plugins=True),
     ),
 }
@@ -56,7 +55,7 @@ COMMANDS = {command.name: command for group in _GROUPS.values() for command in g
 
 def known_commands() -> dict[str, Command]:
     """Return all commands, those of analyses too, which are imported for it."""
-    from exparity.artefacts.analyses import ANALYSES, command_of
+    from exparity.artefacts.analyses import ANALYSES
 
     commands = dict(COMMANDS)
     for id in ANALYSES.ids():
@@ -233,7 +232,7 @@ def _summaries() -> Iterator[tuple[str, str]]:
         for source in sorted((package / folder).rglob("*.py")):
             _, *registered = source.read_text(encoding="utf-8").split("\n@analysis(")
             for code in registered:
-                yield code.split('"', 2)[1].replace("_", "-"), _summary(code)
+                yield command_of(code.split('"', 2)[1]), _summary(code)
 
 
 def _summary(code: str) -> str:

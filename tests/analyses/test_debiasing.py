@@ -231,7 +231,7 @@ class TestRefused:
 def study(results):
     """A study whose verdicts are of the changes in a debiasing artefact beside ``results``."""
     output = results / "verdicts.parquet"
-    judge_cells([], [results / "out.parquet"], output)
+    judge_cells([], [], [results / "out.parquet"], output, results / "disparity.parquet")
     verdicts = by_cell_and_quantity(read_artefact(output, "verdicts")[0].to_pylist())
     statistics = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95, "family": ["dataset"]}
     return Study(

@@ -7,8 +7,10 @@ import pytest
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
+from exparity.stages.compare._adjusted import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
 from exparity.stats import benjamini_hochberg, holm
+from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
 
 pytestmark = pytest.mark.contract
@@ -38,9 +40,28 @@ def across(folder, dataset="d", models=P, **more):
     return paths
 
 
+def compared(folder, **p_values):
+    """A tests artefact with a row per quantity and p-value."""
+    rows = [
+        {
+            **vars(GroupComparison("male", "female", 9, 9, 0.0, 0.0, 1.0, 1.0, 0.0, p=p)),
+            **{"seed": 0, "method": "lime", "metric": f"metric_{i}", "quantity": quantity},
+            **{"draw": None, "metric_direction": "higher", "better_group": None},
+            **dict.fromkeys(("test_accuracy", "random_significant"), 0.5),
+            **NOT_ADJUSTED,
+        }
+        for quantity, of in p_values.items()
+        for i, p in enumerate(of)
+    ]
+    path = folder / "tests.parquet"
+    ids = {"dataset": "d", "model": "a"}
+    write_artefact(path, "tests", rows, ids, stage="compare", parameters={})
+    return [path]
+
+
 def judged(paths, tmp_path, **options):
     output = tmp_path / "verdicts.parquet"
-    judge_cells(paths, None, output, **options)
+    judge_cells(paths, (), None, output, tmp_path / "disparity.parquet", **options)
     table, facts = read_artefact(output, "verdicts")
     return table.to_pylist(), facts
 
@@ -56,6 +77,21 @@ def test_a_dataset_is_a_family_and_each_quantity_one_of_its_own(tmp_path):
             p = [row["p_mean"] for row in own]
             assert [row["p_mean_holm"] for row in own] == pytest.approx(holm(p))
             assert [row["p_mean_bh"] for row in own] == pytest.approx(benjamini_hochberg(p))
+
+
+def test_the_tests_of_trainings_are_corrected_each_quantity_by_itself(tmp_path):
+    p = {"score": [0.01, 0.03, 0.2], "excess": [0.04, 0.5, 0.9], "random_score": [0.01, 0.9]}
+    outputs = tmp_path / "v.parquet", tmp_path / "d.parquet"
+    judge_cells(across(tmp_path), compared(tmp_path, **p), None, *outputs)
+    rows = read_artefact(outputs[1], "disparity")[0].to_pylist()
+    for quantity, expected in p.items():
+        own = [row for row in rows if row["quantity"] == quantity]
+        assert [row["p"] for row in own] == expected
+        assert [row["p_holm"] for row in own] == pytest.approx(holm(expected))
+        assert [row["p_bh"] for row in own] == pytest.approx(benjamini_hochberg(expected))
+    assert [row["significant_holm"] for row in rows if row["quantity"] == "score"] == [
+        True, False, False,
+    ]  # fmt: skip
 
 
 def test_a_family_may_be_smaller(tmp_path):
@@ -76,8 +112,18 @@ def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
 def test_on_the_command_line(tmp_path):
     paths, output = across(tmp_path), tmp_path / "out.parquet"
     options = json.dumps({"family": ["model"], "alpha": 0.01, "digest": "x"})
-    call = ["judge", "--options", options, "--across-trainings", *map(str, paths)]
-    assert main([*call, "--output", str(output)]) == 0
+    tests = map(str, compared(tmp_path, score=[0.5]))
+    call = [
+        "judge",
+        "--options",
+        options,
+        "--across-trainings",
+        *map(str, paths),
+        "--tests",
+        *tests,
+    ]
+    beside = str(tmp_path / "disparity.parquet")
+    assert main([*call, "--output", str(output), "--disparity", beside]) == 0
     facts = read_artefact(output, "verdicts")[1]
     assert facts["parameters"] == {"family": ["model"], "alpha": 0.01}
 

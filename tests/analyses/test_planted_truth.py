@@ -6,17 +6,17 @@ excess over random explanations, the tests of single trainings, the crossed test
 as in a run.
 """
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
+from compared import compare, judge
 from made_up import GROUPS, Results
 
 import exparity
 from exparity import Explanation
 from exparity.artefacts.files import read_artefact
 from exparity.core.seeding import derive_seed
-from exparity.stages.judge import judge_cells
-from exparity.stages.tests.groups import test_cell
-from exparity.stages.tests.trainings import across_trainings_cell
 
 pytestmark = pytest.mark.property
 
@@ -91,28 +91,26 @@ def verdicts(folder, methods):
         The rows of the excess by method, each with ``tests``, its excess in each training.
     """
     results = Results(folder)
-    scores, random_scores, tests = [], [], {name: [] for name in methods}
+    scores, random_scores = [], []
     for seed in SEEDS:
         drawn = []
         for draw in range(DRAWS):
             rng = np.random.default_rng(derive_seed(seed, "control", draw))
             values = precision(rng.random((PAIRS * len(GROUPS), WORDS)), rationales())
             drawn += [{**t, "draw": draw, "score": v} for t, v in zip(texts(), values, strict=True)]
-        random = results.write("random_scores", drawn, "d", "m", seed, METRIC)
-        random_scores.append(random)
+        random_scores.append(results.write("random_scores", drawn, "d", "m", seed, METRIC))
         for name, make in methods.items():
             rng = np.random.default_rng(derive_seed(seed, name))
             values = precision(make(seed, rng), rationales())
             rows = [{**t, "score": v} for t, v in zip(texts(), values, strict=True)]
             scores.append(results.write("scores", rows, "d", "m", seed, name, METRIC))
-            test_cell(scores[-1], random, output := folder / "test.parquet", statistics={})
-            found = read_artefact(output, "tests")[0].to_pylist()
-            tests[name] += [row for row in found if row["quantity"] == "excess"]
-    across_trainings_cell(scores, random_scores, [], across := folder / "across.parquet")
-    judge_cells([across], None, judged := folder / "verdicts.parquet")
-    rows = read_artefact(judged, "verdicts")[0].to_pylist()
-    rows = [row for row in rows if row["quantity"] == "excess"]
-    return {row["method"]: {**row, "tests": tests[row["method"]]} for row in rows}
+    compare(scores, random_scores, tests := folder / "tests.parquet", across := folder / "across")
+    of_seeds = defaultdict(list)
+    for row in read_artefact(tests, "tests")[0].to_pylist():
+        if row["quantity"] == "excess":
+            of_seeds[row["method"]].append(row)
+    rows = [row for row in judge([across]) if row["quantity"] == "excess"]
+    return {row["method"]: {**row, "tests": of_seeds[row["method"]]} for row in rows}
 
 
 @pytest.fixture(scope="module")

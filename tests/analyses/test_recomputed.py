@@ -10,11 +10,10 @@ from statistics import mean, variance
 import numpy as np
 import pytest
 import scipy.special as sp
+from compared import compare, judge
 from made_up import GROUPS, Results
 
 from exparity.artefacts.files import read_artefact
-from exparity.stages.judge import judge_cells
-from exparity.stages.tests.trainings import across_trainings_cell
 
 pytestmark = pytest.mark.reference
 
@@ -67,7 +66,7 @@ def run(tmp_path_factory):
     for dataset, (n_seeds, *_) in DATASETS.items():
         made = [made_up(folder, dataset, s, m, rng) for s in range(n_seeds) for m in METHODS]
         paths, random = [p for p, _ in made], sorted({r for _, r in made})
-        across_trainings_cell(paths, random, [], output := folder / f"{dataset}.parquet")
+        compare(paths, random, folder / "t", output := folder / f"{dataset}.parquet")
         parts.append(output)
         by_chance = defaultdict(list)
         for path in random:
@@ -85,10 +84,7 @@ def run(tmp_path_factory):
                 for quantity, value in (("score", score), ("excess", excess)):
                     cell = values.setdefault((dataset, method, quantity), {})
                     cell.setdefault(seed, {})[key] = value
-    output = folder / "verdicts.parquet"
-    judge_cells(parts, None, output)
-    rows = read_artefact(output, "verdicts")[0].to_pylist()
-    rows = [row for row in rows if not row["quantity"].startswith("random")]
+    rows = [row for row in judge(parts) if not row["quantity"].startswith("random")]
     return {(row["dataset"], row["method"], row["quantity"]): row for row in rows}, values
 
 

@@ -445,7 +445,7 @@ class TestReadResults:
         ("artefact", "file"),
         [
             ("history", "models/pairs/bert/3/history.parquet"),
-            ("disparity", "report/disparity.parquet"),
+            ("disparity", "disparity.parquet"),
         ],
     )
     def test_some_lie_beside_files_that_are_no_artefacts(self, tmp_path, artefact, file):

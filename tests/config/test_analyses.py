@@ -42,9 +42,12 @@ def test_one_file_a_metric_that_does_not_explain_again():
     ]
     place = "pairs_all/bert_tiny"
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 1}
-    assert found.analyses.inputs("random_tests", cell) == {
-        "random_scores": [f"results/random_scores/{place}/1/{m}.parquet" for m in ("gini", "mine")]
-    }
+    compared = found.analyses.inputs("compare", {"dataset": "pairs_all", "model": "bert_tiny"})
+    assert sorted(compared["random_scores"]) == [
+        f"results/random_scores/{place}/{seed}/{m}.parquet"
+        for seed in (0, 1)
+        for m in ("gini", "mine")
+    ]
     assert found.analyses.inputs("negative_control", {**cell, "metric": "mine"}) == {
         "data": "results/data/pairs_all.parquet",
         "checkpoint": f"results/models/{place}/1",
@@ -103,25 +106,16 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some():
 def test_no_negative_control(changes):
     found = experiment(**changes)
     assert not found.grid["analyses"]["negative_control"]
-    assert not found.grid["analyses"]["random_tests"]
-    test = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "method": "gradient"}
-    assert found.random_scores({**test, "metric": next(iter(found.metrics))}) == []
+    model = {"dataset": "pairs_all", "model": "bert_tiny"}
+    assert found.analyses.inputs("compare", model)["random_scores"] == []
 
 
-def test_a_test_reads_random_scores_that_are_scored_alike():
-    """An override of one method's scores leaves that method without them."""
-    other = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"max_examples": 4}}
+def test_random_explanations_are_scored_as_those_of_any_method():
     every = {"match": {"metric": "gini"}, "metric": {"normalise_over": "content"}}
-    found = experiment(overrides=[every, other])
-    place, test = "pairs_all/bert_tiny/0", {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
-    first, second = TINY["methods"]
-    random = [f"results/random_scores/{place}/gini.parquet"]
-    assert found.reads("test", {**test, "method": second, "metric": "gini"}) == [
-        f"results/scores/{place}/{second}/gini.parquet", *random,
-    ]  # fmt: skip
-    assert found.random_scores({**test, "method": first, "metric": "gini"}) == []
-    scored = settings(found.analyses, "negative_control", **test, metric="gini")
-    assert scored["params"]["normalise_over"] == "content"
+    one = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"epsilon": 0.5}}
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": "gini"}
+    scored = settings(experiment(overrides=[every, one]).analyses, "negative_control", **cell)
+    assert scored["params"] == {"epsilon": 0.0, "normalise_over": "content"}
 
 
 def test_only_metrics_that_compare_are_read():

@@ -52,7 +52,7 @@ class TestWhatADatasetLacks:
         made = experiment(BOTH, metrics, analyses={"correctness": {}})
         marked = [("pairs_all", metric) for metric in metrics]
         assert scored(made) == [*marked, ("people", "gini")]
-        assert scored(made, artefact="tests") == scored(made)
+        assert [*made.tests()] == [*made.cells("scores")]
         assert list(omissions(made)) == [
             "metrics.mine, metrics.rationale_iou: not used on dataset 'people': it marks no words "
             "that carry the label"
@@ -61,10 +61,8 @@ class TestWhatADatasetLacks:
         random = made.grid["analyses"]["negative_control"]
         assert [(dataset, metric) for dataset, _, metric in random] == scored(made)
         assert made.grid["analyses"]["correctness"] == [("pairs_all", "bert_tiny")]
-        ids = {"dataset": "people", "model": "bert_tiny", "seed": 0}
-        for name in ("adjusted_gaps",):
-            read = made.analyses.inputs(name, ids)["scores"]
-            assert {path.rpartition("/")[2] for path in read} == {"gini.parquet"}
+        read = made.analyses.inputs("compare", {"dataset": "people", "model": "bert_tiny"})
+        assert {path.rpartition("/")[2] for path in read["scores"]} == {"gini.parquet"}
 
     def test_counterfactuals(self):
         metrics, swap = (
@@ -88,8 +86,7 @@ class TestWhatADatasetLacks:
         assert made.grid["analyses"]["negative_control"] == [
             ("pairs_all", "bert_tiny", "rationale_iou")
         ]
-        for name in ("adjusted_gaps", "across_trainings", "random_tests"):
-            assert made.grid["analyses"][name] == [("pairs_all", "bert_tiny")]
+        assert made.grid["analyses"]["compare"] == [("pairs_all", "bert_tiny")]
         assert len(made.grid["analyses"]["bias"]) == 2
         assert list(omissions(made))[-1] == (
             "datasets.people: no metric applies to it, so that it is not explained"
@@ -101,8 +98,7 @@ class TestWhatADatasetLacks:
             assert "left_out" not in made.grid, path.name
             cells = itertools.product(made.pairs, made.seeds, made.methods, made.metrics)
             expected = [(*pair, seed, method, metric) for pair, seed, method, metric in cells]
-            for artefact in ("scores", "tests"):
-                assert [tuple(cell.values()) for cell in made.cells(artefact)] == expected
+            assert [tuple(cell.values()) for cell in made.tests()] == expected
             assert not list(omissions(made))
 
 
@@ -139,13 +135,11 @@ class TestDataWithoutGroups:
         )
         metrics = [(d, m) for d in ("pairs_all", "own") for m in ("gini", "mass_accuracy")]
         assert scored(made) == metrics
-        assert scored(made, "dataset", artefact="tests") == [("pairs_all",)]
+        assert {cell["dataset"] for cell in made.tests()} == {"pairs_all"}
         analyses = made.grid["analyses"]
         of_own = {name for name, targets in analyses.items() if ("own", "bert_tiny") in targets}
         assert of_own == {"bias"}
         assert all(target[0] == "pairs_all" for target in analyses["negative_control"])
-        cell = {"dataset": "own", "model": "bert_tiny", "seed": 0, "method": "gradient"}
-        assert made.random_scores({**cell, "metric": "gini"}) == []
         assert list(omissions(made)) == [
             "datasets.own: it has no groups, so that nothing of it is compared"
         ]

@@ -17,7 +17,6 @@ import yaml
 import exparity.analyses
 import exparity.stats
 from exparity.artefacts import layout
-from exparity.artefacts.files import write_artefact
 from exparity.config.checks import check_results
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
@@ -150,7 +149,7 @@ class TestSchema:
     def test_configs_that_come_with_it_are_valid(self, name):
         folder = CONFIGS if name == "paper-ci" else ROOT / "config"
         found = Experiment.from_mapping(yaml.safe_load((folder / f"{name}.yaml").read_text()))
-        assert len(list(found.cells())) == SHIPPED[name]
+        assert len(list(found.tests())) == SHIPPED[name]
 
     def test_none_of_them_is_left_out(self):
         assert {*SHIPPED} - {"paper-ci"} == {p.stem for p in (ROOT / "config").glob("*.yaml")}
@@ -343,27 +342,25 @@ class TestRefused:
             "replace the folder; set results to another folder, or move these\n"
         )
         load_or_exit(SMALL)
-        (tmp_path / "report" / "disparity.parquet").touch()  # of a report that was killed
+        (tmp_path / "grid.json").touch()  # of a run that was killed
         load_or_exit(here)
 
     def test_the_report_of_another_experiment_is_not_overwritten(
         self, tmp_path, monkeypatch, capsys
     ):
         monkeypatch.chdir(tmp_path)
-        names = ", ".join(SMALL["datasets"])
+        own = sorted(SMALL["datasets"])
         first = next(iter(SMALL["datasets"]))
         other = {**SMALL, "datasets": {"bios": {}}}
         load_or_exit(other)  # there is no report yet
-        report = tmp_path / "results" / "report"
-        parameters = json.loads(experiment().report_options())
-        write_artefact(
-            report / "disparity.parquet", "disparity", [], {}, stage="report", parameters=parameters
-        )
-        (report / "index.html").touch()
+        for folder, files in (("report", ["index.html"]), ("data", [f"{n}.parquet" for n in own])):
+            (tmp_path / "results" / folder).mkdir(parents=True)
+            for file in files:
+                (tmp_path / "results" / folder / file).touch()
         load_or_exit(SMALL)
         load_or_exit({**SMALL, "datasets": {first: {}, "bios": {}}})
         load_or_exit({**other, "results": "results/bios"})
-        # D10: a grid that is gone or damaged changes nothing.
+        # A grid that is gone or damaged changes nothing.
         for content in (None, "[]", "{}", "null", '{"datasets": 5}', "{"):
             if content is not None:
                 (tmp_path / "results" / "grid.json").write_text(content)
@@ -372,11 +369,9 @@ class TestRefused:
                 load_or_exit(other)
             assert stop.value.code == 2
             assert capsys.readouterr().err == (
-                f"exparity: results: results holds the report of '{experiment().config['title']}' "
-                f"on {names}; running bios here would overwrite it; set results to another folder\n"
+                f"exparity: results: results holds the report of an experiment on {', '.join(own)};"
+                " running bios here would overwrite it; set results to another folder\n"
             )
-        (report / "disparity.parquet").write_bytes(b"damaged")  # whose it was is unknown
-        load_or_exit(other)
 
 
 class TestGrid:
@@ -538,8 +533,7 @@ class TestWhatAChangeTouches:
         jobs = changed(experiment(), experiment(study="code"))
         explained = {job[-1] for job in jobs if job[0] == "explain"}
         assert explained == {"gradient", "integrated_gradients"}  # which say `explains: logit`
-        controls = {"negative_control", "random_tests"}
-        expected = {"finetune", "explain", "evaluate", "test", "report"} | controls
+        expected = {"finetune", "explain", "evaluate", "negative_control", "compare", "report"}
         assert stages(jobs) == expected
         assert {job[-1] for job in jobs if job[0] == "evaluate"} == {"gini", "sparsity"}
 
@@ -550,30 +544,23 @@ class TestWhatAChangeTouches:
             ({"metrics": {**SMALL["metrics"], "soft_sufficiency": {}}}, {"report"}),
             ({"metrics": {**SMALL["metrics"], "sufficiency": {}}}, {"removal_limits", "report"}),
             ({"methods": {**SMALL["methods"], "lime": {}}, "seeds": [0, 1, 2]}, {"report"}),
-            # Tests are made again for what they read, which is another file then.
+            # Groups are compared again for what is read, which is another file then.
             (
                 {"controls": {"random": {"draws": 2}}},
                 {"negative_control", "removal_limits", "report"},
             ),
             ({"controls": {"reference": {"stages": 5}}}, {"removal_limits", "report"}),
             ({"training": {"epochs": 9}}, {"finetune"}),
-            (
-                {"target": "predicted"},
-                {"explain", "negative_control", "removal_limits", "adjusted_gaps"},
-            ),
+            ({"target": "predicted"}, {"explain", "negative_control", "removal_limits"}),
             ({"examples": "correct"}, {"explain", "negative_control", "removal_limits"}),
             ({"precision": "bf16"}, {"evaluate", "negative_control"}),
             ({"gradient_precision": "bf16"}, {"explain"}),
-            ({"statistics": {"alpha": 0.1}}, {"test", "across_trainings", "judge", "report"}),
-            ({"statistics": {"threshold": 0.5}}, {"test", "across_trainings", "report"}),
-            ({"statistics": {"ddof": 0}}, {"test", "random_tests", "report"}),
-            ({"statistics": {"resamples": 9}}, {"test", "bias", "report"}),
-            ({"statistics": {"label_permutations": 5}}, {"test", "report"}),
+            ({"statistics": {"alpha": 0.1}}, {"compare", "judge", "report"}),
+            ({"statistics": {"threshold": 0.5}}, {"compare", "report"}),
+            ({"statistics": {"ddof": 0}}, {"compare", "report"}),
+            ({"statistics": {"resamples": 9}}, {"compare", "bias", "report"}),
             ({"statistics": {"family": ["dataset", "model"]}}, {"judge", "report"}),
-            (
-                {"statistics": {"confidence": 0.9}},
-                {"test", "bias", "across_trainings", "adjusted_gaps", "report"},
-            ),
+            ({"statistics": {"confidence": 0.9}}, {"compare", "bias", "report"}),
         ],
         ids=lambda value: str(value if isinstance(value, dict) else sorted(value)),
     )
@@ -607,7 +594,6 @@ class TestWhatAChangeTouches:
              "method", {"n_steps": 7, "max_examples": 20}, "explain", 2 * 2),
             ({"metric": "sparsity", "method": "gradient"},
              "metric", {"tau": 0.01}, "evaluate", 2 * 2 * 2),
-            ({"metric": "gini"}, "statistics", {"resamples": 0}, "test", 2 * 2 * 2 * 2),
         ],
     )  # fmt: skip
     def test_an_override_reaches_the_cells_that_it_matches(self, match, block, options, stage, n):
@@ -618,6 +604,16 @@ class TestWhatAChangeTouches:
             assert set(match.values()) <= set(job)
             for key, value in options.items():
                 assert f'"{key}":{json.dumps(value)}' in all_options(found)[job]
+
+    def test_statistics_of_some_cells_are_told_to_the_models_that_have_them(self):
+        match = {"dataset": "pairs_all", "metric": ["gini"], "seed": 1}
+        found = experiment(overrides=[{"match": match, "statistics": {"resamples": 0}}])
+        jobs = changed(experiment(), found)
+        assert jobs == {("compare", "pairs_all", model) for model in ("one", "two")}
+        for job in jobs:
+            assert json.loads(all_options(found)[job])["overrides"] == [
+                {"match": {"metric": ["gini"], "seed": 1}, "statistics": {"resamples": 0}}
+            ]
 
     def test_which_datasets_a_model_is_for_is_not_part_of_its_checkpoint(self):
         models = copy.deepcopy(SMALL["models"])

@@ -263,7 +263,8 @@ class TestWhatComesOut:
             ids = ("first", "gpt2", 0, "gradient", metric)
             cell = dict(zip(IDS, ids, strict=True))
             assert len({e.evaluate_options(**cell) for e in (one, two, again)}) == 1
-            assert len({e.test_options(**cell) for e in (one, two, again)}) == 1
+            ids = {name: cell[name] for name in ("dataset", "model")}
+            assert len({e.analyses.options("compare", ids) for e in (one, two, again)}) == 1
 
 
 LAYERS = st.lists(

@@ -27,19 +27,16 @@ class TestJobs:
     def test_of_every_stage(self, experiment, counts_of):
         assert counts_of(experiment(seeds=[0, 1])) == {
             "prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS,
-            "evaluate": 2 * CELLS, "test": 2 * CELLS, "across_trainings": 1,
-            "judge": 1, "adjusted_gaps": 2,
-            "report": 1, "negative_control": 2 * N_METRICS, "random_tests": 2,
-            "removal_limits": 2,
+            "evaluate": 2 * CELLS, "compare": 1, "judge": 1, "report": 1,
+            "negative_control": 2 * N_METRICS, "removal_limits": 2,
         }  # fmt: skip
 
     def test_numbers_of_examples(self, experiment, jobs_of):
         found = {job.kind.stage: job.examples for job in jobs_of(experiment())}
         assert found == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
-            "test": 16, "across_trainings": 16,
-            "judge": CELLS, "adjusted_gaps": 16, "report": CELLS,
-            "negative_control": 5 * 16, "random_tests": 16, "removal_limits": 5 * 16,
+            "compare": 16, "judge": CELLS, "report": CELLS, "negative_control": 5 * 16,
+            "removal_limits": 5 * 16,
         }  # fmt: skip
 
     def test_samples_of_samples(self, experiment, jobs_of):
@@ -49,7 +46,6 @@ class TestJobs:
         )
         assert [job.examples for job in jobs_of(made, "explain")] == [10]
         assert [job.examples for job in jobs_of(made, "evaluate")] == [6, 10]  # whole pairs
-        assert [job.examples for job in jobs_of(made, "test")] == [6, 10]
         assert [job.examples for job in jobs_of(made, "negative_control")] == [5 * 6, 5 * 10]
 
     def test_overrides_count(self, experiment, jobs_of):

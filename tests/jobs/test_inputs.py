@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 
 from exparity import cli
-from exparity.artefacts.analyses import ANALYSES, command_of
+from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
 from exparity.artefacts.lineage import current_lineage, identity, lineage
 from exparity.config.analyses import Analyses
+from exparity.core.command_line import command_of
 from exparity.jobs.inputs import job_inputs, lineage_of
 
+COMPARE = "compare-groups --data d --predictions p --output o --across-trainings a"
 JOBS = """
 prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
 finetune --data d --output o --predictions p : {"model": {"checkpoint": "start"}} : d start
 evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} : d e
-test --scores s --random-scores r --output o : {"statistics": {}} : s r
-test --scores s --random-scores --output o : {"statistics": {}} : s
+{COMPARE} --scores s t --random-scores r : {"statistics": {}} : d p s t r
+{COMPARE} --scores s --random-scores : {"statistics": {}} : d p s
 bias --data d --predictions p --output o : {} : d p
-across-trainings --scores s t --random-scores r --predictions p --output o : {} : s t r p
 correctness --scores s t --predictions p --output o : {} : s t p
 attribution-difference --data d --explanations e f --output o : {} : d e f
 dataset-bias --data d --output o : {} : d
 negative-control --data d --checkpoint c --predictions p --output o --seed 1 : {} : d c p
-random-tests --random-scores s t --output o : {} : s t
 mlm-score --data d --checkpoint c --output o --model-id m --seed 1 : {} : d c
-"""
+""".replace("{COMPARE}", COMPARE)
 
 
 @pytest.fixture(autouse=True)
@@ -64,9 +64,9 @@ def test_a_report_without_its_options_is_told_by_nothing(options):
     assert list(job_inputs(call_of("report --page r/p", options))) == []
 
 
-@pytest.mark.parametrize("more", ["--param alpha=0.1", "--options {}"])
+@pytest.mark.parametrize("more", ["--confidence 0.9", "--options {}"])
 def test_only_what_the_workflow_runs_has_a_key(more):
-    call = call_of(f"test --scores s --output o {more}", None)
+    call = call_of(f"bias --data d --predictions p --output o {more}", None)
     with lineage_of(call):
         assert bool(current_lineage()) == (more == "--options {}")
 
@@ -89,10 +89,13 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     """Whatever an analysis reads: its key must equal that of the config, or it is made each run."""
     inputs = inputs_of_analysis(ANALYSES.get(id).function)
     paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
-    flags = Analyses.flags(None, id, paths, {"model": "m", "seed": 1, "metric": "k", "threads": 2})
+    ids = {"model": "m", "seed": 1, "metric": "k", "threads": 2}
+    outputs = [f"o{i}" for i, _ in enumerate(ANALYSES.get(id).facts.artefacts)]
+    flags = Analyses.flags(None, id, paths, outputs, ids)
     options = json.dumps({"digest": "0"})
     command = cli.known_commands()[command_of(id)]
-    call = command.parse([*flags, "--output", "o", "--options", options])
+    call = command.parse([*flags, "--options", options])
+    assert sorted(call.outputs()) == sorted(map(Path, outputs))
     assert not call.overrides()
     expected = [Path(path) for one in paths.values() for path in one]
     assert sorted(job_inputs(call)) == sorted(expected)

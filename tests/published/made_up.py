@@ -1,13 +1,14 @@
 """Rows of the disparity artefact that equal published numbers, or differ in a known way."""
 
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.grid import grid_text
 from exparity.artefacts.schemas import schema_of
 
 OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}
 
 
 # What the comparison does not read: anything of the right type.
-_FILLING = {"int64": 0, "int8": 0, "double": 0.0, "bool": False, "string": "", "list": []}
+_FILLING = {"int64": 0, "double": 0.0, "bool": False, "string": "", "list": [], "int16": None}
 
 
 def filled(artefact, **values):
@@ -42,9 +43,10 @@ def rows_like(published, **changes):
 
 
 def write_report(results, rows, options=OPTIONS):
-    """Write rows as the report's disparity artefact."""
-    path = results / "report" / "disparity.parquet"
-    write_artefact(path, "disparity", rows, {}, stage="report", parameters=options)
+    """Write rows as the disparity artefact of a grid."""
+    path = results / "disparity.parquet"
+    write_artefact(path, "disparity", rows, {}, stage="judge", parameters={})
+    (results / "grid.json").write_text(grid_text(options))
 
 
 def write_training(results, dataset, model, spec, seed=0, epochs=1):

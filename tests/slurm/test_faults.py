@@ -246,7 +246,7 @@ def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, repository, 
 def test_controller_restart_and_a_drained_node(unevaluated, undisturbed):
     """The job in the queue survives the one, and waits for the end of the other."""
     checkout = unevaluated("maintenance", slow_seconds=1.0)
-    run = checkout.start("--until", "test")
+    run = checkout.start("--until", "compare")
     wait_for_parts(checkout)
     checkout.cluster.stop_controller()
     wait_for_parts(checkout, 3)
@@ -255,10 +255,10 @@ def test_controller_restart_and_a_drained_node(unevaluated, undisturbed):
     # The running job ends; the next one has to wait.
     waiting = checkout.cluster.jobs
     checkout.wait_until(
-        lambda: any(job.state == "PENDING" and "test" in job.comment for job in waiting()),
-        "a test job waits for the node",
+        lambda: any(job.state == "PENDING" and "compare" in job.comment for job in waiting()),
+        "comparing waits for the node",
     )
-    assert not checkout.cluster.running("test", checkout.root)
+    assert not checkout.cluster.running("compare", checkout.root)
     checkout.cluster.resume()
     outcome = finish(checkout, run)
     assert outcome.exit_code == 0, checkout.said

@@ -97,6 +97,6 @@ def test_short_jobs_of_a_model_are_one_submission(small, short):
     assert short.start().wait(timeout=600) == 0, short.said
     assert tables(short) == tables(small.local)
     names = [job.comment.removeprefix("rule_").partition("_")[0] for job in submissions(short)]
-    assert sorted(names) == ["cell", "prepare", "report", "tests"]
+    assert sorted(names) == ["cell", "prepare", "report", "statistics"]
     (cell,) = (job for job in submissions(short) if "cell" in job.comment)
     assert (cell.partition, cell.gres, cell.cpus, cell.state) == ("gpu", GPU, "1", "COMPLETED")

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 from support import CPU
 
 from exparity.artefacts.files import read_artefact
+from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
@@ -49,6 +50,18 @@ def evaluate(cell: Path, explanations: Path, output: Path, use: str = "gini", **
     options = {"params": {}, "metric_id": use, "machine": CPU}
     given = {"data": paths["data"], "checkpoint": paths["checkpoint"], **options, **changes}
     evaluate_cell(explanations=explanations, output=output, use=use, **given)
+    return output
+
+
+def compare(
+    cell: Path, scores: Path, output: Path, random: Path | None = None, **statistics
+) -> Path:
+    """Compare the groups of one scores artefact; that over trainings lies beside the output."""
+    random_scores = None if random is None else [random]
+    compare_model(
+        cell / "data.parquet", [cell / "predictions.parquet"], [scores], random_scores, output,
+        output.with_name("across.parquet"), statistics={"resamples": 0, **statistics},
+    )  # fmt: skip
     return output
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from stages.cells import evaluate, explain
+from stages.cells import compare, evaluate, explain
 
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
@@ -16,7 +16,6 @@ from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
 from exparity.stages.bias import bias_cell
-from exparity.stages.tests.groups import test_cell
 
 IDS = {"dataset": "pairs", "model": "mine", "seed": 3}
 
@@ -98,7 +97,7 @@ def refused(path, message):
 
 READERS = {
     "scores": [
-        lambda cell, _, path, output: test_cell(path, None, output, statistics={"resamples": 0}),
+        lambda cell, _, path, output: compare(cell, path, output),
         lambda cell, _, path, output: correctness_cell(
             [path], cell / "predictions.parquet", output
         ),
@@ -135,10 +134,10 @@ def test_what_is_not_what_was_written(cell, made, tmp_path, artefact, change, me
     assert not output.exists()
 
 
-def test_undefined_scores_and_rounding_are_no_error(made, tmp_path):
+def test_undefined_scores_and_rounding_are_no_error(cell, made, tmp_path):
     for value in (np.nan, 1 + 1e-12, -1e-12):
         path = altered(made[1], tmp_path / "s.parquet", with_score(value))
-        test_cell(path, None, tmp_path / "out.parquet", statistics={"resamples": 0})
+        compare(cell, path, tmp_path / "out.parquet")
 
 
 @pytest.mark.parametrize(

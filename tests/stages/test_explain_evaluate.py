@@ -8,14 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import roc_auc_score
-from stages.cells import evaluate, explain, facts_of, rows_of, with_column
+from stages.cells import compare, evaluate, explain, facts_of, rows_of, with_column
 
 import exparity
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
-from exparity.stages.tests.groups import test_cell
 
 
 def explained(cell, output, use="gradient", **changes):
@@ -119,7 +118,7 @@ def test_texts_that_are_cut_are_counted_and_flagged(cell, tmp_path, monkeypatch)
     scores = evaluated(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "rationale_roc_auc")
     facts = facts_of(tmp_path / "s.parquet", "scores")
     assert (facts["notes"], facts["flags"]) == ({"cut_texts": len(cut)}, ["cut_texts"])
-    test_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
+    compare(cell, tmp_path / "s.parquet", tmp_path / "t.parquet")
     (test,) = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
     assert "cut_texts" in test["flags"]
     for score in scores:
@@ -139,9 +138,9 @@ def test_flags_travel_from_method_to_test(cell, tmp_path):
     params = {"n_steps": 3, "pooling": "sum"}
     explain(cell, tmp_path / "x.parquet", use="integrated_gradients", params=params)
     evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet")
-    test_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
+    compare(cell, tmp_path / "s.parquet", tmp_path / "t.parquet")
     row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
-    assert row["flags"] == ["rounding_noise"]
+    assert row["flags"] == ["rounding_noise", "collapsed"]
     assert (row["dataset"], row["model"], row["seed"], row["metric"]) == (
         "pairs",
         "mine",

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
-from stages.cells import evaluate, explain
+from stages.cells import compare, evaluate, explain, rows_of
 from support import CPU
 
 from exparity import load_classifier
@@ -18,10 +18,9 @@ from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
+from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import negative_control_cell
 from exparity.stages.excess import RandomScores
-from exparity.stages.tests.groups import test_cell
-from exparity.stages.tests.random import random_tests_cell
 
 DRAWS = 3
 METRICS = {
@@ -136,15 +135,10 @@ class TestExcess:
     """Against a reference of loops, in float64."""
 
     @pytest.fixture
-    def rows(self, random, made, scored, tmp_path):
-        test_cell(
-            scored,
-            random / "comprehensiveness.parquet",
-            tmp_path / "t.parquet",
-            statistics={"resamples": 300},
-        )
-        rows = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
-        return {row["quantity"]: row for row in rows}
+    def rows(self, cell, random, made, scored, tmp_path):
+        chance = random / "comprehensiveness.parquet"
+        compare(cell, scored, tmp_path / "t.parquet", chance, resamples=300)
+        return {row["quantity"]: row for row in rows_of(tmp_path / "t.parquet", "tests")}
 
     @pytest.mark.reference
     def test_equals_a_naive_loop(self, rows, made, scored):
@@ -178,38 +172,25 @@ class TestExcess:
         found = {name: rows["excess"][name] for name in expected}
         assert found == pytest.approx(expected, rel=1e-9)
         # Six sets are too few for an interval.
-        assert rows["excess"]["flags"] == ["interval_none"]
-        assert rows["excess"]["n_permutations"] == 0
+        assert rows["excess"]["flags"] == ["interval_none", "collapsed"]
 
-    def test_what_is_said_of_the_scores_stays(self, rows, scored, tmp_path):
-        test_cell(scored, None, tmp_path / "w.parquet", statistics={"resamples": 300})
-        (without,) = read_artefact(tmp_path / "w.parquet", "tests")[0].to_pylist()
+    def test_what_is_said_of_the_scores_stays(self, cell, rows, scored, tmp_path):
+        compare(cell, scored, tmp_path / "w.parquet", resamples=300)
+        (without,) = rows_of(tmp_path / "w.parquet", "tests")
+        assert 0 <= rows["score"].pop("random_significant") <= 1
+        assert math.isnan(without.pop("random_significant"))
         assert str(rows["score"]) == str(without)
 
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"params": {}}, "by a metric with other options than .* make it again with"),
-            ({"use": "sufficiency"}, "by a metric with other options"),
-            ({"max_examples": 4}, "has no score of a random explanation; make it again"),
-        ],
-    )
-    def test_random_scores_of_another_kind(self, cell, scored, tmp_path, changes, message):
-        control(cell, tmp_path / "r.parquet", "comprehensiveness", **changes)
-        with pytest.raises(InputError, match=message):
-            test_cell(scored, tmp_path / "r.parquet", tmp_path / "t.parquet", statistics={})
+    def test_there_is_none_over_random_scores_by_other_options(self, cell, scored, tmp_path):
+        control(cell, tmp_path / "r.parquet", "comprehensiveness", params={})
+        compare(cell, scored, tmp_path / "t.parquet", tmp_path / "r.parquet")
+        rows = rows_of(tmp_path / "t.parquet", "tests")
+        assert {row["quantity"] for row in rows if row["method"] == "gradient"} == {"score"}
 
-    def test_random_scores_of_another_seed(self, scored, tmp_path, cell):
-        rows, facts = control(cell, tmp_path / "r.parquet", "comprehensiveness", draws=1)
-        ids = {**facts["wildcards"], "seed": 4}
-        stated = {name: facts[name] for name in ("groups", "attribute")}
-        rows = [{k: v for k, v in row.items() if k not in ids} for row in rows]
-        write_artefact(
-            tmp_path / "r.parquet", "random_scores", rows, ids, stage="negative_control",
-            parameters=facts["parameters"], extra=stated,
-        )  # fmt: skip
-        with pytest.raises(InputError, match="is of seed '4', but"):
-            test_cell(scored, tmp_path / "r.parquet", tmp_path / "t.parquet", statistics={})
+    def test_random_scores_of_fewer_texts(self, cell, scored, tmp_path):
+        control(cell, tmp_path / "r.parquet", "comprehensiveness", max_examples=4)
+        with pytest.raises(InputError, match="has no score of a random explanation; make it again"):
+            compare(cell, scored, tmp_path / "t.parquet", tmp_path / "r.parquet")
 
 
 def test_undefined_and_unknown_examples(tmp_path):
@@ -230,15 +211,16 @@ def test_undefined_and_unknown_examples(tmp_path):
 
 
 @pytest.mark.reference
-def test_random_tests(random, made, tmp_path):
+def test_each_draw_of_random_explanations_is_tested(cell, random, made, scored, tmp_path):
     paths = [random / f"{metric}.parquet" for metric in METRICS]
-    random_tests_cell(paths, tmp_path / "t.parquet")
-    table, metadata = read_artefact(tmp_path / "t.parquet", "random_tests")
-    rows = table.to_pylist()
-    assert [(row["metric"], row["draw"]) for row in rows] == [
-        (metric, draw) for metric in sorted(METRICS) for draw in range(DRAWS)
+    compare_model(
+        cell / "data.parquet", [cell / "predictions.parquet"], [scored], paths,
+        tmp_path / "t.parquet", tmp_path / "a.parquet", statistics={},
+    )  # fmt: skip
+    rows = [r for r in rows_of(tmp_path / "t.parquet", "tests") if r["quantity"] == "random_score"]
+    assert [(row["method"], row["metric"], row["draw"]) for row in rows] == [
+        ("uniform_random", metric, draw) for metric in sorted(METRICS) for draw in range(DRAWS)
     ]
-    assert metadata["wildcards"] == {"dataset": "pairs", "model": "mine", "seed": 3}
     for row in rows:
         drawn = [r for r in made[row["metric"]] if r["draw"] == row["draw"]]
         by_set = {(r["match_id"], r["group"]): r["score"] for r in drawn}
@@ -256,9 +238,9 @@ def test_random_tests(random, made, tmp_path):
         assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
 
 
-def test_random_scores_that_are_cut_are_refused(random, made, tmp_path):
+def test_random_scores_that_are_cut_are_refused(cell, random, made, scored, tmp_path):
     whole = pq.read_table(random / "gini.parquet")
     pq.write_table(whole.slice(1), tmp_path / "cut.parquet")
     with pytest.raises(InputError, match=r"rows, but was written with|damaged"):
-        random_tests_cell([tmp_path / "cut.parquet"], tmp_path / "t.parquet")
+        compare(cell, scored, tmp_path / "t.parquet", tmp_path / "cut.parquet")
     assert not (tmp_path / "t.parquet").exists()

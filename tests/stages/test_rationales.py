@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from stages.cells import evaluate, explain, rows_of, with_column
+from stages.cells import compare, evaluate, explain, rows_of, with_column
 
 import exparity
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
-from exparity.stages.tests.groups import test_cell as compare_cell
 from exparity.types import SPECIAL_WORD
 
 
@@ -92,7 +91,7 @@ def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanatio
     scores = scored(cell, explanations, tmp_path / "s.parquet", data=data)
     undefined = sum(np.isnan(row["score"]) for row in scores)
     assert 0 < undefined < len(scores)
-    compare_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
+    compare(cell, tmp_path / "s.parquet", tmp_path / "t.parquet")
     row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
     assert row["n_undefined"] == undefined
 

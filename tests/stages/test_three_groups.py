@@ -12,11 +12,11 @@ from support import CPU
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
 from exparity.stages.bias import bias_cell
+from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
-from exparity.stages.tests.groups import test_cell
 
 GENDERS = ("male", "female", "neutral")
 TARGETS = {"male": 1, "female": 0, "neutral": 2}
@@ -77,9 +77,10 @@ def chain(tmp_path_factory) -> Path:
         data, folder / "gradient.parquet", model, folder / "scores.parquet",
         use="comprehensiveness", params={}, metric_id="comp", machine=CPU,
     )  # fmt: skip
-    test_cell(
-        folder / "scores.parquet", None, folder / "tests.parquet", statistics={"resamples": 50}
-    )
+    compare_model(
+        data, [folder / "predictions.parquet"], [folder / "scores.parquet"], None,
+        folder / "tests.parquet", folder / "across.parquet", statistics={"resamples": 50},
+    )  # fmt: skip
     bias_cell(data, folder / "predictions.parquet", folder / "bias.parquet", resamples=50)
     return folder
 
@@ -120,6 +121,8 @@ def test_all_groups_are_compared_at_once_and_in_pairs(chain):
         assert 0 <= row["friedman_p"] <= 1
         assert row["n_a"] == row["n_b"] == 12
         assert row["n_pairs"] == 12
+    across = rows(chain / "across.parquet", "across_trainings")
+    assert {(row["group_a"], row["group_b"]) for row in across} == PAIRS
 
 
 def test_bias_has_every_class_and_pair(chain):

@@ -92,12 +92,12 @@ class TestByLoops:
         others = [[1, 5 - 2], [1, 5 - 5], [1, 9 - 3], [1, 1 - 4]]
         agrees(one(values, groups, sets, length=lengths), *naive(gaps, others))
 
-    def test_confidence_of_rows(self):
+    def test_length_of_rows(self):
         rng = np.random.default_rng(2)
-        values, confidences = rng.normal(size=60), rng.uniform(0.5, 1, 60)
+        values, lengths = rng.normal(size=60), rng.uniform(3, 40, 60)
         is_first = np.arange(60) < 22
-        x = np.column_stack([is_first, np.ones(60), confidences])
-        gap = one(values, np.where(is_first, "m", "f"), confidence=confidences)
+        x = np.column_stack([is_first, np.ones(60), lengths])
+        gap = one(values, np.where(is_first, "m", "f"), length=lengths)
         agrees(gap, *naive(values, x))
         assert (gap.design, gap.n) == ("rows", 60)
 
@@ -176,7 +176,7 @@ class TestEdges:
         assert (gap.estimate, gap.standard_error) == (0.0, 0.0)
         assert math.isnan(gap.p)
 
-    @pytest.mark.parametrize("covariate", ["class", "length", "confidence"])
+    @pytest.mark.parametrize("covariate", ["class", "length"])
     @pytest.mark.parametrize("paired", [True, False])
     def test_too_few(self, covariate, paired):
         pairs = ["a", "a"] if paired else None
@@ -207,12 +207,12 @@ class TestBehaviour:
         seed=st.integers(0, 10**6),
         n=st.integers(8, 20),
         paired=st.booleans(),
-        name=st.sampled_from(["class", "length", "confidence"]),
+        name=st.sampled_from(["class", "length"]),
     )
     def test_scale_and_shift(self, seed, n, paired, name):
         rng = np.random.default_rng(seed)
         values, groups, sets, classes, lengths = matched(rng, n)
-        column = {"class": classes, "length": lengths, "confidence": rng.random(2 * n)}[name]
+        column = {"class": classes, "length": lengths}[name]
         pairs = sets if paired else None
         base = one(values, groups, pairs, **{name: column})
         if math.isnan(base.p):

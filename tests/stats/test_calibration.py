@@ -13,7 +13,6 @@ from exparity.stats import (
     benjamini_hochberg,
     compare_groups,
     holm,
-    permuted_rates,
 )
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 
@@ -151,21 +150,3 @@ class TestManyTests:
         assert share.mean() <= ALPHA + 0.01
         if shared == 0:  # then it is α times the share of true null hypotheses
             assert share.mean() == pytest.approx(ALPHA * 30 / 42, abs=0.006)
-
-
-class TestPermutedGroups:
-    """Forty results with a hundred permutations each, with and without a true difference."""
-
-    @pytest.mark.parametrize("shape", SHAPES)
-    @pytest.mark.parametrize("effect", [0.0, 1.0])
-    def test_rates(self, shape, effect):
-        a, b = map(SHAPES[shape], pairs_of(np.random.default_rng(10), 40, 100, 0.8, effect))
-        groups, sets = ["a"] * 100 + ["b"] * 100, [str(i) for i in range(100)] * 2
-        found = [
-            permuted_rates(row, groups, ("a", "b"), sets, alpha=ALPHA, permutations=100, seed=seed)
-            for seed, row in enumerate(np.hstack([a, b]))
-        ]
-        mean = {name: np.mean([row[name] for row in found]) for name in found[0]}
-        assert mean["permuted_wilcoxon_rate"] == pytest.approx(ALPHA, abs=0.012)
-        if effect == 0:
-            assert mean["permuted_rate"] < 0.03

@@ -114,7 +114,7 @@ ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "g
         (of_change, {"values": [[1.0], [2.0]], "base_values": [[1.0]]}, "2 trainings, but 1 of"),
         (of_change, {"values": [[1.0, math.inf]], "base_values": [[1.0, 2.0]]}, "infinite"),
         (of_change, {"values": [[1.0, 1.0]], "base_values": [[1.0, 2.0]], "alpha": 2}, "alpha"),
-        (adjusted, {"covariates": {"age": [1, 2]}}, "'age' is not one of class, length, confid"),
+        (adjusted, {"covariates": {"age": [1, 2]}}, "'age' is not one of class, length$"),
         (adjusted, {"covariates": {"length": [1]}}, "2 values but 1 of covariate 'length'"),
         (adjusted, {"covariates": {"length": [1, math.nan]}}, "'length' of value 1 is not a fin"),
         (partial(gap_difference, RUN, RUN), {"confidence": 1.0}, r"statistics\.confidence"),

@@ -73,23 +73,6 @@ def test_without_corrections_or_sets_they_are_left_out():
     assert headline_shares([], alpha=0.05) == {}
 
 
-def test_each_stands_beside_its_own_permutations():
-    rates = [(0.09, NAN), (0.01, 0.2), (NAN, NAN)]
-    rows = [
-        {**row(0.5, wilcoxon_p=0.5), "permuted_rate": plain, "permuted_wilcoxon_rate": paired,
-         "n_permutations": n}
-        for (plain, paired), n in zip(rates, (100, 200, 0), strict=True)
-    ]  # fmt: skip
-    noise = {**rows[0], "permuted_rate": 1.0, "flags": ["rounding_noise"]}
-    shares = headline_shares([*rows, noise, row(0.3)], alpha=0.05)
-    beside = {name: share.permuted for name, share in shares.items() if share.permuted}
-    assert {name: (share.hits, share.n) for name, share in beside.items()} == {
-        "plain": (9 + 2, 300),
-        "paired": (40, 200),
-    }
-    assert shares["plain"].permuted.share == 11 / 300
-
-
 def test_random_explanations_stand_beside():
     random_rows = [row(0.01, wilcoxon_p=0.9), row(0.2), row(0.001, flags=["constant"])]
     shares = headline_shares(ROWS, alpha=0.05, random_rows=random_rows)

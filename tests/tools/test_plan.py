@@ -25,7 +25,7 @@ REFUSED = refused_by(__file__)
 LIME = Kind(("explain", "lime"), "of bert on pairs", True)
 TEST = Kind(("test",), "on pairs")
 SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
-JOBS = 1 + 4 + N_METHODS + 2 * N_METHODS * N_METRICS + N_METRICS + 3
+JOBS = 1 + 2 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 3
 
 
 def finished(kind, seconds, examples=10, **facts):
@@ -184,7 +184,7 @@ class TestCommand:
         (here / "more.yaml").write_text(yaml.safe_dump(config))
         rows = json.loads(run("plan", "more.yaml", "--json")[1])["by_trainings"]
         assert [row["trainings"] for row in rows] == numbers
-        once = 1 + 3  # prepare; across_trainings, judge and report
+        once = 1 + 3  # prepare; compare, judge and report
         each = JOBS - once
         assert [row["jobs"] for row in rows] == [once + n * each for n in numbers]
         for i, together in enumerate((0.0, 0.8)):

@@ -60,8 +60,8 @@ def test_a_plan_holds(checkout, record_property):
         used["stage"].value_counts()
     )
     assert set(used["stage"]) == {
-        "prepare", "finetune", "explain", "evaluate", "test", "bias", "report",
-        "across_trainings", "judge", "adjusted_gaps", "negative_control", "random_tests",
+        "prepare", "finetune", "explain", "evaluate", "compare", "judge", "bias", "report",
+        "negative_control",
     }  # fmt: skip
     assert used["seconds"].notna().all()
     telling = used[used["work_seconds"].notna()]

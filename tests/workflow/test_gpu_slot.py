@@ -43,7 +43,7 @@ def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
         metrics={"slow_drop": {}},
         controls={"random": {"draws": 1}},
     )
-    made.snakemake("--until", "test")
+    made.snakemake("--until", "compare")
     model_jobs = [
         *made.results.glob("predictions/*/*/*.parquet"),
         *made.results.glob("explanations/*/*/*/*.parquet"),

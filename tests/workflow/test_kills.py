@@ -19,7 +19,7 @@ STAGES = {
     "finetune": f"models/{CELL}",
     "explain": f"explanations/{CELL}/gradient.parquet",
     "evaluate": f"scores/{CELL}/gradient/comprehensiveness.parquet",
-    "test": f"tests/{CELL}/gradient/comprehensiveness.parquet",
+    "compare-groups": f"tests/{CELL.rpartition('/')[0]}.parquet",
     "report": "report/index.html",
 }
 """What each stage makes; a job that is held there has done its work, and nothing shows of it."""
@@ -54,9 +54,12 @@ def weights_of(checkout) -> bytes:
 
 
 def assert_made_as_in(baseline, checkout):
-    (path, table), *others = tables(checkout).items()
-    assert table == tables(baseline)[path]
+    (path, table), *others = tables(checkout, "scores").items()
+    assert table == tables(baseline, "scores")[path]
     assert not others
+    ours, theirs = (exparity.read_results(one.results, "tests") for one in (checkout, baseline))
+    shared = theirs["method"].isin(ours["method"]) & theirs["metric"].isin(ours["metric"])
+    assert ours.astype(str).equals(theirs[shared].reset_index(drop=True).astype(str))
 
 
 @pytest.mark.parametrize("all_of_both", [False, pytest.param(True, marks=pytest.mark.exhaustive)])

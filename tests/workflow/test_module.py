@@ -29,11 +29,11 @@ use rule report from exparity as exparity_report with:
     priority: 1
 """
 OWN_RULE = """
-rule count_tests:
+rule count_scores:
     default_target: True
     input: rules.exparity_all.input
     output: config["count"]
-    shell: "ls results/tests/*/*/*/*/*.parquet | wc -l > {output}"
+    shell: "ls results/scores/*/*/*/*/*.parquet | wc -l > {output}"
 """
 # What snakedeploy writes, but for the place of the clone.
 DEPLOYED = """
@@ -77,7 +77,7 @@ def test_an_imported_workflow_plans_runs_locks_and_cleans_up(study, finished):
     flags = ("--snakefile", str(snakefile), "--directory", str(study))
     snakefile.write_text(OWN_START + IMPORT + OWN_RULE)
     cell = "pairs_all/bert_tiny/0/gradient/comprehensiveness.parquet"
-    for path in (f"scores/{cell}", f"tests/{cell}", "report"):
+    for path in (f"scores/{cell}", "tests", "report"):
         (study / "results" / path).rename(study / path.partition("/")[0])
 
     with (study / "results" / ".exparity.lock").open("a") as lock:
@@ -87,14 +87,12 @@ def test_an_imported_workflow_plans_runs_locks_and_cleans_up(study, finished):
         planned = finished.plan(*flags)
     ours = (
         "evaluate",
-        "test",
-        "across_trainings",
+        "compare",
         "judge",
-        "adjusted_gaps",
         "cost",
         "report",
     )
-    assert planned == {"count_tests": 1, **{f"exparity_{rule}": 1 for rule in ours}}
+    assert planned == {"count_scores": 1, **{f"exparity_{rule}": 1 for rule in ours}}
     assert not [name for name in ("started", "cancelled") if (study / name).exists()]
 
     snakefile.write_text(IMPORT + OWN_RULE + OWN_START)
@@ -116,7 +114,7 @@ def test_a_deployed_workflow_plans_from_a_commit_of_a_clone(checkout, tmp_path):
         subprocess.run([*git, *words.split()], check=True)
     commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
     # What the commit holds counts, and not what lies in the clone.
-    (checkout.root / "workflow" / "rules" / "test.smk").unlink()
+    (checkout.root / "workflow" / "rules" / "evaluate.smk").unlink()
     study = tmp_path / "study"
     (study / "workflow").mkdir(parents=True)
     (study / "config").mkdir()
@@ -128,5 +126,5 @@ def test_a_deployed_workflow_plans_from_a_commit_of_a_clone(checkout, tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
     assert "profiles/default" in run.stderr
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", run.stdout, re.M))
-    assert jobs["test"] == str(N_METHODS * N_METRICS)
+    assert jobs["evaluate"] == str(N_METHODS * N_METRICS)
     assert jobs["report"] == "1"

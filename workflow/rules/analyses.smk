@@ -7,7 +7,7 @@ for analysis in EXPERIMENT.analyses.used:
         input:
             unpack(get_analysis_inputs(analysis.id)),
         output:
-            artefact=get_path(analysis.facts.artefact),
+            [get_path(artefact) for artefact in analysis.facts.artefacts],
         log:
             get_log(analysis.id, analysis.facts.artefact),
         benchmark:
@@ -28,4 +28,4 @@ for analysis in EXPERIMENT.analyses.used:
             EXPERIMENT.analyses.message(analysis.id)
         shell:
             "exparity {params.command:q} --options {params.options:q} {params.flags:q}"
-            " --output {output.artefact:q} > {log:q} 2>&1"
+            " > {log:q} 2>&1"

@@ -8,7 +8,6 @@ from itertools import filterfalse
 from snakemake.utils import update_config
 
 try:
-    from exparity.artefacts.analyses import command_of
     from exparity.artefacts.layout import pattern_of, stem_of
     from exparity.config.cautions import omissions
     from exparity.jobs.at_start import (
@@ -18,6 +17,7 @@ try:
         end_on_term,
     )
     from exparity.config.command_line import as_in_a_file
+    from exparity.core.command_line import command_of
     from exparity.config.experiment import load_or_exit
     from exparity.costs.planned import check_data_or_exit
     from exparity.config.outdated import level_times, mark_outdated, up_to_date
@@ -234,8 +234,8 @@ def get_analysis_options(name):
 
 def get_analysis_flags(name):
     # The input is asked for so that Snakemake does not count them as what a result depends on.
-    return lambda wildcards, input, threads: EXPERIMENT.analyses.flags(
-        name, dict(input.items()), {**wildcards, "threads": threads}
+    return lambda wildcards, input, output, threads: EXPERIMENT.analyses.flags(
+        name, dict(input.items()), output, {**wildcards, "threads": threads}
     )
 
 
@@ -255,8 +255,3 @@ def get_checkpoint(wildcards):
 def get_counterfactuals(wildcards):
     """The counterfactuals of a dataset, for metrics that ask which words they change."""
     return EXPERIMENT.counterfactuals(get_ids(wildcards))
-
-
-def get_random_scores(wildcards):
-    """The scores of random explanations, where those of a test are compared with them."""
-    return EXPERIMENT.random_scores(get_ids(wildcards))

@@ -9,7 +9,6 @@ rule report:
             category="Report",
             labels={"what": "The page", "format": "HTML"},
         ),
-        disparity=get_path("disparity"),
         tables=report(
             directory(get_path("tables")),
             patterns=["{table}.csv"],
@@ -25,9 +24,9 @@ rule report:
             labels={"figure": "{figure}", "format": "SVG"},
         ),
     log:
-        get_log("report", "disparity"),
+        get_log("report", "page"),
     benchmark:
-        get_benchmark("report", "disparity")
+        get_benchmark("report", "page")
     conda:
         "../envs/exparity.yaml"
     threads: 1

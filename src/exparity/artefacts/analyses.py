@@ -65,6 +65,9 @@ class ExperimentView(Protocol):
     def statistics(self, cell: Mapping[str, str | int]) -> Mapping[str, Any]:
         """Return how the groups of a cell are compared."""
 
+    def statistics_within(self, cell: Mapping[str, str | int]) -> Mapping[str, Any]:
+        """Return how groups are compared in all cells that agree in some ids."""
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -109,6 +112,21 @@ class Findings:
 
 
 @dataclass(frozen=True)
+class FurtherArtefact:
+    """An artefact that a job makes beside its first, at the same level.
+
+    Attributes:
+        columns: its columns, beside the ids of the level.
+        keys: columns that its rows are sorted by.
+        ids: further ids that its rows carry.
+    """
+
+    columns: Sequence[pa.Field]
+    keys: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class AnalysisFacts:
     """What an analysis declares.
 
@@ -120,6 +138,7 @@ class AnalysisFacts:
         columns: the artefact's columns, beside the ids of its level.
         keys: columns that its rows are sorted by.
         ids: further ids that its rows carry, such as ``method`` and ``metric``.
+        further: what else its job makes, by artefact.
         display: its name for people.
         needs_rationales: leave out datasets that do not mark the words that carry the label.
         compares_groups: leave out datasets without groups.
@@ -149,6 +168,7 @@ class AnalysisFacts:
     columns: Sequence[pa.Field]
     keys: tuple[str, ...]
     ids: tuple[str, ...] = ()
+    further: Mapping[str, FurtherArtefact] = field(default_factory=dict)
     display: str = ""
     needs_rationales: bool = False
     compares_groups: bool = True
@@ -180,20 +200,31 @@ class AnalysisFacts:
         return tuple(id for id in self.levels if id != "seed")
 
     @property
-    def path(self) -> str:
-        """Path of its artefact, relative to the results folder."""
-        return "/".join([self.artefact, *(f"{{{id}}}" for id in self.levels)]) + ".parquet"
+    def artefacts(self) -> tuple[str, ...]:
+        """All artefacts that its job makes."""
+        return (self.artefact, *self.further)
+
+    def path_of(self, artefact: str) -> str:
+        """Return the path of one of its artefacts, relative to the results folder."""
+        return "/".join([artefact, *(f"{{{id}}}" for id in self.levels)]) + ".parquet"
+
+    def columns_of(
+        self, artefact: str
+    ) -> tuple[tuple[str, ...], Sequence[pa.Field], tuple[str, ...]]:
+        """Return the ids, further columns and sort keys of one of its artefacts."""
+        table = self.further.get(artefact, self)
+        return (*self.levels, *table.ids), table.columns, table.keys
 
 
 _STAGES = (
     "bias",
+    "compare",
     "counterfactual_predictions",
     "counterfactuals",
     "evaluate",
     "judge",
     "limits",
     "reliance",
-    "tests",
 )
 """What is made unasked, beside the stages that have rules of their own."""
 ANALYSES: Registry[AnalysisFacts] = Registry(
@@ -208,16 +239,12 @@ ANALYSES: Registry[AnalysisFacts] = Registry(
 @cache
 def inputs_of(function: Callable[..., Any]) -> Mapping[str, bool]:
     """Return the inputs of an analysis by name, and whether each is several files."""
+    written = ("output", *getattr(function, "further", ()))
     return {
         name: "Sequence" in str(parameter.annotation)
         for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY and name != "output"
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY and name not in written
     }
-
-
-def command_of(id: str) -> str:
-    """Return the command of an analysis: ``exparity <command>``."""
-    return id.replace("_", "-")
 
 
 @cache
@@ -241,4 +268,4 @@ def config_options(entry: Entry[AnalysisFacts]) -> dict[str, Option]:
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:
     """Return the analysis that makes an artefact, None if none does."""
     entries = map(ANALYSES.get, ANALYSES.ids())
-    return next((entry for entry in entries if entry.facts.artefact == artefact), None)
+    return next((entry for entry in entries if artefact in entry.facts.artefacts), None)

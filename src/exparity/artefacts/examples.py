@@ -26,6 +26,11 @@ class Examples:
         return len(self._known)
 
     @property
+    def ids(self) -> list[str]:
+        """(n,) id of each example."""
+        return list(self._known)
+
+    @property
     def groups(self) -> list[str]:
         """(n,) group of each example."""
         return [group for _, group, _ in self._known.values()]

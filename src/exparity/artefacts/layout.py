@@ -31,8 +31,6 @@ PATHS = {
     "predictions": f"predictions/{_CELL}.parquet",
     "explanations": f"explanations/{_CELL}/{{method}}.parquet",
     "scores": f"scores/{_CELL}/{{method}}/{{metric}}.parquet",
-    "tests": f"tests/{_CELL}/{{method}}/{{metric}}.parquet",
-    "disparity": "report/disparity.parquet",
     "cost": "cost.parquet",
 }
 """Path of every artefact, relative to the results folder; those of analyses are in the registry."""
@@ -41,17 +39,16 @@ STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "finetune": (("data",), ("predictions", "models")),
     "explain": (("data", "predictions"), ("explanations",)),
     "evaluate": (("data", "explanations", "counterfactuals"), ("scores",)),
-    "test": (("scores", "random_scores"), ("tests",)),
 }
-"""What a job of each stage reads and makes; a stage comes after those that it needs. Which random
-scores and counterfactuals are read, the experiment knows.
+"""What a job of each stage reads and makes; a stage comes after those that it needs. Which
+counterfactuals are read, the experiment knows.
 
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
-"""What the report writes beside ``disparity``: files and folders that are no artefacts."""
+"""What the report writes: files and folders that are no artefacts."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
-_IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
+_IN_REPORT = ("data", "predictions", "explanations", "scores")
 
 
 def pattern_of(artefact: str) -> str:
@@ -61,14 +58,19 @@ def pattern_of(artefact: str) -> str:
         return path
     entry = made_by(artefact)
     if entry is None:
-        known = [*PATHS, *made_by_analyses().values()]
+        known = [*PATHS, *of_analyses()]
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, known)}")
-    return entry.facts.path
+    return entry.facts.path_of(artefact)
 
 
 def made_by_analyses() -> dict[str, str]:
-    """Return the artefact of every registered analysis, by the analysis."""
+    """Return the first artefact of every registered analysis, by the analysis."""
     return {id: ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()}
+
+
+def of_analyses() -> list[str]:
+    """Return every artefact of the registered analyses."""
+    return [artefact for id in ANALYSES.ids() for artefact in ANALYSES.get(id).facts.artefacts]
 
 
 def levels(artefact: str) -> tuple[str, ...]:
@@ -146,7 +148,7 @@ def paths_of(results: Path, grid: Grid, artefact: str) -> list[Path]:
 
 def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield artefact and ids of every file that the report of a grid is made from."""
-    for artefact in (*_IN_REPORT, *made_by_analyses().values()):
+    for artefact in (*_IN_REPORT, *of_analyses()):
         for ids in cells(grid, artefact):
             yield artefact, ids
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,6 +20,8 @@ from exparity.artefacts.seal import read_seal
 
 MANIFEST = "exparity.json"
 """File in the folder of a checkpoint that says what it was made from and what belongs to it."""
+_ON_PAGE = re.compile(r'<meta name="exparity-lineage" content="(\w*)">')
+_HEAD = 4096  # characters of a page that its key is among
 _current: ContextVar[str] = ContextVar("lineage", default="")
 
 
@@ -59,6 +62,9 @@ def identity(path: Path) -> str:
 def recorded_lineage(path: Path) -> str:
     """Return the key that a result carries; empty if it has none or cannot be read."""
     try:
+        if path.suffix == ".html":
+            with path.open(encoding="utf-8", errors="replace") as page:
+                return "".join(_ON_PAGE.findall(page.read(_HEAD))[:1])
         if not path.is_dir():
             seal = read_seal(path)
             return seal.lineage if seal else ""

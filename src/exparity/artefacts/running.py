@@ -21,23 +21,27 @@ class Made(NamedTuple):
         ids: those of the file, such as ``dataset``.
         facts: what else readers of the file need, such as the order of the ``groups``.
         parameters: what the rows depend on; the options of the function if None.
+        further: rows of the other artefacts that the job makes, by artefact.
     """
 
     rows: Sequence[Mapping[str, Any]]
     ids: Mapping[str, Any]
     facts: Mapping[str, Any] = {}
     parameters: Mapping[str, Any] | None = None
+    further: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 
 
-def stage(name: str, artefact: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def stage(
+    name: str, artefact: str = "", *further: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Have artefacts that a function writes name its stage, and the time that it took.
 
     If the function returns what it has :class:`Made`, ``artefact`` is what that is written as: the
-    path of it becomes an argument, ``output``.
+    path of it becomes an argument, ``output``. Those of ``further`` artefacts are named after them.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        writing = _written(function, artefact) if artefact else function
+        writing = _written(function, artefact, further) if artefact else function
 
         @wraps(writing)
         def run(*arguments: Any, **options: Any) -> Any:
@@ -60,7 +64,8 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         writes = "output" in inspect.signature(function).parameters
-        function = stage(id, "" if writes else str(facts.get("artefact")))(function)
+        artefacts = () if writes else (str(facts.get("artefact")), *facts.get("further", ()))
+        function = stage(id, *artefacts)(function)
         inputs = inputs_of(function)
         if len(inputs) != len(facts.get("reads", ())):
             raise InputError(
@@ -72,29 +77,38 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
     return decorate
 
 
-def _written(function: Callable[..., Any], artefact: str) -> Callable[..., Any]:
-    """Return a function with one argument more, ``output``, the artefact that it writes."""
+def _written(
+    function: Callable[..., Any], artefact: str, further: Sequence[str]
+) -> Callable[..., Any]:
+    """Return a function with an argument more for each artefact that it writes."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = inspect.signature(function)
     taken = list(own.parameters.values())
-    needed = [p.kind is kind and p.default is p.empty for p in taken]
-    output = inspect.Parameter("output", kind, annotation=Output)
-    taken.insert(sum(needed), output)
+    needed = sum(p.kind is kind and p.default is p.empty for p in taken)
+    outputs = {"output": artefact, **{name: name for name in further}}
+    taken[needed:needed] = [inspect.Parameter(name, kind, annotation=Output) for name in outputs]
     signature = own.replace(parameters=taken)
 
     @wraps(function)
     def run(*arguments: Any, **options: Any) -> None:
         given = signature.bind(*arguments, **options)
         given.apply_defaults()
-        path = given.arguments.pop("output")
+        paths = {name: given.arguments.pop(name) for name in outputs}
         made: Made = function(**given.arguments)
         parameters = made.parameters
         if parameters is None:
             parameters = options_of_job(function, given.arguments)
-        write_artefact(path, artefact, made.rows, made.ids, parameters=parameters, extra=made.facts)
+        for name, written in outputs.items():
+            rows = made.rows if name == "output" else made.further[name]
+            write_artefact(
+                paths[name], written, rows, made.ids, parameters=parameters, extra=made.facts
+            )
 
     run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, "output": Output, "return": None}
-    explained = f"Args:\n        output: the {artefact} artefact to write.\n"
+    run.further = tuple(further)  # type: ignore[attr-defined]
+    run.__annotations__ = {**function.__annotations__, **dict.fromkeys(outputs, Output)}
+    run.__annotations__["return"] = None
+    lines = [f"        {name}: the {of} artefact to write.\n" for name, of in outputs.items()]
+    explained = "".join(["Args:\n", *lines])
     run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
     return run

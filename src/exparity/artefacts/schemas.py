@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import made_by
 from exparity.artefacts.columns import ID, LEFT_OUT, type_named
-from exparity.artefacts.layout import levels, made_by_analyses
+from exparity.artefacts.layout import levels, of_analyses
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.resources import resource
@@ -44,18 +44,17 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
 
 def artefacts() -> list[str]:
     """Return the artefacts that are tables."""
-    return [*_tables(), *made_by_analyses().values()]
+    return [*_tables(), *of_analyses()]
 
 
 def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tuple[str, ...]]:
     """Return the ids that the rows of an artefact carry, its further columns and its sort keys."""
     if artefact in _tables():
-        return IDS if artefact == "disparity" else levels(artefact), *_tables()[artefact]
+        return levels(artefact), *_tables()[artefact]
     entry = made_by(artefact)
     if entry is None:
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefacts())}")
-    facts = entry.facts
-    return (*facts.levels, *facts.ids), facts.columns, facts.keys
+    return entry.facts.columns_of(artefact)
 
 
 def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -55,11 +55,12 @@ class Analyses:
     def used(self) -> list[Entry[AnalysisFacts]]:
         """The analyses that are made, each after those that it reads."""
         entries = [ANALYSES.get(id) for id in ANALYSES.ids()]
-        made = {e.facts.artefact: e for e in entries if e.facts.always or e.id in self.settings}
+        used = {e.id: e for e in entries if e.facts.always or e.id in self.settings}
+        maker = {artefact: e.id for e in used.values() for artefact in e.facts.artefacts}
         order = TopologicalSorter(
-            {artefact: [r for r in e.facts.reads if r in made] for artefact, e in made.items()}
+            {id: [maker[r] for r in e.facts.reads if r in maker] for id, e in used.items()}
         )
-        return [made[artefact] for artefact in order.static_order()]
+        return [used[id] for id in order.static_order()]
 
     @cached_property
     def grid(self) -> Mapping[str, Any]:
@@ -150,12 +151,18 @@ class Analyses:
         return files
 
     def flags(
-        self, name: str, inputs: Mapping[str, str | list[str]], ids: Mapping[str, Any]
+        self,
+        name: str,
+        inputs: Mapping[str, str | list[str]],
+        outputs: Sequence[str],
+        ids: Mapping[str, Any],
     ) -> list[str]:
-        """Return the flags of an analysis' command, beside its options and its output."""
-        function, flags = ANALYSES.get(name).function, []
-        for argument in inputs_of(function):
-            value = inputs.get(argument, [])
+        """Return the flags of an analysis' command, beside its options."""
+        entry = ANALYSES.get(name)
+        function, flags = entry.function, []
+        files: dict[str, str | list[str]] = {id: inputs.get(id, []) for id in inputs_of(function)}
+        files |= zip(("output", *entry.facts.further), outputs, strict=True)
+        for argument, value in files.items():
             flags.append(f"--{argument.replace('_', '-')}")
             flags += [value] if isinstance(value, str) else value
         for argument in arguments_of(function):

@@ -74,8 +74,6 @@ def left_out(
             for id in ids:
                 if not all(fits.values()) or id not in fits[kind]:
                     excluded[kind][id].append(dataset)
-        if "groups" in lacks[dataset]:
-            excluded["artefacts"]["tests"].append(dataset)
     return {kind: dict(omitted) for kind, omitted in excluded.items()}
 
 

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from exparity.artefacts import layout
-from exparity.artefacts.files import facts_of
-from exparity.artefacts.seal import read_metadata
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import parse_json
@@ -287,18 +285,12 @@ def check_results(experiment: Settled) -> None:
     _check_report_folders(results)
     if not (results / layout.path_of("page", {})).is_file():
         return
-    report = results / layout.path_of("disparity", {})
-    try:
-        grid = facts_of(read_metadata(report).metadata).get("parameters", {})
-    except InputError:
-        return  # it cannot be read, and so not lost
-    datasets = dict(grid.get("datasets", ()))
-    if datasets and not datasets.keys() & experiment.datasets.keys():
-        title = f"'{grid['title']}'" if grid.get("title") else "another experiment"
+    datasets = [dataset for (dataset,), _ in layout.files(results, "data")]
+    if datasets and not {*datasets} & experiment.datasets.keys():
         raise InputError(
-            f"results: {results} holds the report of {title} on {', '.join(datasets)}; running "
-            f"{', '.join(experiment.datasets)} here would overwrite it; set results to another "
-            "folder"
+            f"results: {results} holds the report of an experiment on {', '.join(datasets)}; "
+            f"running {', '.join(experiment.datasets)} here would overwrite it; set results to "
+            "another folder"
         )
 
 
@@ -306,8 +298,8 @@ def _check_report_folders(results: Path) -> None:
     """Check that the folders that a report replaces as a whole are those of an earlier one."""
     if results.is_file():
         raise InputError(f"results: {results} is a file; name a folder")
-    # A report writes its artefact first and its page last.
-    if any((results / layout.path_of(name, {})).is_file() for name in ("page", "disparity")):
+    # A run writes its grid first, and a report its page last.
+    if any((results / path).is_file() for path in (layout.GRID, layout.REPORT["page"])):
         return
     for name in ("tables", "figures"):
         folder = results / layout.path_of(name, {})

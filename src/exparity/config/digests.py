@@ -8,7 +8,6 @@ from pathlib import Path
 from exparity.core.digest import reached, source_digest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-TEST = _PACKAGE / "stages" / "tests" / "groups.py"
 
 
 def sources(package: str) -> list[Path]:
@@ -27,8 +26,9 @@ def finetune(head: Path) -> str:
 
 @cache
 def analysis(source: Path) -> str:
-    """Return the digest of an analysis, or of what compares groups, :data:`TEST`."""
-    return source_digest(*reached(source, "stats"))
+    """Return the digest of an analysis: its private modules, and what these use of ``stats``."""
+    folder = sorted(source.parent.glob("_[!_]*.py")) if source.name == "__init__.py" else ()
+    return source_digest(*{file for path in (source, *folder) for file in reached(path, "stats")})
 
 
 @cache

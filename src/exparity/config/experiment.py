@@ -154,11 +154,10 @@ class Experiment(Settled):
 
     def reads(self, stage: str, ids: Cell) -> list[str]:
         """Return the artefacts that a job reads, without the user's own files."""
-        sometimes = {"random_scores": self.random_scores, "counterfactuals": self.counterfactuals}
         paths: list[str] = []
         for artefact in layout.STAGES[stage][0]:
-            if artefact in sometimes:
-                paths += sometimes[artefact](ids)
+            if artefact == "counterfactuals":
+                paths += self.counterfactuals(ids)
             else:
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
         return paths
@@ -168,24 +167,6 @@ class Experiment(Settled):
         if ids["metric"] not in self.metrics_that_need("counterfactual"):
             return []
         return [f"{self.results}/{layout.path_of('counterfactuals', ids)}"]
-
-    def random_scores(self, ids: Cell) -> list[str]:
-        """Return the file of random explanations' scores that belongs to a test.
-
-        There is none without the negative control, and none where overrides have the metric score
-        this method's explanations in another way than others.
-        """
-        of_any = {name: id for name, id in ids.items() if name != "method"}
-        target = tuple(of_any[name] for name in ("dataset", "model", "metric"))
-        if target not in self._with_random_scores:
-            return []
-        if self.evaluate_options(**ids) != self.evaluate_options(**of_any):
-            return []
-        return [f"{self.results}/{layout.path_of('random_scores', of_any)}"]
-
-    @cached_property
-    def _with_random_scores(self) -> set[tuple[str, ...]]:
-        return set(self.grid["analyses"].get("negative_control", ()))
 
     def cost_options(self) -> str:
         """Return what the costs of jobs depend on, beside the jobs."""

@@ -79,15 +79,15 @@ def _jobs(experiment: Experiment) -> Iterator[Task]:
             yield options, inputs, place(writes, ids), []
     inputs = experiment.report_inputs()
     yield lambda: "{}", inputs, place(["cost"], {}), []
-    beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
-    yield experiment.report_options, inputs, place(["disparity"], {}), beside
+    page, *beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
+    yield experiment.report_options, inputs, [page], beside
 
 
 def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequence[str]]]]:
     """Return stages and analyses, each after those it needs, with what they read and make."""
     makers = {**layout.STAGES}
     for entry in experiment.analyses.used:
-        makers[entry.id] = entry.facts.reads, (entry.facts.artefact,)
+        makers[entry.id] = entry.facts.reads, entry.facts.artefacts
     made_by = {artefact: name for name, (_, writes) in makers.items() for artefact in writes}
     order = TopologicalSorter(
         {name: [made_by[r] for r in reads if r in made_by] for name, (reads, _) in makers.items()}

@@ -15,6 +15,7 @@ from exparity.config.applies import Lack, lacks_of, left_out
 from exparity.config.instances import Instance, instances_of, named_instance
 from exparity.config.models import NOT_OF_SPEC
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.overrides import matches
 from exparity.core.registry import load_plugin
 from exparity.core.strict import canonical
 from exparity.counterfactuals import GENERATORS
@@ -72,9 +73,14 @@ class Settled:
             if dataset in settings.get("datasets", self.datasets)
         ]
 
-    def cells(self, artefact: str = "tests") -> Iterator[dict[str, str | int]]:
-        """Yield the ids of every test of the grid, or of every file of another artefact of it."""
+    def cells(self, artefact: str) -> Iterator[dict[str, str | int]]:
+        """Yield the ids of every file of an artefact of the grid."""
         return layout.cells(self.axes, artefact)
+
+    def tests(self) -> Iterator[dict[str, str | int]]:
+        """Yield the ids of the scores whose groups are compared."""
+        cells = self.cells("scores")
+        return (cell for cell in cells if "groups" not in self.lacks[str(cell["dataset"])])
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``.
@@ -249,16 +255,24 @@ class Settled:
             largest = max(size, largest or 0)
         return largest
 
-    def test_options(self, **cell: str | int) -> str:
-        """Return what a test depends on."""
-        return canonical(
-            {"statistics": self.statistics(cell), "digest": digests.analysis(digests.TEST)}
-        )
-
     def statistics(self, cell: Cell) -> dict[str, Any]:
-        """Return how the groups of a cell are compared, without what concerns the report alone."""
+        """Return how the groups of a cell are compared, without how tests are corrected."""
         settled = {**self.config["statistics"], **self._changes("statistics", cell)}
         return {key: value for key, value in settled.items() if key != "family"}
+
+    def statistics_within(self, cell: Cell) -> dict[str, Any]:
+        """Return how groups are compared in all cells that agree in some ids.
+
+        ``statistics`` hold in all of them. Of ``overrides`` there are those that may concern one,
+        each with what it matches of the other ids.
+        """
+        overrides = []
+        for one in self.overrides:
+            shared = {key: value for key, value in one["match"].items() if key in cell}
+            if "statistics" in one and matches(shared, cell):
+                rest = {key: value for key, value in one["match"].items() if key not in cell}
+                overrides.append({"match": rest, "statistics": one["statistics"]})
+        return {"statistics": self.statistics({}), "overrides": overrides}
 
     def _instance(self, kind: str, cell: Cell) -> Instance:
         instance: Instance = getattr(self, f"{kind}s")[str(cell[kind])]
@@ -293,16 +307,9 @@ class Settled:
 
     def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
         """Return one block of every override that matches a cell, later ones last."""
-        return [o[block] for o in self.overrides if block in o and _matches(o["match"], cell)]
+        return [o[block] for o in self.overrides if block in o and matches(o["match"], cell)]
 
 
 def _interventions(debias: Any, where: str) -> list[Instance]:
     """Return the interventions in the training of a model, in order."""
     return [named_instance(INTERVENTIONS, call, where) for call in calls_of(debias, where)]
-
-
-def _matches(match: Mapping[str, Any], cell: Cell) -> bool:
-    return all(
-        key in cell and cell[key] in (wanted if isinstance(wanted, list) else [wanted])
-        for key, wanted in match.items()
-    )

@@ -36,6 +36,8 @@ from exparity.core.wording import reason
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
 _METAVARS: dict[Any, str] = {Path: "PATH", int: "N", float: "X"}
+_RENAMED = {"compare": "compare-groups"}
+"""Commands of analyses whose id is a tool's; `exparity compare` compares two runs."""
 
 
 class _Help(argparse.HelpFormatter):
@@ -197,6 +199,11 @@ class Argument:
         if not required and self.kind is not bool and any(values):
             text += f" (default: {' '.join(values)})"
         return text.replace("%", "%%")
+
+
+def command_of(id: str) -> str:
+    """Return the command of an analysis: ``exparity <command>``."""
+    return _RENAMED.get(id, id.replace("_", "-"))
 
 
 def add_plugins(parser: argparse.ArgumentParser) -> None:

@@ -23,8 +23,6 @@ class Statistics:
         confidence: coverage of intervals.
         resamples: bootstrap resamples, and permutations, of prediction differences; 0 leaves these
             out, and the interval of Cohen's d.
-        label_permutations: how often each test is made of groups permuted within matched sets, to
-            see whether it finds a difference at the rate alpha; 0 leaves this out.
     """
 
     alpha: Share = 0.05
@@ -32,7 +30,6 @@ class Statistics:
     ddof: Literal[0, 1] = 1
     confidence: Share = 0.95
     resamples: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 2000
-    label_permutations: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 100
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""

@@ -23,7 +23,7 @@ from exparity.costs.kinds import Ids, Kind, ids_of, kind_of
 _UNREADABLE = (OSError, ValueError)
 _TAIL = 8  # bytes of the length of the footer and of the closing mark
 # Made by jobs that make more, or of the accounts themselves.
-_BESIDE = ("models", "history", "training_set", "disparity", "cost")
+_BESIDE = ("models", "history", "training_set", "cost")
 _EXAMPLES = ("data", "predictions", "explanations", "scores")
 _MADE_IN = {"explain": "explanations", "finetune": "predictions", "prepare": "data"}
 
@@ -138,14 +138,11 @@ class _Reader:
         yield from self._report(self.folder / layout.REPORT["page"])
 
     def _report(self, page: Path) -> Iterator[JobCost]:
-        if not page.is_file():  # which is written last
-            return
-        footer = self._footer(self.folder / layout.path_of("disparity", {}))
-        if footer is not None:
+        if page.is_file():  # which is written last
             size = bytes_in(page.parent)
-            footer |= {"output": layout.REPORT["page"], "bytes": size, "data_bytes": size}
-            kind = self._kind((), {**footer, "parameters": {}})
-            yield self._job((), footer, kind, examples=len(self.footers["tests"]))
+            facts = {"output": layout.REPORT["page"], "bytes": size, "data_bytes": size}
+            kind = self._kind((), {"stage": "report", "parameters": {}})
+            yield self._job((), facts, kind, examples=len(self.footers["scores"]))
 
     def _training(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[JobCost]:
         cell = dict(zip(IDS, ids, strict=False))

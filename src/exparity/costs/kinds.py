@@ -21,8 +21,6 @@ from exparity.metrics import METRICS
 Ids = tuple[str, ...]
 # What of a training decides on the time that it takes for one example.
 _TRAINING = ("batch_size", "max_length", "precision", "processes", "validation_share")
-# Stages whose options decide on their time.
-_STATISTICS = ("test", "bias")
 
 
 class Kind(NamedTuple):
@@ -72,7 +70,7 @@ def _kind(stage: str, told: str) -> Kind:
         work, options = (stage, own.get("use", "")), _options(own)
     elif stage == "evaluate":
         work, options, runs_model = _scored(own, explained if isinstance(explained, dict) else {})
-    elif stage in _STATISTICS:
+    elif stage == "bias":  # which resamples
         options = canonical(own)
     elif stage in ANALYSES.ids():
         facts = ANALYSES.get(stage).facts

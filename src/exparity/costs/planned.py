@@ -60,7 +60,7 @@ class DagJob:
         own.pop("digest", None)
         if self.stage == "prepare":
             return {**own.pop("params"), "use": own["use"]}
-        return own["statistics"] if self.stage == "test" else own
+        return own
 
 
 def dag_jobs(
@@ -128,9 +128,9 @@ def _as_it_was() -> Iterator[None]:
 def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[JobCost]:
     """Yield the jobs of a DAG with the kind of each and the number of its examples."""
     cells = {(job.stage, job.ids): job.parameters for job in jobs}
-    tests = sum(job.stage == "test" for job in jobs)
+    scored = sum(job.stage == "evaluate" for job in jobs)
     for job in jobs:
-        examples = _examples(job, cells, counts) if job.ids else tests
+        examples = _examples(job, cells, counts) if job.ids else scored
         kind = kind_of(job.stage, job.ids, job.parameters, lambda *cell: cells.get(cell))
         yield JobCost(kind, examples, job.finished)
 

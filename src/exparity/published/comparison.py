@@ -99,8 +99,7 @@ def compare_results(
     Args:
         results: folder of all results.
         rows: rows of the disparity artefact.
-        options: the report's options, as in that artefact's metadata; what is missing is taken
-            from the rows.
+        options: the grid of the run; what is missing is taken from the rows.
         study: id of the study.
         models: our model ids to published ones, for models with other ids.
 

@@ -21,13 +21,12 @@ from exparity.report.dependence import known_of_data
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random, run_of
 from exparity.stats.dependence import Dependence
-from exparity.stats.informative import flagged, of_quantity
-from exparity.stats.multiplicity import CELL_IDS, adjust
+from exparity.stats.informative import of_quantity
+from exparity.stats.multiplicity import CELL_IDS
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
 Verdicts = Mapping[tuple[str, ...], Mapping[str, Mapping[str, Any]]]
-_DRAWN = ("dataset", "model", "seed", "metric", "group_a", "group_b")
 REGISTRIES: Mapping[str, Registry[Any]] = {
     "dataset": DATASETS,
     "method": METHODS,
@@ -56,14 +55,14 @@ class Study:
         options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
         pairs: every (dataset, model).
         methods, metrics, datasets: instance id to registered id.
-        rows: tests of scores, as the disparity artefact has them.
+        rows: tests of scores: rows of the disparity artefact.
         excess: those of the excess over random explanations.
         bias: how the classifiers themselves treat the groups.
         accuracies: one per trained classifier.
         verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
             model, method, metric and the two groups, and then by quantity.
         random_verdicts: those rows that are of random explanations themselves.
-        random_rows: tests of the scores of random explanations, flagged as tests are.
+        random_rows: those of the scores of random explanations.
         dependence: how far label and group go together, by dataset and split.
         unmarked: test examples without a rationale, by dataset, where others have one.
     """
@@ -145,20 +144,11 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     pairs = [(str(d), str(m)) for d, m in options["pairs"]]
     bias = read_bias(results, options)
     accuracies = _accuracies(bias, pairs, options["seeds"])
-    metrics = dict(options["metrics"])
-    paths = layout.paths_of(results, options, "tests")
     if options["methods"] and not layout.paths_of(results, options, "scores"):
         raise InputError("the report needs at least one test where something is explained")
-    tests = read_tables(paths, "tests").to_pylist()
-    _complete(tests, results, metrics, accuracies)
-    statistics = options["statistics"]
-    # Those that say nothing are flagged, as tests are.
-    random_rows = flagged(read_analysis(results, options, "random_tests"), collapsed_cells(bias))
-    _complete_from_random(tests, random_rows, statistics["alpha"])
-    _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
+    tests = _tests(results, options)
     judged = read_analysis(results, options, "judge")
     of_data = {dataset: known_of_data(results, dataset) for dataset, _ in pairs}
-    tests = adjust(tests, statistics["family"], alpha=statistics["alpha"])
     return Study(
         results=results,
         options=options,
@@ -166,16 +156,16 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         pairs=pairs,
         seeds=options["seeds"],
         methods=dict(options["methods"]),
-        metrics=metrics,
+        metrics=dict(options["metrics"]),
         datasets=dict(options["datasets"]),
-        statistics=statistics,
+        statistics=options["statistics"],
         rows=of_quantity(tests, "score"),
         excess=of_quantity(tests, "excess"),
         bias=bias,
         accuracies=accuracies,
         verdicts=by_cell_and_quantity(row for row in judged if not is_random(row)),
         random_verdicts=[row for row in judged if is_random(row)],
-        random_rows=random_rows,
+        random_rows=of_quantity(tests, "random_score"),
         dependence={
             dataset: dependence
             for dataset, (dependence, _) in of_data.items()
@@ -185,63 +175,33 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     )
 
 
+def _tests(results: Path, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Read the tests of a grid in its order, not that of their ids."""
+    rows = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
+    pairs = {(str(d), str(m)): i for i, (d, m) in enumerate(options["pairs"])}
+    seeds = {seed: i for i, seed in enumerate(options["seeds"])}
+    methods, metrics = (
+        {id: i for i, id in enumerate(dict(options[axis]))} for axis in ("methods", "metrics")
+    )
+    placed = [
+        (
+            pairs.get((row["dataset"], row["model"])),
+            seeds.get(row["seed"]),
+            -1 if is_random(row) else methods.get(row["method"]),
+            metrics.get(row["metric"]),
+        )
+        for row in rows
+    ]
+    known = [i for i, place in enumerate(placed) if None not in place]
+    return [rows[i] for i in sorted(known, key=lambda i: placed[i])]
+
+
 def by_cell_and_quantity(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
     """Return rows of the verdicts artefact by cell and quantity; see :attr:`Study.verdicts`."""
     verdicts: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for row in rows:
         verdicts[tuple(row[id] for id in CELL_IDS)][row["quantity"]] = row
     return dict(verdicts)
-
-
-def _complete_from_random(
-    tests: Sequence[dict[str, Any]],
-    random_rows: Iterable[Mapping[str, Any]],
-    alpha: float,
-) -> None:
-    """Add to each test how often random explanations of its training differ."""
-    draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
-    for row in random_rows:
-        p = row["wilcoxon_p"] if row["wilcoxon_p"] == row["wilcoxon_p"] else row["p"]
-        draws[tuple(row[id] for id in _DRAWN)].append(p <= alpha)
-    for row in tests:
-        hits = draws[tuple(row[id] for id in _DRAWN)]
-        row["random_significant"] = sum(hits) / len(hits) if hits else float("nan")
-
-
-def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> None:
-    """Add to each test the gap at equal class, length and confidence."""
-    known = {(*(row[id] for id in (*CELL_IDS, "seed")), row["adjustment"]): row for row in gaps}
-    for row in tests:
-        for adjustment in ("class", "length", "confidence"):
-            key = (*(row[id] for id in (*CELL_IDS, "seed")), adjustment)
-            gap = known.get(key, {}) if row["quantity"] == "score" else {}
-            row[f"{adjustment}_adjusted_difference"] = gap.get("estimate", float("nan"))
-            row[f"{adjustment}_adjusted_p"] = gap.get("p", float("nan"))
-
-
-def _complete(
-    tests: list[dict[str, Any]],
-    results: Path,
-    metrics: Mapping[str, str],
-    accuracies: Sequence[Accuracy],
-) -> None:
-    """Add what the report says of each test beside its own columns."""
-    models = {(a.dataset, a.model, a.seed): a for a in accuracies}
-    for row in tests:
-        cell = row["dataset"], row["model"], row["seed"]
-        if cell not in models or row["metric"] not in metrics:
-            raise InputError(
-                f"{results / 'tests'}: a file holds {row['metric']} of {cell}, which is not the "
-                "cell that its path names; delete it and run again"
-            )
-        use = metrics[row["metric"]]
-        # Another run may have metrics of plug-ins that are not loaded here.
-        direction = METRICS.get(use).facts.direction if use in METRICS.ids() else None
-        better = row["direction"] * {"higher": 1, "lower": -1, None: 0}[direction]
-        row["metric_direction"] = direction
-        row["better_group"] = {1: row["group_a"], -1: row["group_b"], 0: None}[better]
-        row["test_accuracy"] = models[cell].overall
-        row["flags"] += ["collapsed"] * models[cell].collapsed
 
 
 def _accuracies(

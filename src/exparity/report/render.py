@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, Template
 from markupsafe import Markup
 
+from exparity.artefacts.lineage import current_lineage
 from exparity.core.escaping import UNSAFE, visible
 from exparity.report.context import Context, Section
 from exparity.report.sections import SECTIONS
@@ -43,6 +44,7 @@ def render_page(context: Context) -> str:
     shared = {"study": context.study, "version": version("exparity")}
     return environment.get_template("page.html.j2").render(
         shared,
+        lineage=current_lineage(),
         policy=_policy(scripts, style),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],

@@ -238,8 +238,7 @@ def share_columns(share: SignificantShare) -> dict[str, Any]:
     """Return a share as the columns of a table: counts, interval and those of the controls."""
     columns: dict[str, Any] = {"hits": share.hits, "n": share.n, "rate": share.share}
     columns["low"], columns["high"] = share.interval()
-    for name, beside in (("permuted", share.permuted), ("random", share.random)):
-        columns[name] = beside.share if beside else None
-        ends = beside.interval() if beside else (None, None)
-        columns[f"{name}_low"], columns[f"{name}_high"] = ends
+    columns["random"] = share.random.share if share.random else None
+    ends = share.random.interval() if share.random else (None, None)
+    columns["random_low"], columns["random_high"] = ends
     return columns

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
@@ -27,13 +28,13 @@ def compare_published(
     """Lay results beside the numbers of a published study.
 
     Args:
-        results: folder of results, with its report; for a study of classifiers, with their bias.
+        results: folder of results; for a study of classifiers, with their bias.
         study: the study.
         models: published model beside which one of yours is put, where its id is another.
         output: folder for the tables as CSV and Parquet; none is written if None.
 
     Raises:
-        InputError: there is no report, an unknown study or model, or nothing that was published.
+        InputError: nothing is judged yet, an unknown study or model, or nothing was published.
     """
     known = [id for id, kind in KINDS.items() if kind != "values"]
     if study not in known:
@@ -41,8 +42,8 @@ def compare_published(
     if KINDS[study] == "gaps":
         comparison = compare_gaps(results, study, models or {})
     else:
-        table, metadata = read_artefact(results / layout.path_of("disparity", {}), "disparity")
-        options = metadata.get("parameters", {})
+        table, _ = read_artefact(results / layout.path_of("disparity", {}), "disparity")
+        options = read_grid(results) or {}
         comparison = compare_results(
             results, table.to_pylist(), options, study=study, models=models or {}
         )

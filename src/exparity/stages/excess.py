@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,13 @@ class RandomScores:
 
     Attributes:
         path: the file.
-        ids: dataset, model, seed and metric.
-        parameters: how it was made.
+        metadata: how it was made; its ``wildcards`` are dataset, model, seed and metric.
         table: its rows.
         means: mean score of each example's random explanations; a file serves every method.
     """
 
     path: Path
-    ids: Mapping[str, Any]
-    parameters: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     table: pa.Table
     means: Mapping[str, float]
 
@@ -40,24 +38,32 @@ class RandomScores:
     def read(cls, path: Path) -> RandomScores:
         """Read a random_scores artefact."""
         table, metadata = read_scores(path, "random_scores")
-        return cls(path, metadata["wildcards"], metadata["parameters"], table, _means(table))
+        return cls(path, metadata, table, _means(table))
+
+    @property
+    def ids(self) -> Mapping[str, Any]:
+        """Dataset, model, seed and metric."""
+        return dict(self.metadata["wildcards"])
 
     def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether a scores artefact was made by the same metric with the same options."""
-        theirs = metadata["parameters"]
-        return all(theirs.get(name) == self.parameters.get(name) for name in SCORED_ALIKE)
+        own, theirs = self.metadata["parameters"], metadata["parameters"]
+        return all(theirs.get(name) == own.get(name) for name in SCORED_ALIKE)
 
-    def first_draw(self) -> tuple[pa.Table, FloatArray]:
-        """Return the rows of one random explanation, and what each has over the others' mean.
+    def draws(self) -> Iterator[tuple[int, pa.Table, RandomScores | None]]:
+        """Yield each random explanation: its number, its rows, and the others beside the first.
 
-        The latter is NaN where there is no other.
+        There are none beside later ones: all of them would say the same.
         """
-        draws = self.table.column("draw").to_numpy()
-        is_first = draws == draws.min(initial=0)
-        first, others = (self.table.filter(pa.array(chosen)) for chosen in (is_first, ~is_first))
-        if not others.num_rows:
-            return first, np.full(first.num_rows, np.nan)
-        return first, replace(self, means=_means(others)).excess(first)
+        drawn = self.table.column("draw").to_numpy()
+        first, *rest = np.unique(drawn).tolist()
+        others = self.table.filter(drawn != first)
+        yield first, self.table.filter(drawn == first), self._of(others) if rest else None
+        for draw in rest:
+            yield draw, self.table.filter(drawn == draw), None
+
+    def _of(self, table: pa.Table) -> RandomScores:
+        return replace(self, table=table, means=_means(table))
 
     def excess(self, table: pa.Table) -> FloatArray:
         """Return (n,) each score minus the mean of its text's random ones; NaN where one is."""

@@ -8,16 +8,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import Made, analysis
 from exparity.core.settings import Statistics
+from exparity.stages.compare import TESTS
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.multiplicity import adjust
 from exparity.stats.verdicts import JUDGED, judge
 
 CHANGES = {"score": "change", "excess": "excess_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
+_CORRECTED = fields(
+    *((f"{p}_{method}", pa.float64()) for p in ("p", "wilcoxon_p") for method in ("holm", "bh")),
+    *((f"significant_{method}", pa.bool_()) for method in ("holm", "bh")),
+)
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +35,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 @analysis(
     "judge",
     level="experiment",
-    reads=("across_trainings", "debiasing"),
+    reads=("across_trainings", "tests", "debiasing"),
     artefact="verdicts",
     columns=fields(
         ("quantity", pa.string()),
@@ -42,12 +48,20 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     ),
     keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
     ids=("dataset", "model", "method", "metric"),
+    further={
+        "disparity": FurtherArtefact(
+            [*TESTS.columns, *_CORRECTED],
+            keys=("dataset", "model", *TESTS.keys),
+            ids=("dataset", "model", *TESTS.ids),
+        )
+    },
     display="Verdicts",
     always=True,
     settle=_settle,
 )
 def judge_cells(
     across_trainings: Sequence[Path],
+    tests: Sequence[Path],
     debiasing: Sequence[Path] | None,
     *,
     family: Sequence[str] = ("dataset",),
@@ -56,10 +70,12 @@ def judge_cells(
     """Judge every cell of a study, corrected for how many cells its family has.
 
     Scores, and their excess over random explanations, are judged apart from each other, and so are
-    random explanations themselves, and how gaps ``change`` by debiasing.
+    random explanations themselves, and how gaps ``change`` by debiasing. The tests within each
+    training are corrected likewise.
 
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.
+        tests: tests artefacts, one for each dataset and model.
         debiasing: debiasing artefacts, one for each dataset, if there are any.
         family: cells that agree in these ids are corrected together; all cells if it is empty.
         alpha: largest corrected p-value that is significant.
@@ -69,7 +85,8 @@ def judge_cells(
     """
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
-    return Made(judge(rows, family, alpha=alpha), {})
+    compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
+    return Made(judge(rows, family, alpha=alpha), {}, further={"disparity": compared})
 
 
 def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
-from exparity.artefacts.files import atomic_path, write_artefact
+from exparity.artefacts.files import atomic_path
 from exparity.artefacts.running import stage
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Items, Output
@@ -64,7 +64,7 @@ class _Options(Open):
 def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
     """Gather all tests into tables and a page.
 
-    Beside the page lie ``disparity.parquet``, ``tables/`` and ``figures/``. Where the grid, or part
+    Beside the page lie ``tables/`` and ``figures/``. Where the grid, or part
     of it, was published, ``published/`` holds the comparison as tables.
 
     Args:
@@ -96,13 +96,6 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     study = gather(results, options)
     published = _published(results, study, options)
     context = build_context(study, page.parent, published)
-    write_artefact(
-        page.with_name("disparity.parquet"),
-        "disparity",
-        [*study.rows, *study.excess],
-        {},
-        parameters={k: v for k, v in options.items() if k != "digest"},
-    )
     if cells := published.get("cells"):
         write_comparison(cells, page.with_name("published"))
     write_tables(context.exports, page.parent, {"version": version("exparity")})

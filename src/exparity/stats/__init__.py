@@ -3,7 +3,6 @@
 from exparity.stats.compare import GroupComparison, compare_all, compare_groups
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
-from exparity.stats.permutation import permuted_rates
 from exparity.stats.power import minimal_detectable_effect, smallest_p
 from exparity.stats.typical_gap import TypicalGap, typical_gap
 from exparity.stats.verdicts import VERDICTS, judge
@@ -21,7 +20,6 @@ __all__ = [
     "holm",
     "judge",
     "minimal_detectable_effect",
-    "permuted_rates",
     "smallest_p",
     "typical_gap",
 ]

@@ -1,9 +1,7 @@
 """Gaps between two groups, adjusted for what groups may differ in beside being groups.
 
 An adjusted gap answers another question than the raw one and does not replace it. Class and
-length confound where groups were sampled with other classes or lengths. Confidence is a mediator:
-through it a classifier that treats groups unequally comes to explain them unequally, so that
-holding it equal removes a part of the gap itself.
+length confound where groups were sampled with other classes or lengths.
 """
 
 from __future__ import annotations
@@ -26,17 +24,13 @@ NAN = float("nan")
 _ROUNDING = 1e-9
 _LEVERAGES = 0.9, 0.99  # of one value: from where it is flagged, and from where nothing is shown
 
-ADJUSTMENTS = {
-    "class": "within class",
-    "length": "at equal length",
-    "confidence": "given confidence (a mediator)",
-}
-"""Display name of each adjustment."""
+ADJUSTMENTS = ("class", "length")
+"""What gaps are adjusted for."""
 
 
 @dataclass(frozen=True)
 class AdjustedGap:
-    """The difference of two groups' means that is left at equal class, length or confidence.
+    """The difference of two groups' means that is left at equal class or length.
 
     Attributes:
         group_a, group_b: first and second group.
@@ -104,7 +98,7 @@ def adjusted_gaps(
     confidence: float = Statistics.confidence,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> list[AdjustedGap]:
-    """Estimate the gap between every two groups at equal class, length and confidence.
+    """Estimate the gap between every two groups at equal class and length.
 
     With matched sets the differences within them are regressed on those of the covariate,
     D_i = α + γ′(z_ia − z_ib) + e_i, and α is the gap. Without sets it is the coefficient of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
@@ -26,14 +26,3 @@ def informative(rows: Iterable[Row]) -> list[Row]:
 def of_quantity(rows: Iterable[Row], quantity: str) -> list[Row]:
     """Return the tests of scores, or those of their excess; tests by hand are of scores."""
     return [row for row in rows if row.get("quantity", "score") == quantity]
-
-
-def flagged(
-    random_rows: Iterable[Mapping[str, Any]], collapsed: Container[tuple[Any, ...]]
-) -> list[dict[str, Any]]:
-    """Return tests of random explanations, flagged where their classifier has collapsed."""
-    rows = []
-    for row in random_rows:
-        collapsed_flag = ["collapsed"] * ((row["dataset"], row["model"], row["seed"]) in collapsed)
-        rows.append({**row, "flags": [*row["flags"], *collapsed_flag]})
-    return rows

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.stats.permutation import shuffled
 from exparity.stats.predictions import BiasRow, Predictions
-from exparity.stats.samples import exchangeable
+from exparity.stats.samples import exchangeable, shuffled
 from exparity.stats.shares import NAN, Interval
 from exparity.types import BoolArray, FloatArray, IntArray
 

@@ -80,6 +80,16 @@ def exchangeable(n: int, sets: IntArray | None) -> IntArray:
     return np.where(size[index] > 1, index + 1, 0)
 
 
+def shuffled(codes: IntArray, blocks: IntArray, repeats: int, rng: np.random.Generator) -> IntArray:
+    """Return (repeats, n) labels: the (n,) ``codes``, dealt out anew inside each of ``blocks``."""
+    home = np.argsort(blocks, kind="stable")
+    by_block = np.broadcast_to(blocks, (repeats, len(codes)))
+    drawn = np.lexsort((rng.random(by_block.shape), by_block), axis=-1)
+    permuted = np.empty_like(drawn)
+    permuted[:, home] = codes[drawn]
+    return permuted
+
+
 def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) -> FloatArray:
     """Return the (..., m, groups) means of each group in each matched set; NaN of none."""
     m = int(sets.max()) + 1 if sets.size else 0

@@ -1,8 +1,4 @@
-"""How many tests are significant: the one count behind the page, the terminal and the figures.
-
-Beside it stands how often a test finds a difference between groups permuted within matched sets: is
-its error rate what it says?
-"""
+"""How many tests are significant: the one count behind the page, the terminal and the figures."""
 
 from __future__ import annotations
 
@@ -33,8 +29,8 @@ HEADLINE = {
 }
 """What a headline counts, in its order: the tests of a quantity by a column of p-values, and a
 column that must hold too."""
-_PERMUTED = {"plain": "permuted_rate", "paired": "permuted_wilcoxon_rate"}
-"""How often the test that is counted finds a difference between permuted groups."""
+_WITH_RANDOM = ("plain", "paired")
+"""Counts of what random explanations are tested by as well."""
 
 
 def exact_interval(
@@ -62,13 +58,11 @@ class SignificantShare:
     Attributes:
         hits: significant tests.
         n: tests with a p-value.
-        permuted: the same share of groups permuted within matched sets; None if that was not done.
         random: the same share of the scores of random explanations; None if there are none.
     """
 
     hits: int
     n: int
-    permuted: SignificantShare | None = None
     random: SignificantShare | None = None
 
     @property
@@ -92,20 +86,11 @@ def count_significant(
     quantity, p, column = HEADLINE[counted]
     tested = [row for row in informative(of_quantity(rows, quantity)) if row[p] == row[p]]
     hits = sum(bool(row[p] <= alpha and (not column or row[column])) for row in tested)
-    permuted = random = None
-    if counted in _PERMUTED:
-        permuted = _permuted(tested, _PERMUTED[counted])
-        if random_rows:
-            random = count_significant(random_rows, alpha=alpha, counted=counted)
-    return SignificantShare(hits, len(tested), permuted, random)
-
-
-def _permuted(rows: Rows, column: str) -> SignificantShare | None:
-    """Count the significant tests of permuted groups; None without any."""
-    rates = [(row.get(column, NAN), row.get("n_permutations", 0)) for row in rows]
-    drawn = [(round(rate * n), n) for rate, n in rates if rate == rate]
-    hits, n = (sum(counts) for counts in zip(*drawn, strict=True)) if drawn else (0, 0)
-    return SignificantShare(hits, n) if n else None
+    random = None
+    if counted in _WITH_RANDOM and random_rows:
+        of_random = [{**row, "quantity": quantity} for row in random_rows]
+        random = count_significant(of_random, alpha=alpha, counted=counted)
+    return SignificantShare(hits, len(tested), random)
 
 
 def headline_shares(

@@ -64,7 +64,7 @@ class PlannedSample:
 
 def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[PlannedSample]:
     """Return the different samples that the tests of an experiment are made on."""
-    cells = [cell for cell in experiment.cells() if cell["seed"] == experiment.seeds[0]]
+    cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
     ids = [id for id in experiment.config["statistics"]["family"] if not id.startswith("group_")]
     families = Counter(tuple(cell[id] for id in ids) for cell in cells)
     samples: dict[PlannedSample, None] = {}

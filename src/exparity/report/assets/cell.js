@@ -46,8 +46,8 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     const adjusted = [
       ["Seed", (t) => String(tests.seed[t])],
       ["difference", get("mean_difference")],
-      ...["class", "length", "confidence"].flatMap((by) => [
-        [`at equal ${by}${by === "confidence" ? " (a mediator)" : ""}`, get(`${by}_adjusted_difference`)], ["p", get(`${by}_adjusted_p`)]]),
+      ...["class", "length"].flatMap((by) => [
+        [`at equal ${by}`, get(`${by}_adjusted_difference`)], ["p", get(`${by}_adjusted_p`)]]),
     ];
     /** A table of the columns in which some training has a value. */
     const tabled = (name, list) => {
@@ -66,7 +66,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
           make("figcaption", null, "Scores by group, one panel a seed.")) : null),
       tabled("Tests", columns),
       rows.some((t) => excess.p[t] !== null) ? tabled("Excess over random explanations", overRandom) : null,
-      rows.some((t) => ["class", "length", "confidence"].some((by) => tests[`${by}_adjusted_p`][t] !== null)) ? tabled("Adjusted gaps", adjusted) : null,
+      rows.some((t) => ["class", "length"].some((by) => tests[`${by}_adjusted_p`][t] !== null)) ? tabled("Adjusted gaps", adjusted) : null,
     ].filter(Boolean);
   }
 

@@ -31,8 +31,7 @@ _COLUMNS = (
     *("cohens_d", "d_ci_low", "d_ci_high", "n_pairs", "wilcoxon_p"),
     *("random_significant", "n_undefined", "n_examples", "test_accuracy", "flags"),
     *("class_adjusted_difference", "class_adjusted_p", "length_adjusted_difference"),
-    *("length_adjusted_p", "confidence_adjusted_difference", "confidence_adjusted_p"),
-    *("omnibus_p", "friedman_p"),
+    *("length_adjusted_p", "omnibus_p", "friedman_p"),
 )
 _OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
 

@@ -1,17 +1,15 @@
-"""The analysis across trainings: what it reads and writes, what it refuses, how long it takes."""
+"""Gaps over all trainings: what is read and written, and what is refused."""
 
 import math
-import subprocess
-import sys
 from dataclasses import asdict
 
 import numpy as np
 import pytest
+from compared import compare
 
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.seeding import derive_seed
-from exparity.stages.tests.trainings import across_trainings_cell
 from exparity.stats import crossed_tests
 
 pytestmark = pytest.mark.contract
@@ -59,7 +57,7 @@ def grid(folder, seeds=(0, 1, 2, 5), methods=("lime", "shap"), metrics=("gini",)
 
 def made(paths, tmp_path, random=(), predictions=(), **options):
     output = tmp_path / "out.parquet"
-    across_trainings_cell(paths, random, predictions, output, **(OPTIONS | options))
+    compare(paths, random, tmp_path / "tests.parquet", output, predictions, OPTIONS | options)
     table, facts = read_artefact(output, "across_trainings")
     return table.to_pylist(), facts
 
@@ -93,7 +91,7 @@ class TestArtefact:
         assert [(r["method"], r["metric"]) for r in rows] == cells
         assert {(r["dataset"], r["model"]) for r in rows} == {("d", "m")}
         assert facts["wildcards"] == {"dataset": "d", "model": "m"}
-        assert facts["parameters"] == OPTIONS | {"threshold": 0.5}
+        assert facts["parameters"]["statistics"].items() >= (OPTIONS | {"threshold": 0.5}).items()
         assert (facts["groups"], facts["attribute"]) == (["male", "female"], "gender")
         for row, (method, metric) in zip(rows, cells, strict=True):
             own = [p for p in paths if f"-{method}-{metric}" in p.name]
@@ -257,8 +255,9 @@ def test_trainings_that_predict_one_class_are_left_out(tmp_path):
 
 class TestRefused:
     def refused(self, paths, tmp_path, message, **options):
+        out = tmp_path / "out"
         with pytest.raises(InputError, match=message):
-            across_trainings_cell(paths, [], [], tmp_path / "out" / "a", **(OPTIONS | options))
+            compare(paths, None, out / "t", out / "a", statistics=OPTIONS | options)
         assert not (tmp_path / "out").exists()
 
     def test_another_model(self, tmp_path):
@@ -282,24 +281,14 @@ class TestRefused:
         self.refused(paths, tmp_path, "example '000-female' is of group 'female' and set 'None'")
 
     def test_no_files(self, tmp_path):
-        self.refused([], tmp_path, "across_trainings: needs at least one scores artefact")
+        self.refused([], tmp_path, "compare: needs at least one scores artefact")
 
     def test_bad_options(self, tmp_path):
         paths = grid(tmp_path)
         self.refused(paths, tmp_path, "statistics.threshold: -1 is out of range", threshold=-1)
+        self.refused(paths, tmp_path, "statistics: unknown option 'alhpa'; did you mean", alhpa=1)
 
-
-def test_it_imports_nothing_heavy(tmp_path):
-    files = [str(path) for path in grid(tmp_path)]
-    predictions = [str(predictions_file(tmp_path, seed)) for seed in (0, 1, 2, 5)]
-    call = ["across-trainings", "--output", str(tmp_path / "c"), "--random-scores"]
-    call += ["--scores", *files, "--predictions", *predictions]
-    code = (
-        "import sys; from exparity.cli import main\n"
-        f"sys.argv = ['exparity', *{call!r}]\n"
-        "code = main()\n"
-        "heavy = ('torch', 'transformers', 'pandas', 'scipy.stats')\n"
-        "print(code, [name for name in heavy if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "0 []\n", done.stderr
+    def test_a_training_without_predictions(self, tmp_path):
+        paths = [scores_file(tmp_path, seed=seed) for seed in (0, 1)]
+        with pytest.raises(InputError, match="compare: needs the predictions of seed 1 as well"):
+            made(paths, tmp_path, None, [predictions_file(tmp_path, 0)])

@@ -1,0 +1,114 @@
+"""Stage compare: all scores of a model on a dataset to tests between groups, and over trainings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+
+from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
+from exparity.artefacts.columns import fields, record_columns
+from exparity.artefacts.running import Made, analysis
+from exparity.core.flags import Flag, Items, Params
+from exparity.stages.cell import compared_in
+from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, Covariates
+from exparity.stages.compare._scores import Settings, read_classifiers, read_scores_of_model
+from exparity.stages.compare._tests import TestRows
+from exparity.stages.compare._trainings import training_rows
+from exparity.stats.compare import GroupComparison
+from exparity.stats.crossed import CrossedTest
+
+TESTS = FurtherArtefact(
+    fields(
+        ("quantity", pa.string()),
+        ("draw", pa.int16(), True),
+        *record_columns(GroupComparison).items(),
+        ("metric_direction", pa.string(), True),
+        ("better_group", pa.string(), True),
+        ("test_accuracy", pa.float64()),
+        ("random_significant", pa.float64()),
+        *ADJUSTED_COLUMNS.items(),
+    ),
+    keys=("seed", "method", "metric", "group_a", "group_b", "quantity", "draw"),
+    ids=("seed", "method", "metric"),
+)
+"""The tests artefact, beside the ids of its level."""
+_ACROSS_TRAININGS = FurtherArtefact(
+    fields(
+        ("quantity", pa.string()),
+        ("run", pa.string(), True),
+        *record_columns(CrossedTest).items(),
+    ),
+    keys=("method", "metric", "group_a", "group_b", "quantity"),
+    ids=("method", "metric"),
+)
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the options from how groups are compared, as far as it may concern this model."""
+    return dict(experiment.statistics_within(ids))
+
+
+@analysis(
+    "compare",
+    level="model",
+    reads=("data", "predictions", "scores", "random_scores"),
+    artefact="tests",
+    columns=TESTS.columns,
+    keys=TESTS.keys,
+    ids=TESTS.ids,
+    further={"across_trainings": _ACROSS_TRAININGS},
+    display="Comparing groups",
+    memory_mb=4000,
+    always=True,
+    settle=_settle,
+)
+def compare_model(
+    data: Path,
+    predictions: Sequence[Path],
+    scores: Sequence[Path],
+    random_scores: Sequence[Path] | None,
+    *,
+    statistics: Params,
+    overrides: Annotated[Sequence[Mapping[str, Any]], Items(), Flag(hidden=True)] = (),
+) -> Made:
+    """Compare the groups by all scores of a model on a dataset.
+
+    Each quantity of :mod:`exparity.stages.compare._scores` is tested within each training, with
+    gaps at equal class and length beside the test of the scores, and over all trainings. Of random
+    explanations each draw is tested within its training, and the first of them over trainings,
+    under names that begin with ``random_``.
+
+    Over trainings, those whose classifier predicts one class, and prompts that the model hardly
+    answers with a class, are left out. A cell in which no training has two scores that differ is
+    ``constant``.
+
+    Args:
+        data: the data artefact, which has the texts' words.
+        predictions: predictions artefacts, one per seed.
+        scores: scores artefacts of one dataset and model; one per seed, method and metric.
+        random_scores: scores of random explanations by the same metrics; none without the control.
+        statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
+            ``confidence`` or ``resamples``.
+        overrides: what of it differs in the cells that ``match`` some of seed, method and metric.
+
+    Raises:
+        InputError: a file does not hold what was written, is of another dataset or model than the
+            first, of the same seed, method and metric as another or has an example in another group
+            or set than another, or an option is unknown or out of range.
+    """
+    settings = Settings(statistics, overrides)
+    model = read_scores_of_model(scores, random_scores)
+    classifiers = read_classifiers(predictions, model)
+    tests = TestRows(model, settings, classifiers, Covariates.read(data, model))
+    across = training_rows(model, settings, classifiers)
+    parameters = {"statistics": settings.of({}), "overrides": overrides}
+    return Made(
+        [*tests],
+        model.ids,
+        compared_in(model.metadata),
+        parameters,
+        {"across_trainings": [*across]},
+    )

@@ -1,0 +1,83 @@
+"""Gaps at equal class and length, as columns of the tests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError
+from exparity.stages.cell import require_same_cell
+from exparity.stages.compare._scores import Cell, ModelScores
+from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
+from exparity.types import FloatArray
+
+_COLUMNS = {
+    "difference": ("estimate", pa.float64()),
+    "p": ("p", pa.float64()),
+    "ci_low": ("low", pa.float64()),
+    "ci_high": ("high", pa.float64()),
+    "flags": ("flags", pa.list_(pa.string())),
+}
+ADJUSTED_COLUMNS = {
+    f"{adjustment}_adjusted_{name}": kind
+    for adjustment in ADJUSTMENTS
+    for name, (_, kind) in _COLUMNS.items()
+}
+"""What the tests artefact has of each adjustment."""
+NOT_ADJUSTED: Mapping[str, Any] = {
+    name: [] if pa.types.is_list(kind) else float("nan") for name, kind in ADJUSTED_COLUMNS.items()
+}
+
+
+@dataclass(frozen=True)
+class Covariates:
+    """(n,) what gaps are adjusted for, of each example by its number."""
+
+    columns: Mapping[str, FloatArray]
+    order: Sequence[str]
+
+    @classmethod
+    def read(cls, data: Path, model: ModelScores) -> Covariates:
+        """Take the class and the number of words of every scored example from the data."""
+        texts, declared = read_artefact(data, "data")
+        require_same_cell(("the scores", model.ids), (data, declared.get("wildcards", {})))
+        place = {id: i for i, id in enumerate(texts.column("example_id").to_pylist())}
+        unknown = [id for id in model.examples.ids if id not in place]
+        if unknown:
+            raise InputError(
+                f"{data}: has no text of example '{min(unknown)}' of the scores; evaluate again on "
+                "this data"
+            )
+        words = [name for name in ("words", "words_b") if name in texts.column_names]
+        texts_of = zip(*(texts.column(name).to_pylist() for name in words), strict=True)
+        lengths = [sum(len(words or ()) for words in row) for row in texts_of]
+        rows = [place[id] for id in model.examples.ids]
+        columns = {"class": texts.column("label").to_numpy(), "length": np.array(lengths)}
+        return cls({name: of[rows].astype(np.float64) for name, of in columns.items()}, model.order)
+
+    def adjusted(
+        self, cell: Cell, groups: Sequence[str], sets: Sequence[str | None], confidence: float
+    ) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return the columns of a cell, by pair of groups."""
+        gaps = adjusted_gaps(
+            cell.scores,
+            groups,
+            self.order,
+            sets,
+            covariates={name: column[cell.places] for name, column in self.columns.items()},
+            confidence=confidence,
+            bounds=cell.bounds,
+        )
+        columns: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+        for gap in gaps:
+            for name, (attribute, _) in _COLUMNS.items():
+                key = f"{gap.adjustment}_adjusted_{name}"
+                columns[gap.group_a, gap.group_b][key] = getattr(gap, attribute)
+        return dict(columns)

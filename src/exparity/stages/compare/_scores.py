@@ -1,0 +1,210 @@
+"""The scores of a model on a dataset, by what is compared of them: the quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.artefacts.examples import Examples
+from exparity.core.errors import InputError
+from exparity.core.options import complete, options_of
+from exparity.core.overrides import matches
+from exparity.core.settings import Statistics
+from exparity.metrics import METRICS
+from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.excess import RandomScores, random_by
+from exparity.stages.reading import read_compared
+from exparity.stats.crossed import PROMPT, TRAINING
+from exparity.stats.model_bias import is_collapsed
+from exparity.types import FloatArray, IntArray
+
+RANDOM = "uniform_random"
+"""Method of the rows of random explanations."""
+
+
+def quantities_of(table: pa.Table, random: RandomScores | None) -> dict[str, FloatArray]:
+    """Return what is compared of the scores of a cell: (n,) values by quantity.
+
+    The first is what was measured. What is defined by random explanations is there only where some
+    were scored alike.
+    """
+    quantities = {"score": table.column("score").to_numpy()}
+    if random is not None:
+        quantities["excess"] = random.excess(table)
+    return quantities
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The scores of one training, method and metric.
+
+    Attributes:
+        draw: number of a random explanation; None of a method.
+        places: (n,) numbers of its examples.
+        quantities: (n,) values by quantity; the first is what was measured.
+        direction: whether ``higher`` or ``lower`` is better; None of an unknown metric.
+        flags: those of the scores themselves.
+        bounds: range of the metric.
+    """
+
+    seed: int
+    method: str
+    metric: str
+    draw: int | None
+    places: IntArray
+    quantities: Mapping[str, FloatArray]
+    direction: str | None
+    flags: Sequence[str]
+    bounds: tuple[float, float]
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The ids of its rows."""
+        return {"seed": self.seed, "method": self.method, "metric": self.metric}
+
+    @property
+    def scores(self) -> FloatArray:
+        """(n,) what was measured."""
+        return next(iter(self.quantities.values()))
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """All scores of a model on a dataset.
+
+    Attributes:
+        metadata: that of a scores artefact, which names dataset, model and groups.
+        examples: every example that has a score.
+    """
+
+    metadata: Mapping[str, Any]
+    examples: Examples
+    cells: Sequence[Cell]
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Dataset and model."""
+        return {name: self.metadata["wildcards"][name] for name in ("dataset", "model")}
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The groups."""
+        return list(self.metadata["groups"])
+
+    @cached_property
+    def groups(self) -> np.ndarray[Any, Any]:
+        """(n,) group of each example."""
+        return np.array(self.examples.groups, dtype=object)
+
+    @cached_property
+    def sets(self) -> np.ndarray[Any, Any]:
+        """(n,) matched set of each example, None for one without."""
+        return np.array(self.examples.sets, dtype=object)
+
+
+def read_scores_of_model(
+    scores: Sequence[Path], random_scores: Sequence[Path] | None
+) -> ModelScores:
+    """Read the scores of a model, and those of random explanations."""
+    examples, cells = Examples(), []
+    random = random_by(random_scores, "seed", "metric")
+    metadata: dict[str, Any] = {}
+    for path, table, metadata in read_compared("compare", scores, over_seeds=True):
+        ids = metadata["wildcards"]
+        of_cell = random.get((str(ids["seed"]), str(ids["metric"])))
+        if of_cell is not None:
+            require_same_cell((scores[0], cell_of(metadata)), (of_cell.path, of_cell.ids))
+        alike = of_cell if of_cell and of_cell.are_scored_as(metadata) else None
+        quantities = quantities_of(table, alike)
+        places = examples.places(path, table)
+        cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
+    for one in random.values():
+        for draw, table, others in one.draws():
+            quantities = quantities_of(table, others)
+            named = {f"random_{name}": values for name, values in quantities.items()}
+            cells.append(_cell(one.metadata, RANDOM, draw, examples.places(one.path, table), named))
+    return ModelScores(metadata, examples, cells)
+
+
+def _cell(
+    metadata: Mapping[str, Any],
+    method: str,
+    draw: int | None,
+    places: IntArray,
+    quantities: Mapping[str, FloatArray],
+) -> Cell:
+    use, ids = metadata["parameters"].get("use"), metadata["wildcards"]
+    low, high = metadata.get("bounds", (-np.inf, np.inf))
+    return Cell(
+        seed=int(ids["seed"]),
+        method=method,
+        metric=str(ids["metric"]),
+        draw=draw,
+        places=places,
+        quantities=quantities,
+        # Metrics of plug-ins may not be loaded here.
+        direction=METRICS.get(use).facts.direction if use in METRICS.ids() else None,
+        flags=metadata.get("flags", []),
+        bounds=(low, high),
+    )
+
+
+class Settings:
+    """How the groups of each cell are compared."""
+
+    def __init__(
+        self, statistics: Mapping[str, Any], overrides: Sequence[Mapping[str, Any]]
+    ) -> None:
+        self._options = options_of(Statistics)
+        self._statistics = statistics
+        self._overrides = overrides
+
+    def of(self, cell: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a cell; overrides that name an id that it lacks do not count."""
+        changes = [one["statistics"] for one in self._overrides if matches(one["match"], cell)]
+        settings = {**self._statistics, **{key: of[key] for of in changes for key in of}}
+        return complete(self._options, settings, "statistics")
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """The classifiers of a model, by seed.
+
+    Attributes:
+        accuracy: share of the test examples that each gets right.
+        collapsed: those that predict one class.
+        uninformative: those, and prompts that the model hardly answers with a class.
+        run: a training or a prompt.
+    """
+
+    accuracy: Mapping[int, float]
+    collapsed: frozenset[int]
+    uninformative: frozenset[int]
+    run: str
+
+
+def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classifiers:
+    """Read what the predictions of each training say of its classifier."""
+    accuracy: dict[int, float] = {}
+    collapsed, unanswered, run = set(), set(), TRAINING
+    for path in predictions:
+        table, metadata = read_examples(path, "predictions")
+        require_same_cell(("the scores", model.ids), (path, metadata["wildcards"]))
+        seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
+        accuracy[seed] = float((predicted == table.column("label").to_numpy()).mean())
+        if is_collapsed(predicted):
+            collapsed.add(seed)
+        if "label_mass_low" in metadata.get("flags", ()):
+            unanswered.add(seed)
+        if "prompt" in metadata["parameters"]:
+            run = PROMPT
+    missing = {cell.seed for cell in model.cells} - accuracy.keys()
+    if missing:
+        raise InputError(f"compare: needs the predictions of seed {min(missing)} as well")
+    return Classifiers(accuracy, frozenset(collapsed), frozenset(collapsed | unanswered), run)

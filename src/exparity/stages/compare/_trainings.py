@@ -1,0 +1,77 @@
+"""The gaps over all trainings and texts: a row per method, metric, pair of groups and quantity."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings
+from exparity.stats.crossed import crossed_tests
+from exparity.types import FloatArray
+
+_OPTIONS = ("alpha", "threshold", "confidence")
+
+
+def training_rows(
+    model: ModelScores, settings: Settings, classifiers: Classifiers
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of every method and metric, and of the first random explanation.
+
+    Overrides that name a seed, a method or a metric do not count: trainings and cells share what
+    they are tested by.
+    """
+    statistics = settings.of({})
+    options = {name: statistics[name] for name in _OPTIONS}
+    cells: dict[tuple[str, str, bool], dict[int, Cell]] = defaultdict(dict)
+    for cell in model.cells:
+        of_seeds = cells[cell.method, cell.metric, cell.draw is None]
+        if cell.seed not in of_seeds:  # the first draw
+            of_seeds[cell.seed] = cell
+    for by_seed in cells.values():
+        in_order = [by_seed[seed] for seed in sorted(by_seed)]
+        for row in _tested(in_order, model, classifiers, options):
+            yield {**row, "run": classifiers.run}
+
+
+def _tested(
+    cells: Sequence[Cell],
+    model: ModelScores,
+    classifiers: Classifiers,
+    options: Mapping[str, float],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one method and metric, from its cell in each training."""
+    used = np.unique(np.concatenate([cell.places for cell in cells]))
+    groups, sets = model.groups[used].tolist(), model.sets[used].tolist()
+    # What is left out says nothing of the others.
+    counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
+    of_scores = {flag for cell in counted for flag in cell.flags}
+    names = dict.fromkeys(name for cell in cells for name in cell.quantities)
+    scores = None
+    for quantity in names:
+        values = np.full((len(cells), len(used)), np.nan)
+        for row, cell in zip(values, cells, strict=True):
+            if cell.seed not in classifiers.uninformative and quantity in cell.quantities:
+                row[np.searchsorted(used, cell.places)] = cell.quantities[quantity]
+        scores = values if scores is None else scores
+        for test in crossed_tests(list(values), groups, model.order, sets, **options):
+            if values is not scores and not test.n_seeds:
+                continue  # there are no random explanations
+            pair = np.isin(groups, (test.group_a, test.group_b))
+            flags = {*of_scores, *([] if _differ(scores[:, pair]) else ["constant"])}
+            test.flags.extend(sorted(flags.difference(test.flags)))
+            yield {
+                "method": cells[0].method,
+                "metric": cells[0].metric,
+                "quantity": quantity,
+                **asdict(test),
+            }
+
+
+def _differ(scores: FloatArray) -> bool:
+    """Return whether in some training two of (s, n) scores differ."""
+    defined = scores[~np.isnan(scores).all(axis=1)]
+    return bool((np.nanmax(defined, axis=1) > np.nanmin(defined, axis=1)).any())

@@ -1,1 +1,0 @@
-"""The tests of scores: between groups, over trainings, of random explanations, at equal class."""

@@ -386,6 +386,21 @@ class TestRefusals:
         assert {"x1", "x10", "x12", "x20"}.isdisjoint(example.example_id for example in found)
         assert "x19" in {example.example_id for example in found}
 
+    @pytest.mark.parametrize(
+        "text", ["\u200b \ufeff", "\u00ad", "\u3164\u3000", "\u2800", "\u202e\u2069", "\t\n"]
+    )
+    def test_a_text_without_a_visible_character_is_none(self, text, tmp_path):
+        rows = table(40)
+        rows[6]["text"] = text
+        path = write(tmp_path / "a.jsonl", rows)
+        assert "1 of 40 rows is incomplete: 1 without text (line 7)" in refused(path)
+        found, facts = load(path, drop_incomplete=True)
+        assert (len(found), sum(facts.dropped.values())) == (39, 1)
+
+    def test_a_text_of_signs_and_marks_is_one(self, tmp_path):
+        rows = [{**row, "text": "!é☺½"[place % 4]} for place, row in enumerate(table(40))]
+        assert len(load(write(tmp_path / "a.jsonl", rows))[0]) == 40
+
     def test_a_table_of_incomplete_rows_alone_is_refused(self, tmp_path):
         path = write(tmp_path / "a.csv", [{**row, "text": ""} for row in table()])
         assert "no row is complete" in refused(path, drop_incomplete=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,9 @@ AND = " & "
 _LONGEST = 200
 _NAMED = 3
 """Incomplete rows of each kind that an error names."""
+_BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Fillers of Hangul and the empty Braille pattern: letters and symbols by category."""
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _WHOLE = re.compile(r"-?[0-9]+")
 _COLUMN_OPTIONS = (
@@ -118,8 +122,8 @@ def own_table(
         test_share: share of the rows in the test split, if no column says. With 1 there is no
             training split, which models with 0 epochs do not need.
         split_seed: seed of that split.
-        drop_incomplete: leave out rows without text, class, group, id or split, and those that
-            repeat the id of an earlier row; their number is on the page. They are refused if False.
+        drop_incomplete: leave out rows without visible text, class, group, id or split, and those
+            that repeat the id of an earlier row; the page has their number. Refused if False.
 
     Returns:
         One example a row.
@@ -202,7 +206,7 @@ def _incomplete(
     ids: set[str] = set()
     for number, (where, row) in enumerate(rows):
         reasons = [f"without {column}" for column in columns if _missing(row[column])]
-        if not any(word.strip() for word in words_in(where, row, text)):
+        if not any(map(_is_visible, "".join(words_in(where, row, text)))):
             reasons.insert(0, f"without {text}")
         elif not reasons and id is not None:
             name = _name(where, row, id)
@@ -273,6 +277,12 @@ def _order(
                 f"`{option}` or remove the row"
             )
     return order
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether a character shows anything, so that a tokenizer may make a token of it."""
+    blank = unicodedata.category(character) in _BLANK_CATEGORIES or character in _BLANK_LETTERS
+    return not blank
 
 
 def _empty(value: Any) -> bool:

@@ -15,6 +15,7 @@ from unittest import mock
 from weakref import WeakValueDictionary
 
 import torch
+from torch.nn.functional import scaled_dot_product_attention as attend
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import return_and_correct_aliasing
@@ -308,6 +309,12 @@ class _Names(TorchFunctionMode):
             _gpus.kernels["copy_ of pad_sequence"] += len(args[0])
             rows = func([x.elem for x in args[0]], *args[1:], **kwargs)
             return FakeCuda(rows, args[0][0].index)
+        if func is attend and kwargs.get("is_causal"):
+            query, key = args[:2] if args else (kwargs["query"], kwargs["key"])
+            if isinstance(query, FakeCuda):
+                # The operation would make its mask where the C++ side of a wrapper lies.
+                kept = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
+                kwargs |= {"is_causal": False, "attn_mask": FakeCuda(kept, query.index)}
         device = _gpus.device_of(kwargs["device"]) if kwargs.get("device") is not None else None
         if device is None:
             return func(*args, **kwargs)

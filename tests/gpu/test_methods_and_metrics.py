@@ -85,13 +85,20 @@ def test_learnt_patterns_are_those_of_the_cpu(classifiers, on_gpu, sentences, gp
 
 
 @pytest.mark.parametrize(
-    "algorithm", ["FeatureAblation", "Occlusion", "KernelShap", "ShapleyValueSampling"]
+    ("algorithm", "options"),
+    [
+        ("FeatureAblation", {}),
+        ("Occlusion", {}),
+        ("KernelShap", {"n_samples": 20}),
+        ("ShapleyValueSampling", {"n_samples": 2}),
+    ],
 )
 def test_algorithms_of_captum_that_mask_tokens_stay_on_the_gpu(
-    classifiers, on_gpu, sentences, gpus, algorithm
+    classifiers, on_gpu, sentences, gpus, algorithm, options
 ):
+    given = {"algorithm": algorithm, "options": options}
     found, expected = (
-        exparity.explain(one["bert"], sentences[:2], 0, "captum", algorithm=algorithm)
+        exparity.explain(one["bert"], sentences[:2], 0, "captum", **given)
         for one in (on_gpu, classifiers)
     )
     for one, other in zip(found, expected, strict=True):

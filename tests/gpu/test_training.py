@@ -23,6 +23,14 @@ from exparity.stages.prepare import prepare
 pytestmark = pytest.mark.fake_cuda
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 MODEL = ModelSpec(init="scratch", architecture="bert", size={**NARROW, **STILL})
+DECODER = ModelSpec(
+    init="scratch",
+    architecture="gpt2",
+    size={
+        **{"n_embd": 32, "n_layer": 2, "n_head": 4},
+        **dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0),
+    },
+)
 TRAINING = TrainingSpec(epochs=2, batch_size=16, learning_rate=5e-3, validation_share=0.2)
 
 
@@ -53,10 +61,11 @@ def largest_gap(one, other):
     return max(np.abs(weights(one)[name] - weights(other)[name]).max() for name in weights(one))
 
 
-def test_a_gpu_gives_the_weights_of_the_cpu(train):
-    expected = train("cpu", name="cpu")
+@pytest.mark.parametrize("model", [MODEL, DECODER], ids=["bert", "gpt2"])
+def test_a_gpu_gives_the_weights_of_the_cpu(train, model):
+    expected = train("cpu", model=model, name="cpu")
     with fake_cuda() as gpus:
-        found = train("cuda", name="gpu")
+        found = train("cuda", model=model, name="gpu")
         assert gpus.kernels["_fused_adamw_"]
     assert largest_gap(found, expected) < 1e-4
     assert [r.validation_accuracy for r in found.history] == pytest.approx(

@@ -1,0 +1,97 @@
+"""benchmarks/gpu.py walks all its parts, keeps what it has, and fills the page on performance."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.fake_cuda
+
+
+@pytest.fixture
+def gpu(repository, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    import gpu
+
+    return gpu
+
+
+def test_a_dry_run_walks_every_part_and_fills_the_page(gpu, repository, tmp_path):
+    output, page = tmp_path / "gpu.jsonl", tmp_path / "page.md"
+    command = [sys.executable, repository / "benchmarks" / "gpu.py", "--dry-run", "--minutes", "30"]
+    # What shap compiles with numba takes longer than all that is measured.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([*command, "--output", output], check=True, env=environment, capture_output=True)
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert list(dict.fromkeys(row["part"] for row in rows)) == list(gpu.PARTS)
+    # A CPU has no such kernels of attention.
+    lacking = [row for row in rows if "not_measured" in row]
+    assert {row["part"] for row in lacking} <= {"bits"}
+    assert all("attention" in row["work"] for row in lacking)
+    ran = {(row["kind"], row["id"]) for row in rows if row["part"] == "costs"}
+    assert ran == {
+        *(("method", id) for id in gpu.methods_that_run()),
+        *(("metric", id) for id in gpu.metrics_that_run()),
+    }
+    compared = [row for row in rows if row["part"] == "bits" and row["work"] == "training"]
+    assert [row["compared"] for row in compared] == ["again", "resumed after a kill"]
+    assert [row["largest"] for row in compared] == [0, 0]
+    page.write_text("before\n<!-- gpu -->\nold\n<!-- end -->\nafter\n")
+    gpu.write(page, [output])
+    text = page.read_text()
+    assert "old" not in text
+    assert all(f"`{part}`:" in text for part in gpu.PARTS)
+    assert text.count("measured seconds a text") == 3
+
+
+def test_the_page_holds_the_estimates_that_the_command_writes(gpu, repository, tmp_path):
+    written = (repository / "docs" / "performance.md").read_text()
+    page = tmp_path / "page.md"
+    page.write_text(written)
+    gpu.write(page, [])
+    assert page.read_text() == written
+
+
+def test_a_measured_card_takes_the_place_of_its_estimate(gpu):
+    facts = [{"card": "NVIDIA H100 80GB HBM3"}]
+    rates = [
+        {"model": "bert", "precision": precision, "work": work, "TFLOP_per_second": 100.0}
+        for precision, work in (("fp32", "gradient"), ("bf16", "perturbation"))
+    ]
+    rows = gpu.sensitivity({"facts": facts, "rates": rates})
+    assert [row["by"] for row in rows] == ["estimate", "estimate", "measured rates"]
+    assert rows[-1]["minutes"] == pytest.approx(41 / 0.1 / 60, rel=0.01)  # 41 PFLOP
+
+
+def test_a_part_that_lacks_time_or_fails_leaves_the_others_theirs(gpu, monkeypatch):
+    def endless(bench):
+        yield {"row": 1}
+        time.sleep(60)
+
+    def broken(bench):
+        yield {"row": 2}
+        raise ValueError("odd")
+
+    monkeypatch.setattr(gpu, "PARTS", {"a": (endless, 1), "b": (broken, 1), "c": (endless, 1)})
+    begin = time.monotonic()
+    rows = list(gpu.measured(None, 0.5 / 60))
+    assert time.monotonic() - begin < 20
+    assert [row.get("row") for row in rows] == [1, None, 2, None, 1, None]
+    reasons = [row["not_measured"] for row in rows if "not_measured" in row]
+    assert re.match(r"the rest, for lack of time \(\d+ s\)", reasons[0])
+    assert reasons[1] == "the rest: ValueError: odd"
+    assert "lack of time" in reasons[2]
+
+
+def test_a_card_that_lacks_a_precision_is_named(gpu):
+    def refuse():
+        raise RuntimeError("not in this card's hardware\nmore")
+
+    assert gpu.attempt({"precision": "bf16"}, refuse) == {
+        "precision": "bf16",
+        "not_measured": "not in this card's hardware",
+    }

@@ -12,6 +12,7 @@ from exparity.stages.judge import judge_cells
 from exparity.stats import benjamini_hochberg, holm
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.skill import Rooms, ScaleTests
 
 pytestmark = pytest.mark.contract
 
@@ -26,6 +27,8 @@ def across(folder, dataset="d", models=P, **more):
         rows = [
             {
                 **vars(CrossedTest("male", "female", n_seeds=3)),
+                **vars(ScaleTests()),
+                **vars(Rooms()),
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
                 **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
                 **{"pooled_sd": 1.0, "d": 1.0, **more},

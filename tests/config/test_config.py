@@ -553,7 +553,7 @@ class TestWhatAChangeTouches:
             ({"training": {"epochs": 9}}, {"finetune"}),
             ({"target": "predicted"}, {"explain", "negative_control", "removal_limits"}),
             ({"examples": "correct"}, {"explain", "negative_control", "removal_limits"}),
-            ({"precision": "bf16"}, {"evaluate", "negative_control"}),
+            ({"precision": "bf16"}, {"evaluate", "negative_control", "removal_limits"}),
             ({"gradient_precision": "bf16"}, {"explain"}),
             ({"statistics": {"alpha": 0.1}}, {"compare", "judge", "report"}),
             ({"statistics": {"threshold": 0.5}}, {"compare", "report"}),

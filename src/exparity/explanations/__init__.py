@@ -23,8 +23,7 @@ from exparity.types import (
     FloatArray,
     IntArray,
     Origin,
-    Parts,
-    TextLike,
+    Text,
     is_pair,
 )
 
@@ -42,7 +41,7 @@ class Encoder(Protocol):
     def class_index(self, target: int | str) -> int:
         """Return the index of a class from its index or name."""
 
-    def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
+    def encode(self, texts: Sequence[Text]) -> list[Encoding]:
         """Return texts as the model sees them."""
 
 
@@ -72,7 +71,6 @@ class Explanation:
             another word; None where unknown.
         pair: both texts of a pair, whose words are numbered on; None of one text.
         target_name: name of the class, for people; None where unknown.
-        written: the text with its words, or both of a pair; words that blanks part if None.
 
     Raises:
         InputError: the lengths disagree, there is no token, or the rationale or the changed words
@@ -91,7 +89,6 @@ class Explanation:
     changed_words: Sequence[int] | BoolArray | None = None
     pair: tuple[str, str] | None = None
     target_name: str | None = None
-    written: Parts | None = None
 
     def __post_init__(self) -> None:
         checked_value(self.text, str, "text")
@@ -148,7 +145,7 @@ class Explanation:
     def from_words(
         cls,
         classifier: Encoder,
-        text: TextLike,
+        text: Text,
         scores: Sequence[float] | FloatArray,
         target: int | str,
         **facts: Any,
@@ -173,7 +170,7 @@ class Explanation:
     def from_tokens(
         cls,
         classifier: Encoder,
-        text: TextLike,
+        text: Text,
         tokens: Sequence[str],
         scores: Sequence[float] | FloatArray,
         target: int | str,
@@ -205,7 +202,7 @@ class Explanation:
     def from_captum(
         cls,
         classifier: Encoder,
-        text: TextLike,
+        text: Text,
         attributions: Any,
         target: int | str,
         **facts: Any,
@@ -268,7 +265,7 @@ class Explanation:
                 "explained must be one row of a shap.Explanation of texts, such as "
                 f"explainer(texts)[0], with a column for target {target}, not {shown(explained)}"
             )
-        (encoding,) = classifier.encode(["".join(pieces)])
+        (encoding,) = classifier.encode(["".join(pieces).strip()])
         own = alignment.of_pieces(encoding, pieces, column)
         return cls._of(classifier, encoding, own, target, facts)
 
@@ -292,7 +289,6 @@ class Explanation:
             special_mask=encoding.special_mask,
             word_ids=encoding.word_ids,
             pair=encoding.pair,
-            written=encoding.written,
             **facts,
         )
 

@@ -9,14 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
-from exparity.artefacts.columns import fields, record_columns
+from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import Made, analysis
 from exparity.core.settings import Statistics
-from exparity.stages.compare import TESTS
+from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import adjust
-from exparity.stats.verdicts import JUDGED, judge
+from exparity.stats.skill import Rooms, ScaleTests
+from exparity.stats.verdicts import JUDGED, judge, standing
 
 CHANGES = {"score": "change", "excess": "excess_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
@@ -40,7 +41,8 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
-        *record_columns(CrossedTest).items(),
+        ("stands", pa.bool_()),
+        *OVER_TRAININGS.items(),
         *(
             (name, pa.string(), True) if missing is None else (name, pa.float64())
             for name, missing in JUDGED.items()
@@ -69,9 +71,10 @@ def judge_cells(
 ) -> Made:
     """Judge every cell of a study, corrected for how many cells its family has.
 
-    Scores, and their excess over random explanations, are judged apart from each other, and so are
-    random explanations themselves, and how gaps ``change`` by debiasing. The tests within each
-    training are corrected likewise.
+    Scores, their excess over random explanations and skill are judged apart from each other, and so
+    are random explanations themselves, and how gaps ``change`` by debiasing. What ``stands`` of a
+    cell is the first that it has of skill, excess and scores. The tests within each training are
+    corrected likewise.
 
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.
@@ -86,7 +89,8 @@ def judge_cells(
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
     compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
-    return Made(judge(rows, family, alpha=alpha), {}, further={"disparity": compared})
+    judged = standing(judge(rows, family, alpha=alpha))
+    return Made(judged, {}, further={"disparity": compared})
 
 
 def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -94,6 +98,7 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["seed"] is None:
             nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
+            nothing |= {**vars(ScaleTests()), **vars(Rooms())}
             # A change of d is in units of the standard deviation already.
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}

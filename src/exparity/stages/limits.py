@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -94,15 +95,15 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     The texts are those that some method explains.
     """
     controls = experiment.config["controls"]
-    taking = {*experiment.metrics_that_need("removal")}
-    wanted = {
-        direction_of(experiment.metrics[id].entry.facts.direction == "higher")
-        for id in taking.intersection(experiment.applying("metrics", ids["dataset"]))
-    }
-    if not controls["random"]["draws"] or not wanted:
+    applying = experiment.applying("metrics", ids["dataset"])
+    metrics = [id for id in experiment.metrics_that_need("removal") if id in applying]
+    if not controls["random"]["draws"] or not metrics:
         return None
+    facts = [experiment.metrics[id].entry.facts for id in metrics]
+    scoring = json.loads(experiment.evaluate_options(**ids, metric=metrics[0]))
     return {
-        "directions": sorted(wanted),
+        "directions": sorted({direction_of(own.direction == "higher") for own in facts}),
+        "precision": scoring["precision"],
         "draws": controls["random"]["draws"],
         "stages": controls["reference"]["stages"],
         "target": experiment.config["target"],

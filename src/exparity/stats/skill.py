@@ -168,6 +168,24 @@ class ScaleTests:
     p_probability: float = math.nan
 
 
+@dataclass(frozen=True)
+class Rooms:
+    """What skill is made of, mean over trainings, by group; NaN without a skill.
+
+    Attributes:
+        skill_a, skill_b: of the first and the second group, on the scale that is shown.
+        room_a, room_b: mean room.
+        little_room_a, little_room_b: share of texts with a room below :data:`LITTLE_ROOM`.
+    """
+
+    skill_a: float = math.nan
+    skill_b: float = math.nan
+    room_a: float = math.nan
+    room_b: float = math.nan
+    little_room_a: float = math.nan
+    little_room_b: float = math.nan
+
+
 def on_all_scales(
     tests: Mapping[Scale, CrossedTest], *, claims_means: bool = True
 ) -> tuple[CrossedTest, ScaleTests]:

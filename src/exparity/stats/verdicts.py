@@ -10,7 +10,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from exparity.core.settings import Statistics
-from exparity.stats.multiplicity import benjamini_hochberg, families, holm
+from exparity.stats.multiplicity import (
+    CELL_IDS,
+    benjamini_hochberg,
+    families,
+    holm,
+)
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.typical_gap import two_errors
 from exparity.types import FloatArray
@@ -215,6 +220,25 @@ def judge(
         for name, missing in JUDGED.items():
             row.setdefault(name, missing)
     return judged
+
+
+STANDING = ("skill", "excess", "score")
+"""Quantities of a cell, the one that says most of its explanations first."""
+
+
+def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with ``stands``: whether each is the first of :data:`STANDING` of its cell.
+
+    The quantities of random explanations, whose names begin with ``random_``, stand beside them.
+    """
+    places: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
+    for i, row in enumerate(rows):
+        quantity = row["quantity"].removeprefix("random_")
+        cell = (*(row[id] for id in CELL_IDS), quantity != row["quantity"])
+        if quantity in STANDING:
+            places[cell][quantity] = i
+    first = {own[next(q for q in STANDING if q in own)] for own in places.values()}
+    return [{**row, "stands": i in first} for i, row in enumerate(rows)]
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> dict[str, list[Any]]:

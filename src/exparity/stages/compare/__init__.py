@@ -19,6 +19,7 @@ from exparity.stages.compare._tests import TestRows
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.skill import Rooms, ScaleTests
 
 TESTS = FurtherArtefact(
     fields(
@@ -35,11 +36,17 @@ TESTS = FurtherArtefact(
     ids=("seed", "method", "metric"),
 )
 """The tests artefact, beside the ids of its level."""
+OVER_TRAININGS = {
+    name: kind
+    for part in (CrossedTest, ScaleTests, Rooms)
+    for name, kind in record_columns(part).items()
+}
+"""Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = FurtherArtefact(
     fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
-        *record_columns(CrossedTest).items(),
+        *OVER_TRAININGS.items(),
     ),
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
@@ -54,7 +61,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 @analysis(
     "compare",
     level="model",
-    reads=("data", "predictions", "scores", "random_scores"),
+    reads=("data", "predictions", "scores", "random_scores", "removal_limits"),
     artefact="tests",
     columns=TESTS.columns,
     keys=TESTS.keys,
@@ -70,6 +77,7 @@ def compare_model(
     predictions: Sequence[Path],
     scores: Sequence[Path],
     random_scores: Sequence[Path] | None,
+    removal_limits: Sequence[Path] | None = None,
     *,
     statistics: Params,
     overrides: Annotated[Sequence[Mapping[str, Any]], Items(), Flag(hidden=True)] = (),
@@ -90,6 +98,8 @@ def compare_model(
         predictions: predictions artefacts, one per seed.
         scores: scores artefacts of one dataset and model; one per seed, method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
+        removal_limits: removal_limits artefacts, one per seed, for the skill of metrics that take
+            tokens.
         statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
             ``confidence`` or ``resamples``.
         overrides: what of it differs in the cells that ``match`` some of seed, method and metric.
@@ -100,7 +110,7 @@ def compare_model(
             or set than another, or an option is unknown or out of range.
     """
     settings = Settings(statistics, overrides)
-    model = read_scores_of_model(scores, random_scores)
+    model = read_scores_of_model(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model)
     tests = TestRows(model, settings, classifiers, Covariates.read(data, model))
     across = training_rows(model, settings, classifiers)

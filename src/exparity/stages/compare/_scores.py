@@ -20,15 +20,21 @@ from exparity.metrics import METRICS
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stages.excess import RandomScores, random_by
 from exparity.stages.reading import read_compared
+from exparity.stages.skill import Controls, Skill, skill_of
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.model_bias import is_collapsed
+from exparity.stats.skill import Scale
 from exparity.types import FloatArray, IntArray
 
 RANDOM = "uniform_random"
 """Method of the rows of random explanations."""
+NOT_RELATIVE = "not_relative"
+"""Flag of scores that nothing is compared with, so that a gap may be one of the classifier."""
 
 
-def quantities_of(table: pa.Table, random: RandomScores | None) -> dict[str, FloatArray]:
+def quantities_of(
+    table: pa.Table, random: RandomScores | None, skill: Skill | None
+) -> dict[str, FloatArray]:
     """Return what is compared of the scores of a cell: (n,) values by quantity.
 
     The first is what was measured. What is defined by random explanations is there only where some
@@ -37,6 +43,8 @@ def quantities_of(table: pa.Table, random: RandomScores | None) -> dict[str, Flo
     quantities = {"score": table.column("score").to_numpy()}
     if random is not None:
         quantities["excess"] = random.excess(table)
+    if skill is not None:
+        quantities["skill"] = skill.shown
     return quantities
 
 
@@ -48,6 +56,7 @@ class Cell:
         draw: number of a random explanation; None of a method.
         places: (n,) numbers of its examples.
         quantities: (n,) values by quantity; the first is what was measured.
+        skill: that of its explanations, whose tests are those of all scales; None without.
         direction: whether ``higher`` or ``lower`` is better; None of an unknown metric.
         flags: those of the scores themselves.
         bounds: range of the metric.
@@ -59,6 +68,7 @@ class Cell:
     draw: int | None
     places: IntArray
     quantities: Mapping[str, FloatArray]
+    skill: Skill | None
     direction: str | None
     flags: Sequence[str]
     bounds: tuple[float, float]
@@ -67,6 +77,12 @@ class Cell:
     def ids(self) -> dict[str, Any]:
         """The ids of its rows."""
         return {"seed": self.seed, "method": self.method, "metric": self.metric}
+
+    def values(self, quantity: str, scale: Scale | None = None) -> FloatArray:
+        """Return (n,) values of a quantity, of skill on a scale."""
+        if scale is None or self.skill is None:
+            return self.quantities[quantity]
+        return self.skill.values[scale]
 
     @property
     def scores(self) -> FloatArray:
@@ -109,10 +125,12 @@ class ModelScores:
 
 
 def read_scores_of_model(
-    scores: Sequence[Path], random_scores: Sequence[Path] | None
+    scores: Sequence[Path],
+    random_scores: Sequence[Path] | None,
+    removal_limits: Sequence[Path] | None,
 ) -> ModelScores:
     """Read the scores of a model, and those of random explanations."""
-    examples, cells = Examples(), []
+    examples, cells, controls = Examples(), [], Controls(removal_limits or ())
     random = random_by(random_scores, "seed", "metric")
     metadata: dict[str, Any] = {}
     for path, table, metadata in read_compared("compare", scores, over_seeds=True):
@@ -121,14 +139,19 @@ def read_scores_of_model(
         if of_cell is not None:
             require_same_cell((scores[0], cell_of(metadata)), (of_cell.path, of_cell.ids))
         alike = of_cell if of_cell and of_cell.are_scored_as(metadata) else None
-        quantities = quantities_of(table, alike)
+        skill = None if alike is None else skill_of(table, metadata, alike, controls)
+        quantities = quantities_of(table, alike, skill)
         places = examples.places(path, table)
-        cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
+        cells.append(_cell(metadata, str(ids["method"]), None, places, quantities, skill))
     for one in random.values():
         for draw, table, others in one.draws():
-            quantities = quantities_of(table, others)
+            skill = None
+            if others is not None:
+                skill = skill_of(table, one.metadata, others, controls, is_drawn=True)
+            quantities = quantities_of(table, others, skill)
             named = {f"random_{name}": values for name, values in quantities.items()}
-            cells.append(_cell(one.metadata, RANDOM, draw, examples.places(one.path, table), named))
+            places = examples.places(one.path, table)
+            cells.append(_cell(one.metadata, RANDOM, draw, places, named, skill))
     return ModelScores(metadata, examples, cells)
 
 
@@ -138,8 +161,12 @@ def _cell(
     draw: int | None,
     places: IntArray,
     quantities: Mapping[str, FloatArray],
+    skill: Skill | None,
 ) -> Cell:
     use, ids = metadata["parameters"].get("use"), metadata["wildcards"]
+    # Metrics of plug-ins may not be loaded here.
+    facts = METRICS.get(use).facts if use in METRICS.ids() else None
+    has_no_control = facts is not None and facts.needs == "explainer"
     low, high = metadata.get("bounds", (-np.inf, np.inf))
     return Cell(
         seed=int(ids["seed"]),
@@ -148,9 +175,9 @@ def _cell(
         draw=draw,
         places=places,
         quantities=quantities,
-        # Metrics of plug-ins may not be loaded here.
-        direction=METRICS.get(use).facts.direction if use in METRICS.ids() else None,
-        flags=metadata.get("flags", []),
+        skill=skill,
+        direction=None if facts is None else facts.direction,
+        flags=[*metadata.get("flags", []), *[NOT_RELATIVE] * has_no_control],
         bounds=(low, high),
     )
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings
+from exparity.stages.skill import is_skill, rooms_of
 from exparity.stats.crossed import crossed_tests
+from exparity.stats.skill import Rooms, Scale, ScaleTests, on_all_scales
 from exparity.types import FloatArray
 
 _OPTIONS = ("alpha", "threshold", "confidence")
@@ -49,25 +51,47 @@ def _tested(
     # What is left out says nothing of the others.
     counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
     of_scores = {flag for cell in counted for flag in cell.flags}
-    names = dict.fromkeys(name for cell in cells for name in cell.quantities)
-    scores = None
-    for quantity in names:
+    quantities = dict.fromkeys(name for cell in cells for name in cell.quantities)
+
+    def values_of(quantity: str, scale: Scale | None = None) -> FloatArray:
         values = np.full((len(cells), len(used)), np.nan)
         for row, cell in zip(values, cells, strict=True):
             if cell.seed not in classifiers.uninformative and quantity in cell.quantities:
-                row[np.searchsorted(used, cell.places)] = cell.quantities[quantity]
-        scores = values if scores is None else scores
-        for test in crossed_tests(list(values), groups, model.order, sets, **options):
-            if values is not scores and not test.n_seeds:
+                row[np.searchsorted(used, cell.places)] = cell.values(quantity, scale)
+        return values
+
+    scores = values_of(next(iter(quantities)))
+    for quantity in quantities:
+        skills = [cell.skill for cell in counted if cell.skill and is_skill(quantity)]
+        tests = {
+            scale: crossed_tests(
+                list(values_of(quantity, scale)), groups, model.order, sets, **options
+            )
+            for scale in dict.fromkeys(scale for skill in skills for scale in skill.values)
+            or (None,)
+        }
+        for each in zip(*tests.values(), strict=True):
+            test, scales, rooms = each[0], ScaleTests(), Rooms()
+            flags = set(of_scores)
+            if skills:
+                test, scales = on_all_scales(
+                    {scale: one for scale, one in zip(tests, each, strict=True) if scale},
+                    claims_means=all(skill.claims_means for skill in skills),
+                )
+                rooms, of_rooms = rooms_of(skills, test.group_a, test.group_b)
+                flags.update(of_rooms)
+            elif not test.n_seeds and quantity != next(iter(quantities)):
                 continue  # there are no random explanations
             pair = np.isin(groups, (test.group_a, test.group_b))
-            flags = {*of_scores, *([] if _differ(scores[:, pair]) else ["constant"])}
+            flags.update([] if _differ(scores[:, pair]) else ["constant"])
             test.flags.extend(sorted(flags.difference(test.flags)))
             yield {
                 "method": cells[0].method,
                 "metric": cells[0].metric,
                 "quantity": quantity,
                 **asdict(test),
+                **asdict(scales),
+                **asdict(rooms),
             }
 
 

@@ -1,0 +1,265 @@
+"""Gain and room of the explanations of a cell, by what its metric is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.artefacts.files import facts_of
+from exparity.artefacts.seal import read_metadata
+from exparity.stages.excess import RandomScores
+from exparity.stages.limits import direction_of, limits_by_example
+from exparity.stats.skill import (
+    LEAST_ROOM,
+    LITTLE_ROOM,
+    NO_STEP,
+    SCALES,
+    Limits,
+    Rooms,
+    Scale,
+    Step,
+    linearised,
+    step_among,
+)
+from exparity.types import Falls, FloatArray
+
+STEPLESS = "stepless"
+"""Flag of a cell in which some explanation takes no step."""
+
+
+@dataclass(frozen=True)
+class Skill:
+    """How much better than chance the explanations of a cell are, and a reference is.
+
+    Attributes:
+        gain: (n,) by scale, NaN where undefined; the first scale is the one that is shown.
+        room: (n,) by scale.
+        groups: (n,) group of each text.
+        least_room: mean room of a group that has a skill, on the scale that is shown.
+        flags: of the cell.
+        claims_means: whether a mean gap that is not zero is called one of the explanations: not
+            where a single scale stands that other ways to count falls might contradict.
+    """
+
+    gain: Mapping[Scale, FloatArray]
+    room: Mapping[Scale, FloatArray]
+    groups: Sequence[str]
+    least_room: float = LEAST_ROOM
+    flags: Sequence[str] = ()
+    claims_means: bool = True
+
+    @cached_property
+    def values(self) -> Mapping[Scale, FloatArray]:
+        """(n,) values by scale, whose mean in a group is its skill."""
+        least = self.least_room
+        values: dict[Scale, FloatArray] = {}
+        for scale, gain in self.gain.items():
+            values[scale] = linearised(gain, self.room[scale], self.groups, least_room=least)
+            least = 0.0
+        return values
+
+    @property
+    def shown(self) -> FloatArray:
+        """(n,) values on the scale that is shown."""
+        return next(iter(self.values.values()))
+
+    @property
+    def shown_room(self) -> FloatArray:
+        """(n,) room on the scale that is shown."""
+        return next(iter(self.room.values()))
+
+
+class Controls:
+    """The limits of removal of the classifiers of a model.
+
+    Args:
+        paths: removal_limits artefacts, one a training.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._files = {int(_wildcards(path)["seed"]): path for path in paths}
+        self._falls: dict[tuple[int, bool], Callable[[str], tuple[Falls, Falls]]] = {}
+        self._limits: dict[tuple[int, bool, str], Limits] = {}
+
+    def __contains__(self, seed: int) -> bool:
+        return seed in self._files
+
+    def limits(self, seed: int, higher: bool, example: str) -> Limits:
+        """Return the limits of a text; every method and variant of a metric asks for them."""
+        key = seed, higher, example
+        if key not in self._limits:
+            random, reference = self.falls(*key)
+            self._limits[key] = Limits(random, reference, higher_is_better=higher)
+        return self._limits[key]
+
+    def falls(self, seed: int, higher: bool, example: str) -> tuple[Falls, Falls]:
+        """Return the falls of the random orders of a text's tokens, and of the reference."""
+        key = seed, higher
+        if key not in self._falls:
+            self._falls[key] = limits_by_example(self._files[seed], direction_of(higher))
+        random, reference = self._falls[key](example)
+        some = random.sizes > 0
+        return _at(random, some), _at(reference, some)
+
+
+def skill_of(
+    table: pa.Table,
+    metadata: Mapping[str, Any],
+    random: RandomScores | None,
+    controls: Controls,
+    *,
+    is_drawn: bool = False,
+) -> Skill | None:
+    """Return the skill of the explanations of a cell; None of metrics without, or no control.
+
+    Args:
+        table: their scores.
+        metadata: of the artefact that these are in.
+        random: scores of other random explanations by the same metric.
+        controls: limits of removal.
+        is_drawn: whether the scores are of the first random explanation.
+    """
+    facts = metadata.get("skill") or {}
+    kind, higher = facts.get("by", "none"), facts.get("better") == "higher"
+    seed = int(metadata["wildcards"]["seed"])
+    if kind == "removal" and seed in controls:
+        return _of_removal(table, controls, seed, higher, is_drawn)
+    if kind == "draws" and random is not None:
+        return _of_draws(table, random.table, higher)
+    if kind == "ratio" and random is not None:
+        return _of_ratio(table, metadata, random, higher)
+    return None
+
+
+def is_skill(quantity: str) -> bool:
+    """Return whether what is compared is the skill of explanations, or of random ones."""
+    return quantity.removeprefix("random_") == "skill"
+
+
+def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms, list[str]]:
+    """Return skill and room of two groups over trainings, and the flags of a cell by these."""
+    means: dict[str, list[float]] = {name: [] for name in ("skill", "room", "little_room")}
+    without = False
+    for group in (group_a, group_b):
+        chosen = [np.array(skill.groups) == group for skill in skills]
+        values, room = (
+            [part[own & np.isfinite(part)] for part, own in zip(parts, chosen, strict=True)]
+            for parts in ([s.shown for s in skills], [s.shown_room for s in skills])
+        )
+        every = np.concatenate(room)
+        means["skill"].append(_mean([part.mean() for part in values if part.size]))
+        means["room"].append(_mean([part.mean() for part in room if part.size]))
+        means["little_room"].append(float((every < LITTLE_ROOM).mean()) if every.size else np.nan)
+        without |= bool(every.size) and not any(part.size for part in values)
+    is_share = all(skill.least_room > 0 for skill in skills)
+    rooms = Rooms(*(mean for pair in means.values() for mean in pair))
+    differs = is_share and abs(rooms.room_a - rooms.room_b) > LITTLE_ROOM
+    flags = [*["no_room"] * without, *["room_differs"] * differs]
+    return rooms, [*flags, *(flag for skill in skills for flag in skill.flags)]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _of_removal(
+    table: pa.Table, controls: Controls, seed: int, higher: bool, is_drawn: bool
+) -> Skill | None:
+    """Return gain and room at the explanations' own steps, on all scales."""
+    examples = table.column("example_id").to_pylist()
+    found: list[tuple[Falls | None, Limits]] = []
+    if is_drawn:
+        for example in examples:
+            random, reference = controls.falls(seed, higher, example)
+            if len(random.probability) < 2:
+                return None
+            own, others = (
+                Falls(random.sizes, random.probability[which], random.log_odds[which])
+                for which in (0, slice(1, None))
+            )
+            found.append((own, Limits(others, reference, higher_is_better=higher)))
+    else:
+        limits = [controls.limits(seed, higher, example) for example in examples]
+        found = list(zip(_falls(table), limits, strict=True))
+    steps = {
+        scale: [NO_STEP if own is None else limits.step(own, scale) for own, limits in found]
+        for scale in SCALES
+    }
+    stepless = any(own is not None and not (own.sizes > 0).any() for own, _ in found)
+    return Skill(*_columns(steps), _groups(table), flags=[STEPLESS] * stepless)
+
+
+def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
+    """Return gain and room in the ranks of the draws of all random explanations."""
+    pools: dict[str, list[FloatArray]] = {}
+    for example, falls in zip(random.column("example_id").to_pylist(), _falls(random), strict=True):
+        if falls is not None:
+            pools.setdefault(example, []).append(falls.log_odds)
+    steps: list[Step] = []
+    for example, falls in zip(table.column("example_id").to_pylist(), _falls(table), strict=True):
+        if falls is None or example not in pools:
+            steps.append(NO_STEP)
+            continue
+        pool = np.concatenate(pools[example])
+        steps.append(step_among(pool, falls.log_odds, higher_is_better=higher))
+    return Skill(*_columns({"ranks": steps}), _groups(table), claims_means=False)
+
+
+def _of_ratio(
+    table: pa.Table, metadata: Mapping[str, Any], random: RandomScores, higher: bool
+) -> Skill:
+    """Return gain and room of the scores themselves, up to that of the rationale or the ideal."""
+    low, high = metadata.get("bounds", (0.0, 1.0))
+    examples, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
+    chance = np.array([random.means.get(example, np.nan) for example in examples])
+    best = np.full(len(examples), high if higher else low, dtype=np.float64)
+    if "reference" in random.table.column_names:
+        names = (random.table.column(name).to_pylist() for name in ("example_id", "reference"))
+        of_example = dict(zip(*names, strict=True))
+        best = np.array([of_example.get(example) for example in examples], dtype=np.float64)
+    sign = 1.0 if higher else -1.0
+    least = LEAST_ROOM if np.isfinite([low, high]).all() else 0.0  # of a share
+    gain, room = sign * (scores - chance), sign * (best - chance)
+    return Skill({"score": gain}, {"score": room}, _groups(table), least)
+
+
+def _groups(table: pa.Table) -> list[str]:
+    groups: list[str] = table.column("group").to_pylist()
+    return groups
+
+
+def _falls(table: pa.Table) -> Iterator[Falls | None]:
+    """Yield the falls of each row; None of one without."""
+    names = ("sizes", "falls", "falls_log_odds")
+    if not set(names) <= set(table.column_names):
+        yield from [None] * table.num_rows
+        return
+    for sizes, *falls in zip(*(table.column(name).to_pylist() for name in names), strict=True):
+        yield (
+            None if sizes is None else Falls(np.array(sizes, dtype=np.int64), *map(np.array, falls))
+        )
+
+
+def _at(falls: Falls, chosen: Any) -> Falls:
+    return Falls(falls.sizes[chosen], falls.probability[..., chosen], falls.log_odds[..., chosen])
+
+
+def _columns(
+    steps: Mapping[Scale, Sequence[Step]],
+) -> tuple[dict[Scale, FloatArray], dict[Scale, FloatArray]]:
+    """Return the (n,) gains and rooms by scale."""
+    arrays = {
+        scale: np.array(each, dtype=np.float64).reshape(-1, 2) for scale, each in steps.items()
+    }
+    return ({s: a[:, 0] for s, a in arrays.items()}, {s: a[:, 1] for s, a in arrays.items()})
+
+
+def _wildcards(path: Path) -> Mapping[str, Any]:
+    wildcards: Mapping[str, Any] = facts_of(read_metadata(path).metadata)["wildcards"]
+    return wildcards

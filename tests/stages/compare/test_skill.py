@@ -1,0 +1,200 @@
+"""Skill in compare and judge: what is planted is found, and certainty alone is none of it."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from made_up import GROUPS, Results
+
+from exparity.artefacts.files import read_artefact
+from exparity.stages.compare import compare_model
+from exparity.stages.judge import judge_cells
+
+SEEDS, TEXTS, DRAWS = range(6), 240, 5
+CELL = ("d", "m")
+FACTS = {"parameters": {"use": "comprehensiveness", "params": {}, "precision": "fp32"}}
+SKILL = {"by": "removal", "better": "higher"}
+
+
+@pytest.fixture(scope="module")
+def simulations(repository):
+    spec = importlib.util.spec_from_file_location("_skill", repository / "benchmarks" / "skill.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_skill"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["_skill"]
+
+
+class Planted:
+    """A model whose classifiers and explanations of each group are a closed form."""
+
+    def __init__(self, simulations, root, *groups, metric=SKILL, seed=0):
+        self.simulations, self.results = simulations, Results(root)
+        self.groups, self.rng = groups, np.random.default_rng(seed)
+        self.metric, self.root = metric, root
+        examples = [
+            {
+                "example_id": f"{group}-{i}", "group": group, "match_id": None, "split": "test",
+                "text": "a b", "words": ["a", "b"], "label": i % 2, "rationale": None,
+                "attributes": [],
+            }
+            for group in GROUPS
+            for i in range(TEXTS)
+        ]  # fmt: skip
+        self.keys = [{k: e[k] for k in ("example_id", "group", "match_id")} for e in examples]
+        self.results.write("data", examples, "d")
+        for training in SEEDS:
+            self._write(training, [e["label"] for e in examples])
+
+    def _write(self, training, labels):
+        rows = [
+            {**key, "label": label, "predicted": label, "probabilities": [0.5, 0.5]}
+            for key, label in zip(self.keys, labels, strict=True)
+        ]
+        self.results.write("predictions", rows, *CELL, training)
+        scores, drawn, limits = [], [], []
+        for group, of_group in zip(
+            self.groups, (self.keys[:TEXTS], self.keys[TEXTS:]), strict=True
+        ):
+            texts = self.simulations.drawn(group, TEXTS, self.rng)
+            orders = [self.simulations.orders_of(s[:, None, :]) for s in (texts.shown, texts.best)]
+            own, best, random = (
+                self.simulations.falls_of(group, texts.weights, each)
+                for each in (*orders, texts.random[:, :DRAWS])
+            )
+            sizes = np.unique([max(1, int(t * group.n / 10 + 1e-9)) for t in range(1, 11)])
+            for i, key in enumerate(of_group):
+                falls = {n: own[n][i, 0].tolist() for n in ("probability", "log_odds")}
+                scores.append({
+                    **key, "score": float(np.mean(falls["probability"])), "sizes": sizes.tolist(),
+                    "falls": falls["probability"], "falls_log_odds": falls["log_odds"],
+                })  # fmt: skip
+                means = random["probability"][i].mean(-1)
+                drawn += [{**key, "draw": d, "score": float(v)} for d, v in enumerate(means)]
+                limits += [
+                    {
+                        **key, "direction": "removed", "size": int(size),
+                        "random": random["probability"][i, :, k].tolist(),
+                        "random_log_odds": random["log_odds"][i, :, k].tolist(),
+                        "reference": float(best["probability"][i, 0, k]),
+                        "reference_log_odds": float(best["log_odds"][i, 0, k]),
+                    }
+                    for k, size in enumerate(sizes)
+                ]  # fmt: skip
+        facts = {**FACTS, "skill": self.metric}
+        self.results.write("scores", scores, *CELL, training, "e", "comp", **facts)
+        self.results.write("random_scores", drawn, *CELL, training, "comp", **facts)
+        self.results.write("removal_limits", limits, *CELL, training)
+
+    def compared(self, trainings=SEEDS):
+        """Verdicts of the method, and of random explanations, by quantity; and all tests."""
+        names = ("predictions", "scores", "random_scores", "removal_limits")
+        paths = [
+            [p for p in self.results.of_model(name, *CELL) if _seed_of(p, self.root) in trainings]
+            for name in names
+        ]
+        outputs = [self.root / f"{name}.parquet" for name in ("tests", "across")]
+        for path in outputs:
+            path.unlink(missing_ok=True)
+        *given, limits = paths
+        compare_model(
+            self.root / "data/d.parquet", *given, *outputs, removal_limits=limits,
+            statistics={"resamples": 0},
+        )  # fmt: skip
+        verdicts = [self.root / f"{name}.parquet" for name in ("verdicts", "disparity")]
+        for path in verdicts:
+            path.unlink(missing_ok=True)
+        judge_cells([outputs[1]], [outputs[0]], None, *verdicts)
+        rows = read_artefact(verdicts[0], "verdicts")[0].to_pylist()
+        return {row["quantity"]: row for row in rows}, read_artefact(outputs[0], "tests")[0]
+
+
+def _seed_of(path, root):
+    return int(path.relative_to(root).parts[3].removesuffix(".parquet"))
+
+
+@pytest.fixture
+def planted(simulations, tmp_path):
+    def make(first, second, name="results", **options):
+        groups = [simulations.Group(**changes) for changes in (first, second)]
+        return Planted(simulations, tmp_path / name, *groups, **options)
+
+    return make
+
+
+def test_certainty_alone_is_equivalent_by_skill(simulations, planted):
+    """Score and excess call the surer group the better explained one."""
+    verdicts, _ = planted({}, {"changed": simulations.halved}).compared()
+    assert [verdicts[q]["verdict"] for q in ("score", "excess", "skill")] == [
+        "different", "different", "equivalent",
+    ]  # fmt: skip
+    assert verdicts["score"]["d"] > 1
+    assert [verdicts[q]["stands"] for q in ("score", "excess", "skill")] == [False, False, True]
+    assert verdicts["random_skill"]["verdict"] in ("equivalent", "undecided")
+    assert abs(verdicts["random_skill"]["d"]) < 0.2
+
+
+@pytest.mark.parametrize("noisy", [0, 1])
+def test_noise_in_one_group_is_found_there(planted, noisy):
+    groups = [{}, {}]
+    groups[noisy] = {"noise": 0.5}
+    verdicts, tests = planted(*groups).compared()
+    skill = verdicts["skill"]
+    assert skill["verdict"] == "different"
+    assert np.sign(skill["d"]) == (-1, 1)[noisy]
+    assert skill["skill_a" if noisy else "skill_b"] > skill["skill_b" if noisy else "skill_a"]
+    better = {r["better_group"] for r in tests.to_pylist() if r["quantity"] == "skill"}
+    assert better == {GROUPS[1 - noisy]}
+
+
+def test_noise_is_found_against_certainty(simulations, planted):
+    """The surer group has the worse explanations, and score and excess name the wrong one."""
+    verdicts, _ = planted({"noise": 0.5}, {"changed": simulations.halved}).compared()
+    assert verdicts["score"]["verdict"] == verdicts["excess"]["verdict"] == "different"
+    assert min(verdicts["score"]["d"], verdicts["excess"]["d"]) > 0
+    assert verdicts["skill"]["verdict"] == "different"
+    assert verdicts["skill"]["d"] < 0
+
+
+def test_all_scales_are_in_the_row(simulations, planted):
+    row = planted({}, {"changed": simulations.warm}).compared()[0]["skill"]
+    assert row["d"] == row["d_ranks"]
+    assert row["p_mean"] == max(row[f"p_{s}"] for s in ("ranks", "log_odds", "probability")) or (
+        row["p_mean"] == 1.0
+    )
+    assert 0 < row["skill_a"] < 1.2
+    assert 0.2 < row["room_a"] < 0.5
+    assert row["little_room_a"] == 0
+    score = planted({}, {}, name="plain").compared()[0]["score"]
+    assert np.isnan([score["d_ranks"], score["room_a"]]).all()
+
+
+def test_one_training_is_tested_by_means(planted):
+    verdicts, tests = planted({}, {"noise": 0.5}).compared(trainings=[2])
+    row = verdicts["skill"]
+    assert "one_training" in row["flags"]
+    assert row["verdict"] == "different"
+    (test,) = [r for r in tests.to_pylist() if r["quantity"] == "skill"]
+    assert test["p"] == row["p_mean"]
+    assert test["significant"]
+    for name in ("U", "rank_biserial", "wilcoxon_p"):
+        assert np.isnan(test[name])
+    assert test["mean_a"] == pytest.approx(row["skill_a"])
+    assert test["cohens_d"] == pytest.approx(row["d"], rel=1e-6)
+
+
+def test_metrics_without_a_skill_have_none(planted):
+    quantities = planted({}, {}, metric={"by": "none", "better": "higher"}).compared()[0]
+    assert {"score", "excess", "random_score", "random_excess"} == quantities.keys()
+    assert quantities["excess"]["stands"]
+
+
+def test_skill_is_better_the_higher_it_is_whatever_the_metric(planted):
+    """Of tokens that are kept, gains are of falls that are smaller."""
+    skill = {"by": "ratio", "better": "lower"}
+    row = planted({}, {}, metric=skill).compared()[0]["skill"]
+    # Falls by random orders are smaller here, and the ideal is the lower bound.
+    assert row["skill_a"] < 0
+    assert np.isnan(row["d_log_odds"])

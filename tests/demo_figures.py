@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 import exparity
 from exparity.report.verdicts import named
 from exparity.stats.verdicts import VERDICTS
@@ -32,7 +30,12 @@ def figures(results: Path) -> dict[str, Any]:
     shown = subprocess.run(
         ["exparity", "show", results], capture_output=True, text=True, check=True
     ).stdout
-    rates = pd.read_parquet(results / "report" / "tables" / "rates.parquet").set_index("test")
+    page = (results / "report" / "index.html").read_text(encoding="utf-8")
+    share, n, random = re.search(
+        r"groups differ in <strong>(.*?) %</strong> of\s+([\d,]+) .*?in <strong>(.*?) %</strong>",
+        page,
+        re.DOTALL,
+    ).groups()
     return {
         "log": [
             line.partition(" INFO ")[2] for line in log if re.search("seed 0|significant", line)
@@ -42,7 +45,7 @@ def figures(results: Path) -> dict[str, Any]:
         .round(2)
         .to_dict("records"),
         "shown": shown.rstrip().splitlines(),
-        "rates": rates.loc["plain", ["n", "share", "random"]].round(3).to_dict(),
+        "rates": {"n": float(n), "share": float(share) / 100, "random": float(random) / 100},
         "cell": tests.query(CELL)
         .pivot(index="seed", columns="quantity", values="cohens_d")
         .round(3)

@@ -193,6 +193,15 @@ def gaps(embedded, view):
     return [view["looks"][i]["gaps"] for i in view["of"]]
 
 
+def published_d(embedded, i):
+    """Mean d of the significant seeds of a cell; of all where none is."""
+    tests, start = embedded["disparity"]["tests"], embedded["disparity"]["cells"]["start"]
+    seeds = range(start[i], start[i + 1])
+    chosen = [k for k in seeds if tests["significant"][k]] or seeds
+    effects = [tests["cohens_d"][k] for k in chosen if tests["cohens_d"][k] is not None]
+    return sum(map(float, effects)) / len(effects) if effects else 0.0
+
+
 def visible_cells(page):
     return page.locator("td[data-cell]:visible").count()
 
@@ -264,7 +273,7 @@ class TestBrowser:
         assert key.count() == 1
         assert "better for male" in key.inner_text()
 
-    def test_filters_and_corrections(self, open_page, embedded):
+    def test_filters_and_views(self, open_page, embedded):
         page = open_page()
         assert visible_cells(page) == 36
         form = page.locator("#disparity-filters")
@@ -275,39 +284,25 @@ class TestBrowser:
         form.get_by_text("Reset").click()
         page.get_by_text("36 of 36 cells").wait_for()
         cells = embedded["disparity"]["cells"]
-        corrections = (("holm", "Holm"), ("bh", "Benjamini–Hochberg"), ("raw", "Raw"))
-        quantities = (("score", "Scores"), ("excess", "Excess over random"))
-        tests = (("mann_whitney", "Mann–Whitney"), ("signed_rank", "Signed rank"))
-        for quantity, label in quantities:
-            form.get_by_text(label, exact=True).click()
-            for test, label in tests:
-                form.get_by_text(label, exact=True).click()
-                for correction, label in corrections:
-                    form.get_by_text(label, exact=True).click()
-                    counts = page.locator("td[data-cell] .count").all_inner_texts()
-                    assert [int(x) for x in counts] == gaps(
-                        embedded, f"{quantity}.{test}.{correction}"
-                    )
-            # No verdict is uncorrected.
-            form.get_by_text("Verdict", exact=True).click()
-            assert form.locator("[name=correction]:checked").get_attribute("value") == "bh"
-            shown = page.locator("td[data-cell] small").all_inner_texts()
-            verdicts = cells[f"{quantity}.verdict"], cells[f"{quantity}.both_signs"]
-            assert shown == [
-                (verdict or "not tested") + " ±" * opposite
-                for verdict, opposite in zip(*verdicts, strict=True)
-            ]
+        shown = page.locator("td[data-cell] small").all_inner_texts()
+        verdicts = cells["excess.verdict"], cells["excess.both_signs"]
+        assert shown == [
+            (verdict or "not tested") + " ±" * opposite
+            for verdict, opposite in zip(*verdicts, strict=True)
+        ]
+        form.get_by_text("Significant trainings", exact=True).click()
+        counts = page.locator("td[data-cell] .count").all_inner_texts()
+        assert [int(x) for x in counts] == gaps(embedded, "published")
         assert any(cells["score.both_signs"])
         assert not all(cells["score.both_signs"])
 
     def test_the_colour_says_who_is_explained_better(self, open_page, embedded):
         page = open_page()
         cells = embedded["disparity"]["cells"]
-        for label in ("Scores", "Mann–Whitney", "Raw"):
-            page.locator("#disparity-filters").get_by_text(label, exact=True).click()
-        counts = gaps(embedded, "score.mann_whitney.raw")
-        for i, (metric, d) in enumerate(zip(cells["metric"], cells["score.mean_d"], strict=True)):
-            side = d * (-1 if metric == "sufficiency" else 1)
+        page.locator("#disparity-filters").get_by_text("Significant trainings").click()
+        counts = gaps(embedded, "published")
+        for i, metric in enumerate(cells["metric"]):
+            side = published_d(embedded, i) * (-1 if metric == "sufficiency" else 1)
             classes = page.locator(f"td[data-cell='{i}']").get_attribute("class").split()
             expected = ["a" if side > 0 else "b"] if counts[i] else []
             assert [c for c in classes if c in "ab"] == expected
@@ -456,7 +451,7 @@ class TestBrowser:
         first = open_page()
         form = first.locator("#disparity-filters")
         form.get_by_label("Dataset").select_option("data_1")
-        form.get_by_text("Signed rank", exact=True).click()
+        form.get_by_text("Significant trainings").click()
         first.get_by_role("link", name="Distributions").click()
         first.locator("#distribution-filters").get_by_label("Metric").select_option("sufficiency")
         first.locator("td[data-cell='22']").click()
@@ -465,14 +460,14 @@ class TestBrowser:
         page = open_page(address="#" + first.url.partition("#")[2])
         assert page.locator("#cell-title").inner_text() == title
         assert visible_cells(page) == 18
-        assert page.locator("[name=test]:checked").input_value() == "signed_rank"
+        assert page.locator("[name=view]:checked").input_value() == "published"
         page.get_by_label("Close").click()
         page.wait_for_url(lambda url: "cell=" not in url)
         page.get_by_role("link", name="Distributions").click()
         chosen = page.locator("#distribution-filters").get_by_label("Metric").input_value()
         assert chosen == "sufficiency"
         # One that another report made changes what it can.
-        other = open_page(address="#disparity?disparity.dataset=none&disparity.test=x&cell=y")
+        other = open_page(address="#disparity?disparity.dataset=none&disparity.view=x&cell=y")
         assert visible_cells(other) == 36
         assert not other.locator("#cell-dialog").is_visible()
 
@@ -563,13 +558,12 @@ class TestBrowser:
         page = open_page()
         form = page.locator("#disparity-filters")
         form.get_by_label("Model").select_option("model_1")
-        form.get_by_text("Scores", exact=True).click()
         with page.expect_download() as waiting:
             form.get_by_role("button", name="Download shown cells").click()
         waiting.value.save_as(tmp_path / "disparity.csv")
         shown = pd.read_csv(tmp_path / "disparity.csv", keep_default_na=False)
         known = pd.read_csv(results / "report" / "tables" / "verdicts.csv")
-        known = known[(known["model"] == "model_1") & (known["quantity"] == "score")]
+        known = known[(known["model"] == "model_1") & (known["quantity"] == "excess")]
         assert len(shown) == len(known) == 18
         same = [*KEY, "group_a", "group_b", "verdict"]
         known, shown = (table.sort_values(same, ignore_index=True) for table in (known, shown))
@@ -597,14 +591,13 @@ class TestBrowser:
         report(results, file, options)
         page = open_page(file=file)
         assert visible_cells(page) == 0
-        for label in ("Scores", "Mann–Whitney", "Raw"):
-            page.locator("#disparity-filters").get_by_text(label, exact=True).click()
+        page.locator("#disparity-filters").get_by_text("Significant trainings").click()
         cells = embedded["disparity"]["cells"]
         sums = defaultdict(lambda: [0, 0])
-        for i, (metric, d) in enumerate(zip(cells["metric"], cells["score.mean_d"], strict=True)):
-            better = d * (-1 if metric == "sufficiency" else 1)
+        for i, metric in enumerate(cells["metric"]):
+            better = published_d(embedded, i) * (-1 if metric == "sufficiency" else 1)
             place = cells["table"][i], cells["method"][i], metric
-            sums[place][better < 0] += gaps(embedded, "score.mann_whitney.raw")[i]
+            sums[place][better < 0] += gaps(embedded, "published")[i]
         margins = page.locator("td[data-margin]")
         expected = [f"{a} | {b}" for a, b in sums.values()]
         assert margins.locator(".count").all_inner_texts() == expected
@@ -642,7 +635,7 @@ class TestManyGroups:
         assert source.count('<table class="grid pairs">') == 1
         data = json.loads(re.search(r'id="data-disparity">(.*?)</script>', source, re.DOTALL)[1])
         better = defaultdict(int)
-        looks = data["views"]["excess.crossed.bh"]
+        looks = data["views"]["verdicts"]
         for table, of in zip(data["cells"]["table"], looks["of"], strict=True):
             look, pair = looks["looks"][of], data["tables"][table]
             sides = set(look["style"].split()) if look["gaps"] else set()

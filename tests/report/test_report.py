@@ -185,10 +185,9 @@ class TestPage:
         assert 0 < stars < 36
 
     def test_as_published_it_shows_counts(self, study, options, tests_of):
-        """What the page's switches show of scores by Mann–Whitney, uncorrected."""
         known = gather.gather(study, options)
         embedded = cell_data(known, disparity_tables(known))
-        data, view = embedded["cells"], embedded["views"]["score.mann_whitney.raw"]
+        data, view = embedded["cells"], embedded["views"]["published"]
         cells = zip(data["model"], data["method"], data["metric"], strict=True)
         seen = set()
         for i, key in enumerate(cells):
@@ -196,10 +195,11 @@ class TestPage:
             look = view["looks"][view["of"][i]]
             count = sum(row["p"] <= 0.05 for row in rows)
             assert look["text"] == str(count)
-            effects = effects_of(rows)
-            mean = sum(effects) / len(effects) if effects else math.nan
-            if math.isfinite(mean):
-                assert data["score.mean_d"][i] == pytest.approx(mean)
+            significant = [row for row in rows if row["significant"]]
+            d = [r["cohens_d"] for r in significant or rows if not math.isnan(r["cohens_d"])]
+            mean = sum(d) / len(d) if d else 0.0
+            if d and math.isfinite(mean):
+                assert f"d = {signed(mean)}" in look["below"]
             assert data["score.both_signs"][i] == has_both_signs(rows)
             better = mean * (-1 if key[2] == "sufficiency" else 1)
             sides = {"ab"[better < 0]} if count and better else set()
@@ -218,26 +218,15 @@ class TestPage:
             line = f"{flag} , {count} tests (marked * in the table): {meaning_of(flag)}"
             assert line in page.text
 
-    def test_rates_are_those_of_the_tests_that_count(self, study, page, disparity):
-        table = page.table("How often groups differ")
-        rows = {tuple(text for text, _ in row[:2]): [text for text, _ in row[2:]] for row in table}
+    def test_shares_are_those_of_the_tests_that_count(self, study, page, disparity):
         random = disparity[disparity["quantity"] == "random_score"]
         random = random[[tuple(row) != COLLAPSED for row in random[KEY[:3]].to_numpy().tolist()]]
-        for quantity, named in (("score", "Scores"), ("excess", "Excess over random")):
-            of = disparity[(disparity["quantity"] == quantity) & disparity.apply(counts, axis=1)]
-            for test, p in (("Mann–Whitney U", "p"), ("signed rank", "wilcoxon_p")):
-                ((*_, cells),) = [c for key, c in rows.items() if key[0].startswith(named)
-                                  and key[1].startswith(test)],  # fmt: skip
-                tested = of[of[p].notna()]
-                shares = [(tested[f"{p}{by}"] <= 0.05).mean() for by in ("", "_holm", "_bh")]
-                assert cells[0] == str(len(tested))
-                assert cells[1:4] == [f"{100 * share:.1f} %" for share in shares]
-                if quantity == "score":
-                    assert cells[4] == f"{100 * (random[p] <= 0.05).mean():.1f} %"
-        rates = pq.read_table(study / "report" / "tables" / "rates.parquet").to_pylist()
-        plain = disparity[(disparity["quantity"] == "score") & disparity.apply(counts, axis=1)]
-        counted = {rate["test"]: (rate["significant"], rate["n"]) for rate in rates}
-        assert counted["plain"] == (plain["significant"].sum(), len(plain))
+        of = disparity[(disparity["quantity"] == "score") & disparity.apply(counts, axis=1)]
+        tested = of[of["p"].notna()]
+        shares = [f"{100 * (rows['p'] <= 0.05).mean():.1f} %" for rows in (tested, random)]
+        sentence = f"groups differ in {shares[0]} of {len(tested)} comparisons of scores"
+        assert sentence in page.text
+        assert f"in place of the real ones, in {shares[1]}" in page.text
 
     def test_accuracies(self, page):
         rows = [[text for text, _ in row] for row in page.table("Accuracy on the test split")]
@@ -345,7 +334,7 @@ class TestTables:
         names = sorted(p.name for p in (study / "report" / "tables").iterdir())
         tables = [f"bias-{d}" for d in SETTINGS["datasets"]]
         tables += [f"disparity-{d}-male-female" for d in SETTINGS["datasets"]]
-        tables += ["accuracy", "cost", "means", "rates", "rates_by_metric", "verdicts"]
+        tables += ["accuracy", "cost", "means", "verdicts"]
         kinds = ("csv", "tex", "parquet")
         assert names == sorted(f"{table}.{kind}" for table in tables for kind in kinds)
         assert not [p for p in study.rglob("*") if p.name.startswith(".")]

@@ -43,7 +43,7 @@ def snakemakes_report_holds_page_tables_and_figures_with_captions(finished):
     added = [line.split()[1] for line in run.stderr.splitlines() if line.startswith("Adding ")]
     files = {
         "disparity-pairs_all-male-female.csv",
-        "rates.csv",
+        "verdicts.csv",
         "effects-pairs_all-male-female_2col.svg",
     }
     assert {"index.html", *files} <= set(added)

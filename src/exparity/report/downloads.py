@@ -19,7 +19,7 @@ from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study
 from exparity.report.latex import render_export_latex, render_latex
-from exparity.report.tables import Table, rates_by_metric, share_columns, shares_of
+from exparity.report.tables import Table
 from exparity.report.templating import asset
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
@@ -44,7 +44,6 @@ def table_exports(
         *(_disparity(study, table) for table in tables),
         *_verdicts(study),
         *(bias_export(study, table) for table in bias),
-        *(_rates(study) if study.compares else []),
         Export("accuracy", "Test accuracy", _columns("accuracy"), _accuracy(study)),
         Export(
             "cost",
@@ -60,19 +59,6 @@ def _verdicts(study: Study) -> list[Export]:
     """Return what may be concluded of every cell; nothing where nothing is compared."""
     rows = [row for cell in study.verdicts.values() for row in cell.values()]
     return [Export("verdicts", "Verdicts", schema_of("verdicts"), rows)] if rows else []
-
-
-def _rates(study: Study) -> list[Export]:
-    """Return how often groups differ, in all and by metric."""
-    rates = [
-        {"test": counted, "significant": share.hits, "share": share.share, **share_columns(share)}
-        for counted, share in shares_of(study).items()
-    ]
-    title, by_metric = "How often groups differ", rates_by_metric(study)
-    return [
-        Export("rates", title, _columns("rates"), rates),
-        Export("rates_by_metric", f"{title}, by metric", _columns("rates_by_metric"), by_metric),
-    ]
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
@@ -115,8 +101,6 @@ def _disparity(study: Study, table: Table) -> Export:
                     "considerable": cell.considerable,
                     "higher_group": higher,
                     "flags": list(cell.flags),
-                    "significant_runs_holm": cell.holm,
-                    "significant_runs_bh": cell.bh,
                     "mean_cohens_d_all": cell.mean_d_all,
                     "sd_cohens_d_all": sd_of_effects(tests),
                     "seeds_of_either_sign": has_both_signs(tests),

@@ -19,7 +19,6 @@ from exparity.report.gather import Study, Verdicts
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
-from exparity.stats.significance import SignificantShare, count_significant, headline_shares
 
 Row = Mapping[str, Any]
 QUANTITIES = ("excess", "score")
@@ -38,14 +37,10 @@ class Cell(SeedCounts):
     """One cell: the published counts, and what is known beyond.
 
     Attributes:
-        holm: seeds that are significant after Holm's correction.
-        bh: seeds that are significant after that of Benjamini and Hochberg.
         mean_d_all: mean Cohen's d over all seeds that count; NaN if none has one.
         verdicts: its rows of the verdicts artefact by quantity; empty if there is none.
     """
 
-    holm: int
-    bh: int
     mean_d_all: float
     verdicts: Mapping[str, Row]
 
@@ -133,8 +128,6 @@ def tables_of(
         cells = {
             key: Cell(
                 **vars(count_seeds(of_seeds, threshold)),
-                holm=sum(row["significant_holm"] for row in of_seeds),
-                bh=sum(row["significant_bh"] for row in of_seeds),
                 mean_d_all=mean_effect(of_seeds),
                 verdicts=known.get((dataset, *key, group_a, group_b), {}),
             )
@@ -169,76 +162,3 @@ def disparity_tables(study: Study) -> list[Table]:
 def by_dataset(tables: Sequence[Table]) -> dict[str, list[Table]]:
     """Return the tables of each dataset, one for each pair of its groups."""
     return grouped(tables, lambda table: table.dataset)
-
-
-_SETS = "signed rank on matched sets"
-_EXCESS = "excess over random explanations"
-_HEADLINES = (
-    ("scores", "Mann–Whitney U", "plain", "holm", "bh"),
-    ("scores", _SETS, "paired", "paired_holm", "paired_bh"),
-    (_EXCESS, "Mann–Whitney U", "excess", "excess_holm", "excess_bh"),
-    (_EXCESS, _SETS, "excess_paired", "excess_paired_holm", "excess_paired_bh"),
-)
-
-
-@dataclass(frozen=True)
-class Headline:
-    """How often one test finds a difference in scores, or in their excess.
-
-    Attributes:
-        share: significant tests, as they are, beside the controls.
-        bh: significant ones after that of Benjamini and Hochberg.
-    """
-
-    quantity: str
-    test: str
-    share: SignificantShare
-    holm: SignificantShare | None
-    bh: SignificantShare | None
-
-
-def headlines(shares: Mapping[str, SignificantShare]) -> list[Headline]:
-    """Return how often groups differ, by quantity and test; the scores' tests come first."""
-    return [
-        Headline(quantity, test, shares[plain], shares.get(holm), shares.get(bh))
-        for quantity, test, plain, holm, bh in _HEADLINES
-        if plain in shares
-    ]
-
-
-def shares_of(study: Study) -> dict[str, SignificantShare]:
-    """Return the significant tests of a study by what is counted."""
-    return headline_shares(
-        [*study.rows, *study.excess],
-        alpha=study.statistics["alpha"],
-        random_rows=study.random_rows,
-    )
-
-
-def rates_by_metric(study: Study) -> list[dict[str, Any]]:
-    """Return the share of significant tests of each metric, beside the controls'.
-
-    It is that of signed ranks where there are matched sets, else of Mann–Whitney tests.
-    """
-    alpha = study.statistics["alpha"]
-    counted = "paired" if any(row["n_pairs"] for row in study.rows) else "plain"
-    rates = []
-    for metric in study.metrics:
-        rows = [row for row in study.rows if row["metric"] == metric]
-        random_rows = [row for row in study.random_rows if row["metric"] == metric]
-        share = count_significant(rows, alpha=alpha, counted=counted, random_rows=random_rows)
-        if share.n:
-            kind = study.metric_facts(metric).kind
-            about = {"metric": study.display("metric", metric), "kind": kind, "test": counted}
-            rates.append(about | share_columns(share))
-    return rates
-
-
-def share_columns(share: SignificantShare) -> dict[str, Any]:
-    """Return a share as the columns of a table: counts, interval and those of the controls."""
-    columns: dict[str, Any] = {"hits": share.hits, "n": share.n, "rate": share.share}
-    columns["low"], columns["high"] = share.interval()
-    columns["random"] = share.random.share if share.random else None
-    ends = share.random.interval() if share.random else (None, None)
-    columns["random_low"], columns["random_high"] = ends
-    return columns

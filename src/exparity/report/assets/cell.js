@@ -8,7 +8,6 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     const get = (name) => (t) => number.text(tests[name][t]);
     const interval = (of) => (t) => (of.d_ci_low[t] === null ? "undefined" : `${number.signed(of.d_ci_low[t], 3)} to ${number.signed(of.d_ci_high[t], 3)}`);
     const same = (name) => { const texts = number.alike(rows.map((t) => tests[name][t])); return (t) => texts[t - rows[0]]; };
-    const count = (test, correction) => { const view = views[`score.${test}.${correction}`]; return view.looks[view.of[i]].gaps; };
     /** A p-value and what it tests; nothing where one training has none. */
     const testedBy = (quantity, name, what) => {
       const p = cells[`${quantity}.${name}`][i];
@@ -19,7 +18,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
       `${quantity === "excess" ? "Excess over random explanations" : "Scores"}: `,
       make("strong", null, cells[`${quantity}.verdict`][i]), `. ${cells[`${quantity}.sentence`][i]} `,
       `d = ${number.signed(cells[`${quantity}.d`][i])}${testedBy(quantity, "p_mean", "a zero mean gap")}${testedBy(quantity, "p_large", `R ≤ ${threshold}`)}${testedBy(quantity, "p_small", `R ≥ ${threshold}`)}; by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}.`));
-    const significant = count("mann_whitney", "raw");
+    const significant = views.published.looks[views.published.of[i]].gaps;
     const sentence = [
       `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,
       `Mean d is ${number.signed(cells["score.mean_d"][i])}${cells["score.both_signs"][i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,

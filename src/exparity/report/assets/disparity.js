@@ -1,10 +1,10 @@
-/* The disparity table: filters, corrections, margins, and the tests of a cell in a dialog. */
+/* The disparity table: filters, margins, and the tests of a cell in a dialog. */
 sections.disparity = () => {
   const section = document.getElementById("disparity");
   const form = document.getElementById("disparity-filters");
   const shown = document.getElementById("disparity-shown");
   const margins = document.getElementById("disparity-margins");
-  const { cells, tests, tables: groups, methods, metrics, views } = data("disparity");
+  const { cells, tests, tables: groups, methods, metrics, views, compared } = data("disparity");
   const blocks = [...document.querySelectorAll(".disparity")];
   const nodes = [...document.querySelectorAll("td[data-cell]")];
   const detail = cellDetail(data("disparity"));
@@ -13,14 +13,10 @@ sections.disparity = () => {
   // What the table shows: how cells look in each view is part of the data
 
   function paint() {
-    const crossed = picked("test") === "crossed";
-    // No verdict is uncorrected.
-    const raw = form.querySelector("[name=correction][value=raw]");
-    raw.disabled = crossed;
-    if (crossed && raw.checked) form.querySelector("[name=correction][value=bh]").checked = true;
-    for (const word of document.querySelectorAll(".strength-word")) word.textContent = crossed ? "larger gap" : "more seeds";
+    const judged = picked("view") === "verdicts";
+    for (const word of document.querySelectorAll(".strength-word")) word.textContent = judged ? "larger gap" : "more seeds";
     for (const { firstElementChild } of document.querySelectorAll(".disparity > .scroll")) {
-      firstElementChild.dataset.below = crossed ? "verdict" : "mean d";
+      firstElementChild.dataset.below = judged ? "verdict" : "mean d";
     }
     nodes.forEach((node) => {
       const i = Number(node.dataset.cell);
@@ -36,7 +32,7 @@ sections.disparity = () => {
 
   /** A cell as it is chosen to be seen. */
   function look(i) {
-    const view = views[["quantity", "test", "correction"].map(picked).join(".")];
+    const view = views[picked("view")];
     return view.looks[view.of[i]];
   }
 
@@ -46,7 +42,7 @@ sections.disparity = () => {
   function label(i, it, flagged) {
     const table = groups[cells.table[i]];
     const who = side(it) ? `, better for ${side(it) > 0 ? table.a : table.b}` : "";
-    const said = picked("test") === "crossed" ? `${it.below}, d ${it.text}` : `${it.text} of ${it.trials} seeds, ${it.below}`;
+    const said = picked("view") === "verdicts" ? `${it.below}, d ${it.text}` : `${it.text} of ${it.trials} seeds, ${it.below}`;
     const strong = / strong\b/.test(it.style) ? ", considerable" : "";
     return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong}${flagged ? ", flagged" : ""}`;
   }
@@ -98,7 +94,7 @@ sections.disparity = () => {
       sum.trials += it.trials;
       if (side(it)) sum[side(it) > 0 ? "a" : "b"] += it.gaps;
     }
-    const unit = picked("test") === "crossed" ? "models" : "trainings";
+    const unit = picked("view") === "verdicts" ? "models" : "trainings";
     const head = ["Dataset", "Method", ...columns.map((id) => `${metrics[id].name} ${metrics[id].direction === "lower" ? "↓" : "↑"}`)];
     const body = [...sums].map(([row, sum]) => {
       const [t, method] = JSON.parse(row);
@@ -210,15 +206,16 @@ sections.disparity = () => {
 
   /** The shown cells as rows, named as in the downloads. */
   function download() {
-    const head = ["dataset", "model", "method", "metric", "group_a", "group_b", "compared", "test", "correction",
+    const head = ["dataset", "model", "method", "metric", "group_a", "group_b", "compared",
       "verdict", "d", "significant_runs", "total_runs", "seeds_of_either_sign", "flags"];
     const rows = filter().map((i) => {
       const [dataset, a, b, model, method, metric] = key(i);
-      const [it, quantity] = [look(i), picked("quantity")];
-      const single = picked("test") !== "crossed";
+      const it = look(i);
+      const single = picked("view") !== "verdicts";
+      const quantity = single ? "score" : compared;
       const flags = [...new Set(detail.seeds(i).flatMap((t) => tests.flags[t]))].sort().join(";");
-      const verdict = single ? "" : cells[`${quantity}.${picked("correction") === "holm" ? "verdict_strict" : "verdict"}`][i];
-      return [dataset, model, method, metric, a, b, quantity, picked("test"), picked("correction"), verdict,
+      const verdict = single ? "" : cells[`${quantity}.verdict`][i];
+      return [dataset, model, method, metric, a, b, quantity, verdict,
         cells[`${quantity}.${single ? "mean_d" : "d"}`][i], single ? it.gaps : "", single ? it.trials : "", cells[`${quantity}.both_signs`][i], flags];
     });
     tables.download("disparity", tables.csv([head, ...rows]));

@@ -19,13 +19,10 @@ from exparity.stats.seeds import has_both_signs, mean_effect
 
 MARGINS_ABOVE = 1000
 """More cells than these are folded below a heat map of their margins."""
-TESTS = {"mann_whitney": "p", "signed_rank": "wilcoxon_p"}
-"""Tests of single trainings, and their columns."""
-CORRECTIONS = {"raw": "", "holm": "_holm", "bh": "_bh"}
-"""Corrections, and what they add to the names of columns."""
-_VERDICTS = {"bh": "verdict", "holm": "verdict_strict"}
-"""Corrections of verdicts, and their columns."""
-_JUDGED = ("d", "p_mean", "p_large", "p_small")
+VIEWS = ("verdicts", "published")
+"""Verdicts, of what is compared; or the published form of the table: the number
+of seeds whose scores differ by Mann–Whitney, uncorrected, and their mean d."""
+_JUDGED = ("d", "p_mean", "p_large", "p_small", "verdict", "verdict_strict")
 _COLUMNS = (
     *("seed", "n_a", "n_b", "mean_a", "mean_b", "mean_difference", "p", "significant"),
     *("cohens_d", "d_ci_low", "d_ci_high", "n_pairs", "wilcoxon_p"),
@@ -34,35 +31,6 @@ _COLUMNS = (
     *("length_adjusted_p", "omnibus_p", "friedman_p"),
 )
 _OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
-
-
-@dataclass(frozen=True)
-class View:
-    """What the table shows of its cells.
-
-    Attributes:
-        quantity: of :data:`~exparity.report.tables.QUANTITIES`.
-        test: ``crossed``, for verdicts, or of :data:`TESTS`.
-        correction: of :data:`CORRECTIONS`; of verdicts not ``raw``.
-    """
-
-    quantity: str
-    test: str
-    correction: str = "bh"
-
-    @property
-    def name(self) -> str:
-        """What the page calls it."""
-        return f"{self.quantity}.{self.test}.{self.correction}"
-
-
-VIEWS = tuple(
-    View(quantity, test, correction)
-    for quantity in QUANTITIES
-    for test, corrections in {"crossed": _VERDICTS, **dict.fromkeys(TESTS, CORRECTIONS)}.items()
-    for correction in corrections
-)
-"""All views, as the page's switches choose among them."""
 
 
 class Shown(NamedTuple):
@@ -113,7 +81,7 @@ def _groups_of_many(tables: Sequence[Table]) -> dict[str, list[str]]:
     }
 
 
-def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, PairMatrix]:
+def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, PairMatrix]:
     """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
     number = {(t.dataset, t.group_a, t.group_b): i for i, t in enumerate(tables)}
     pairs_of, found = by_dataset(tables), {}
@@ -125,7 +93,7 @@ def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, Pai
             a, b = table.group_a, table.group_b
             blocks[a, b] = blocks[b, a] = number[dataset, a, b]
             for key in table.cells:
-                it = shown_cell(table, key, view, study.statistics)
+                it = shown_cell(study, table, key, view)
                 sides = set(it.style.split()) if it.gaps else set()
                 better[a, b] += bool(sides & {"a", "both"})
                 better[b, a] += bool(sides & {"b", "both"})
@@ -135,36 +103,29 @@ def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, Pai
     return found
 
 
-def view_of(study: Study) -> View:
-    """Return the view that says most: verdicts, of the excess, where there are."""
-    if study.verdicts:
-        return View(compared_quantity(study), "crossed")
-    paired = any(row["n_pairs"] for row in study.rows)
-    return View(compared_quantity(study), "signed_rank" if paired else "mann_whitney", "holm")
+def view_of(study: Study) -> str:
+    """Return the view that says most."""
+    return VIEWS[0] if study.verdicts else VIEWS[1]
 
 
-def shown_cell(table: Table, key: CellKey, view: View, statistics: Mapping[str, Any]) -> Shown:
+def shown_cell(study: Study, table: Table, key: CellKey, view: str) -> Shown:
     """Return a cell as a view shows it."""
-    cell, rows = table.cells[key], table.tests_of(view.quantity, key)
+    cell, quantity = table.cells[key], compared_quantity(study)
+    rows = table.tests_of(quantity if view == VIEWS[0] else "score", key)
     both = " ±" * has_both_signs(rows)
     sign = 1 if table.tests[key][0]["metric_direction"] == "higher" else -1
-    if view.test == "crossed":
-        return _judged(cell.verdicts.get(view.quantity), view, statistics["threshold"], sign, both)
-    d = mean_effect(rows)
-    column = TESTS[view.test] + CORRECTIONS[view.correction]
-    count = sum(bool(row[column] <= statistics["alpha"]) for row in rows)
-    below = f"d = {signed(d)}" if d == d else "undefined"
-    strength = round(8 * count / cell.total)
-    strong = strength > 0 and abs(d) >= statistics["threshold"]
-    style = _style(strength, _side(sign * d), strong)
-    return Shown(str(count), below + both, style, count, cell.total)
+    if view == VIEWS[0]:
+        return _judged(cell.verdicts.get(quantity), study.statistics["threshold"], sign, both)
+    below = "undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}"
+    style = _style(round(8 * cell.strength), _side(sign * cell.direction), cell.considerable)
+    return Shown(str(cell.significant), below + both, style, cell.significant, cell.total)
 
 
-def _judged(row: Row | None, view: View, threshold: float, sign: int, both: str) -> Shown:
+def _judged(row: Row | None, threshold: float, sign: int, both: str) -> Shown:
     """Return the verdict of a cell."""
     if row is None or not row["verdict"]:
         return Shown("–", f"not tested{both}", _style(0), 0, 0)
-    verdict, d = named(row[_VERDICTS[view.correction]]), row["d"]
+    verdict, d = named(row["verdict"]), row["d"]
     text, below = signed(d) if d == d else "–", verdict.id + both
     if not verdict.is_gap:
         return Shown(text, below, _style(0) + " eq" * (verdict.tone == "good"), 0, 1)
@@ -193,7 +154,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     excess: dict[str, list[Any]] = {name: [] for name in _OF_EXCESS}
-    views: dict[str, list[Shown]] = {view.name: [] for view in VIEWS}
+    views: dict[str, list[Shown]] = {view: [] for view in VIEWS}
     nothing = Shown("–", "not tested", _style(0), 0, 0)
     threshold = study.statistics["threshold"]
     for number, table in enumerate(tables):
@@ -205,8 +166,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
             for view in VIEWS:
-                look = shown_cell(table, key, view, study.statistics) if cell else nothing
-                views[view.name].append(look)
+                views[view].append(shown_cell(study, table, key, view) if cell else nothing)
             for quantity in QUANTITIES:
                 of_seeds = table.tests_of(quantity, key)
                 judged = cell.verdicts.get(quantity, {}) if cell else {}
@@ -214,7 +174,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 cells[f"{quantity}.sentence"].append(sentence)
                 cells[f"{quantity}.mean_d"].append(mean_effect(of_seeds))
                 cells[f"{quantity}.both_signs"].append(has_both_signs(of_seeds))
-                for name in (*_JUDGED, *_VERDICTS.values()):
+                for name in _JUDGED:
                     cells[f"{quantity}.{name}"].append(judged.get(name))
             for name, values in tests.items():
                 values += [row[name] for row in rows]
@@ -278,7 +238,7 @@ def build(context: Context) -> Content | None:
             "signs": {sign for sign, is_shown in signs.items() if is_shown},
             "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
             "one_training": one_training(study),
-            "shown": lambda table, *key: shown_cell(table, key, view, study.statistics),
+            "shown": lambda table, *key: shown_cell(study, table, key, view),
             "n_cells": sum(len(table.cells) for table in tables),
             "margins_above": MARGINS_ABOVE,
         },
@@ -294,6 +254,7 @@ def build(context: Context) -> Content | None:
                 for table in tables
             ],
             **view_names(study),
+            "compared": compared_quantity(study),
             **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
         },
         unfolded=True,

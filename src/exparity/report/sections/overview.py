@@ -18,7 +18,7 @@ from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import finding_words, one_training
-from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, shares_of
+from exparity.report.tables import MOST_PAIRS, by_dataset
 from exparity.report.verdicts import (
     QUANTITIES,
     Counts,
@@ -30,6 +30,7 @@ from exparity.report.verdicts import (
 from exparity.stats import verdicts
 from exparity.stats.multiplicity import families
 from exparity.stats.power import smallest_p
+from exparity.stats.significance import count_significant
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _OF_TABLE = ("dataset", "group_a", "group_b")
@@ -152,7 +153,6 @@ def _counts(context: Context) -> list[tuple[str, str, Counts]]:
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
-    of_tests = headlines(shares_of(study))
     panels, view = panels_of(study, context.tables), view_of(study)
     judged = [row for cell in study.verdicts.values() for row in cell.values()]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
@@ -165,12 +165,8 @@ def build(context: Context) -> Content:
     }
     return Content(
         values={
-            "headlines": of_tests,
-            # Signed ranks, which come second, where all texts are in matched sets.
-            "main": max(
-                (one for one in of_tests[1::-1] if one.quantity == "scores"),
-                key=lambda one: one.share.n,
-                default=None,
+            "share": count_significant(
+                study.rows, alpha=study.statistics["alpha"], random_rows=study.random_rows
             ),
             "panels": panels,
             "view": view,

@@ -23,7 +23,12 @@ try:
     from exparity.config.outdated import level_times, mark_outdated, up_to_date
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
-    from exparity.jobs.outcome import explain_failures, name_report
+    from exparity.jobs.outcome import (
+        explain_failures,
+        name_orphans,
+        name_report,
+        stop_in_one_line,
+    )
     from exparity.tools.data import fetch
     from exparity.warm.start import ENGINE, FACTS, start_server
 except ModuleNotFoundError as error:
@@ -111,6 +116,7 @@ def begin(executor):
         if not executor.dryrun_exec and set(settings.targets) != {"fetch"}:
             lock_folders()
             cancel_leftovers()
+            name_orphans(RESULTS)
             # Here, since Snakemake calls no onstart where nothing is to do.
             EXPERIMENT.write_grid()
     elif workflow.remote_exec and is_repeated():
@@ -148,6 +154,7 @@ def drop_notes():
 
 onstart:
     lock_folders()
+    stop_in_one_line(logger)
     drop_notes()
     if workflow.non_local_exec:
         end_on_term(workflow.scheduler)

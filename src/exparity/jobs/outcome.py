@@ -1,12 +1,47 @@
-"""What a run says at its end: where the report is, or why jobs failed."""
+"""What a run says of jobs that are not its own, and at its end: its report, or why it ended."""
 
 from __future__ import annotations
 
+import logging
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from exparity.jobs.locks import jobs_at_work
+
 _LINES = 5  # the message of an error is the last line of a log
+
+
+def name_orphans(results: str) -> None:
+    """Say which cells jobs of a killed run still work on, since jobs of this run wait for them."""
+    if cells := jobs_at_work(Path(results)):
+        more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+        print(
+            f"exparity: jobs of an earlier run are still at work ({cells[0]}{more}); this run "
+            "waits for them, and takes over what they finish",
+            file=sys.stderr,
+        )
+
+
+def stop_in_one_line(logger: logging.Logger) -> None:
+    """Have Ctrl-C end a run with one line: what its jobs were told is no error of theirs."""
+    signals: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not signals:
+            print(
+                "exparity: stopped; finished jobs and parts of jobs stay, and the same command "
+                "goes on",
+                file=sys.stderr,
+            )
+        signals.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, stop)
+        logger.addFilter(lambda record: not signals or record.levelno < logging.ERROR)
 
 
 def name_report(workflow: Any, page: str) -> None:

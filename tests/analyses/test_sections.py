@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 
 import pytest
-from made_up import GROUPS, MEANS, SCHEMES, Grid
+from made_up import GROUPS, MEANS, Grid
 from made_up import RANKED as METHODS
 
 from exparity.analyses.attribution_difference.section import difference_tables
-from exparity.analyses.correctness.section import correctness_tables, published_claims, schemes_of
+from exparity.analyses.correctness.section import correctness_tables, schemes_of
 from exparity.analyses.dataset_bias.section import dataset_biases
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.core.errors import InputError
@@ -108,53 +108,6 @@ class TestCorrectness:
         page = rendered(grid)["correctness"]
         assert 'class="n a s8">1.000' in page
         assert 'class="n a s6">0.810' in page
-
-    def claims(self, folder, means=None):
-        grid = Grid(folder, means=means).make()
-        tables = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
-        found = published_claims(
-            tables,
-            SCHEMES,
-            {"geco": "geco_all"},
-            {m: m for m in METHODS},
-            {"mass": "mass_accuracy"},
-        )
-        self.ours = {claim.text: claim.ours for claim in found}
-        return {claim.text: claim.holds for claim in found}
-
-    def test_published_statements(self, tmp_path):
-        claims = self.claims(tmp_path)
-        assert claims["ola_cea: pattern_variant and gradient_x_input are the two best methods"]
-        assert claims["bert_c: no method reaches pattern_variant"]
-        assert claims["bert_ce: no method is below uniform_random"]
-        assert self.ours["bert_c: no method reaches pattern_variant"] == (
-            "pattern_variant 0.610 > gradient_x_input 0.410"
-        )
-        assert self.ours["bert_c: no method is below uniform_random"] == (
-            "gradient_x_input 0.410 > uniform_random 0.210"
-        )
-        assert not claims[
-            "tuning the embeddings alone beats fixed embeddings and tuning all (mean over methods)"
-        ]
-
-    def test_statements_may_fail(self, tmp_path):
-        inverted = {m: 1 - MEANS[m] for m in METHODS}
-        better = {**MEANS, "gradient_x_input": 0.5}
-        below = {**MEANS, "gradient_x_input": 0.1}
-        claims = self.claims(tmp_path, {"ola": inverted, "ce": better, "cef": better, "c": below})
-        assert not claims["bert_c: no method is below uniform_random"]
-        assert not claims["ola_cea: pattern_variant and gradient_x_input are the two best methods"]
-        assert not claims["ola_cea: no method is below uniform_random"]
-        assert claims[
-            "tuning the embeddings alone beats fixed embeddings and tuning all (mean over methods)"
-        ]
-
-    def test_other_metrics_and_data_have_none(self, grid):
-        tables = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
-        methods, mass = {m: m for m in METHODS}, {"mass": "mass_accuracy"}
-        assert published_claims(tables, SCHEMES, {"geco": "pairs_all"}, methods, mass) == []
-        other = {"mass": "rationale_iou"}
-        assert published_claims(tables, SCHEMES, {"geco": "geco_all"}, methods, other) == []
 
     def test_classifiers_stand_beside_the_published_ones(self, grid):
         values = report_of(grid)["correctness"][1].values

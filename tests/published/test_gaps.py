@@ -1,7 +1,5 @@
-"""Chen et al. (2024): statements recounted from its tables, and our gaps beside the published."""
+"""Chen et al. (2024): its printed tables, and our gaps beside the published."""
 
-import csv
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,22 +14,15 @@ from exparity.artefacts.grid import grid_text
 from exparity.artefacts.layout import path_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
-from exparity.published.claims import value_of
 from exparity.published.comparison import compare_gaps
-from exparity.published.expressions import Counted
 from exparity.published.gaps import recipe_of
 from exparity.published.output import comparison_summary
-from exparity.published.study import Key, Value, load_study
+from exparity.published.study import Key, load_study
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
 from exparity.stages.compare_published import compare_published
 from exparity.stats.rms import rms
 
-VERDICTS = {
-    **dict.fromkeys((f"c{i}" for i in (1, 2, 4, 5, 6, 7, 8, 9, 14)), "holds"),
-    "c3": "in part",
-    **dict.fromkeys((f"c{i}" for i in (10, 11, 12, 13)), "does not hold"),
-}
 CHECKPOINTS = {"bert": "bert-base-uncased", "zari": "fairnlp/albert-cda", "mine": "./mine"}
 
 
@@ -72,10 +63,29 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
 
 
 class TestTables:
-    def test_every_statement_has_the_verdict_of_its_numbers(self, tmp_path):
-        results = compare_gaps(tmp_path, "chen2024", {}).claims
-        assert {result.claim.id: result.verdict for result in results} == VERDICTS
-        assert {result.our_verdict for result in results} == {""}
+    """Numbers of the statements in docs/published.md that do not hold."""
+
+    @pytest.mark.parametrize(
+        ("dataset", "model", "metric", "means"),
+        [
+            ("jigsaw", "bert_base_uncased", "cg_tpr_toxic", {"os_cda": 0.39, "cda": 0.36}),
+            ("jigsaw", "bert_base_uncased", "sg_tpr_nontoxic", {"rw_cda": 0.62, "us_cda": 0.57}),
+            ("jigsaw", "bert_base_uncased", "sg_tpr_toxic", {"normal": 2.77, "cda": 2.62}),
+            ("jigsaw", "bert_base_uncased", "cg_ppr", {"us_then_cda": 0.117, "us_cda": 0.114}),
+        ],
+    )
+    def test_what_the_text_says_otherwise(self, study, dataset, model, metric, means):
+        for method, mean in means.items():
+            value = study.values[Key(dataset, model, method, metric)].mean
+            assert abs(100 * value) == pytest.approx(mean, abs=5e-3 if mean > 0.2 else 5e-4)
+
+    @pytest.mark.parametrize(("metric", "percent"), [("sg_tpr_rms", 0.7), ("sg_fpr_rms", 11.8)])
+    def test_reweighting_with_counterfactuals_beside_without(self, study, metric, percent):
+        ours, theirs = (
+            study.values[Key("biasbios", "albert_large", method, metric)].mean
+            for method in ("rw_cda", "rw")
+        )
+        assert 100 * (ours / theirs - 1) == pytest.approx(percent, abs=0.05)
 
     def test_rms_over_classes_is_as_printed(self, study):
         for method, metric, expected in (
@@ -87,21 +97,6 @@ class TestTables:
             gaps = [g.mean for key, g in study.values.items() if key[:4] == ids and key.class_name]
             assert len(gaps) == 28
             assert 100 * float(rms(np.array(gaps))) == pytest.approx(expected, abs=6e-4)
-
-    @pytest.mark.parametrize(
-        ("function", "methods", "expected"),
-        [
-            ("below", ("a", "b", "c"), 1.0),
-            ("change", ("a", "b"), 50.0),
-            ("points", ("a", "b"), -5.0),
-        ],
-    )
-    def test_functions_by_hand(self, function, methods, expected):
-        means = {"a": -0.03, "b": 0.02, "c": -0.04}
-        values = [Value(Key("d", "m", name, "gap"), v, 0.1, 3) for name, v in means.items()]
-        counted = Counted(function, {"dataset": ("d",)}, names=("gap", *methods))
-        assert value_of(counted, "", values, {}) == pytest.approx((expected, expected))
-        assert value_of(counted, "", [], {}) is None
 
 
 class TestOurs:
@@ -140,26 +135,6 @@ class TestOurs:
         assert "+90.00 ± 0.00" in text
         assert "mixed: OS-CDA" in text
 
-    def test_a_statement_is_counted_in_our_runs_once_all_of_it_is_there(self, tmp_path):
-        for recipe, value in (("", 0.02), ("cda", 0.05)):
-            rows = [("selection_rate_gap", "toxic", value), ("tpr_gap", "toxic", value)]
-            rows.append(("tpr_gap", "non_toxic", value))
-            rows += [(f"causal_{q}", c, 0.01 + (recipe == "cda")) for q, c, _ in rows[:3]]
-            classifier(tmp_path, "jigsaw", f"bert_{recipe}", 0, recipe, rows)
-        verdicts = {
-            r.claim.id: r.our_verdict for r in compare_gaps(tmp_path, "chen2024", {}).claims
-        }
-        assert set(verdicts.values()) == {""}
-        for recipe in ("os", "us", "rw"):
-            rows = [("causal_selection_rate_gap", "toxic", 0.02)]
-            rows += [("causal_tpr_gap", name, 0.02) for name in ("toxic", "non_toxic")]
-            classifier(tmp_path, "jigsaw", f"bert_{recipe}", 0, recipe, rows)
-        verdicts = {
-            r.claim.id: r.our_verdict for r in compare_gaps(tmp_path, "chen2024", {}).claims
-        }
-        assert verdicts["c12"] == "holds"
-        assert verdicts["c10"] == ""
-
     def test_the_probe_stands_beside_the_bag_of_words(self, tmp_path):
         path = tmp_path / path_of("term_weight_probe", {"dataset": "bios"})
         classifier(tmp_path, "bios", "mine", 0, "", [])
@@ -180,8 +155,6 @@ class TestOurs:
         ours = {(m.method, m.metric, m.class_name): m.ours for m in comparison.gaps}
         assert len(ours) == 8
         assert ours["weight_1", "cg_tpr", "nurse"] == -0.5
-        (c14,) = (r for r in comparison.claims if r.claim.id == "c14")
-        assert (c14.ours, c14.our_verdict) == (((100.0, 100.0), (0.0, 0.0)), "holds")
 
     def test_others_are_left_out_and_can_be_named(self, tmp_path):
         rows = [("tpr_gap_rms", "", 0.1)]
@@ -199,7 +172,7 @@ class TestOurs:
             compare_gaps(tmp_path, "chen2024", {"mine": "albert"})
 
 
-def test_the_report_lists_every_statement_beside_the_gaps_of_its_grid(tmp_path):
+def test_the_report_shows_the_gaps_of_its_grid(tmp_path):
     rows = [("selection_rate_gap", "toxic", 0.0123), ("causal_fpr_gap", "toxic", 0.02)]
     for model, seed in (("bert", 0), ("bert", 1), ("bert_stale", 0)):
         recipe = "us" if model == "bert_stale" else ""
@@ -213,10 +186,6 @@ def test_the_report_lists_every_statement_beside_the_gaps_of_its_grid(tmp_path):
     templates = Path(exparity.report.__file__).parent / "templates" / "sections"
     source = (templates / "published_gaps.html.j2").read_text(encoding="utf-8")
     page = " ".join(html_environment().from_string(source).render(**content.values).split())
-    for id, verdict in VERDICTS.items():
-        (row,) = re.findall(rf"<tr><th scope=.row.>{id}: .*?</tr>", page)
-        assert f"<td>{verdict} <small>" in row
-        assert row.endswith("<td>–</td> </tr>")  # our runs lack what it is on
     assert page.count("-1.23 ± 0.00") == 1  # female − male
 
 
@@ -225,10 +194,7 @@ def test_the_command_prints_and_writes_it(tmp_path, capsys):
     cli.main(["compare-published", str(tmp_path), "--study", "chen2024", "--output", str(output)])
     printed = capsys.readouterr().out
     assert "No classifier of these results has a counterpart" in printed
-    lines = {line.split()[0]: line for line in printed.splitlines() if line.startswith("  c")}
-    assert all(verdict in lines[id] for id, verdict in VERDICTS.items())
-    claims = list(csv.DictReader((output / "claims.csv").read_text().splitlines()))
-    assert {row["claim_id"]: row["verdict"] for row in claims} == VERDICTS
+    assert (output / "gaps.csv").read_text().startswith("dataset,model,method,metric")
     with pytest.raises(InputError, match=r"no published study 'chen2023' here; .*'chen2024'"):
         compare_published(tmp_path, study="chen2023")
 

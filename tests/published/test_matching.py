@@ -157,8 +157,3 @@ class TestModels:
         monkeypatch.setattr(comparison, "load_study", lambda _: small)
         note, _ = self.note(tmp_path, "bert_scratch", {"init": "scratch"}, [(size,)])
         assert note.as_published is same
-
-    def test_epochs_of_models_from_scratch(self, tmp_path):
-        _, found = self.note(tmp_path, "gpt2_scratch", {"init": "scratch"}, epochs=(50, 20))
-        (claim,) = [c for c in found.claims if c.claim.id == "scratch_epochs"]
-        assert claim.ours == ((20, 50),)

@@ -216,9 +216,47 @@ class TestTotals:
         assert sums["10"] + sums["11"] == sums["4"]
         assert sum(sums[t] for t in "345") == 3515
         assert sum(runs[t] for t in "345") == 5040
-        claims = {r["claim_id"]: r["value"] for r in read("dhaini2025_claims.csv")}
-        assert claims["total_significant"] == "3647"
-        assert claims["total_combinations"] == "5040"
+
+
+class TestStatements:
+    """What docs/published.md says of the statements of the text."""
+
+    def of(self, study, **where):
+        return [c for c in study.cells.values() if all(c.of(k) in ids for k, ids in where.items())]
+
+    def share(self, cells, considerable=None):
+        counted = [c for c in cells if considerable is None or c.considerable is considerable]
+        return 100 * sum(c.significant for c in counted) / sum(c.runs for c in cells)
+
+    def test_shares_of_the_printed_tables(self, study):
+        geco = {"dataset": ("geco_all", "geco_subj"), "training": ("pretrained",)}
+        soft = self.of(study, metric=("soft_comprehensiveness", "soft_sufficiency"), **geco)
+        assert self.share(soft) == pytest.approx(97.8, abs=0.05)
+        assert self.share(soft, considerable=True) == pytest.approx(89.7, abs=0.05)
+        sensitivity = self.of(study, metric=("sensitivity",), **geco)
+        assert self.share(sensitivity, considerable=True) == pytest.approx(86.3, abs=0.05)
+        sparsity = self.of(study, metric=("sparsity",), **geco)
+        assert self.share(sparsity) == pytest.approx(49.3, abs=0.05)
+        hard = self.of(
+            study,
+            dataset=("stereotypes",),
+            metric=("comprehensiveness", "sufficiency"),
+            training=("pretrained",),
+        )
+        assert self.share(hard) == pytest.approx(71.3, abs=0.05)
+        scratch = {
+            model: self.share(self.of(study, model=(model,)))
+            for model in ("bert_scratch", "gpt2_scratch")
+        }
+        assert scratch == pytest.approx({"bert_scratch": 81.7, "gpt2_scratch": 84.0}, abs=0.05)
+
+    def test_considerable_runs_are_a_range(self, study):
+        cells = list(study.cells.values())
+        low = sum(c.significant for c in cells if c.considerable)
+        assert (low, low + sum(c.significant for c in cells if c.considerable is None)) == (
+            2173,
+            2869,
+        )
 
 
 class TestIntegratedGradients:

@@ -9,14 +9,12 @@ from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.published.agreement import Agreement, Correlation, agreements, correlations
-from exparity.published.claims import ClaimResult, Settings, recount
 from exparity.published.gaps import our_gaps
 from exparity.published.matching import MatchedCell, check_map, match_cells, match_names
-from exparity.published.study import PublishedStudy, Value, load_study
+from exparity.published.study import PublishedStudy, load_study
 from exparity.published.trained import (
     BiasMatch,
     ModelNote,
-    ModelSource,
     match_bias,
     model_sources,
     note_on,
@@ -55,7 +53,6 @@ class Comparison:
     """
 
     study: PublishedStudy
-    claims: Sequence[ClaimResult]
     left_out: Sequence[str]
     matches: Sequence[MatchedCell] = ()
     gaps: Sequence[GapMatch] = ()
@@ -121,24 +118,11 @@ def compare_results(
     ]
     sources = model_sources(results, trained)
     notes = [note_on(id, names["model"][id], source, published) for id, source in sources.items()]
-    others = frozenset(note.published for note in notes if note.as_published is False)
-    ours = [  # our counts in the cells that are published
-        Value(
-            match.theirs.key,
-            match.ours.mean_d,
-            None,
-            match.ours.total,
-            significant=match.ours.significant,
-            considerable=match.ours.considerable,
-        )
-        for match in matches
-    ]
     kinds: dict[str, list[str]] = {}
     for kind, id in left_out:
         kinds.setdefault(kind, []).append(id)
     return Comparison(
         study=published,
-        claims=recount(published, ours, _settings(matches, options, sources), others),
         left_out=[f"{kind} {', '.join(ids)}" for kind, ids in kinds.items()],
         matches=matches,
         models=notes,
@@ -179,7 +163,7 @@ def compare_gaps(
         for key, theirs in published.values.items()
         if (own := ours.get(key))
     ]
-    return Comparison(published, recount(published, [*ours.values()]), left_out, gaps=gaps)
+    return Comparison(published, left_out, gaps=gaps)
 
 
 def nothing_to_compare(comparison: Comparison) -> InputError:
@@ -190,15 +174,3 @@ def nothing_to_compare(comparison: Comparison) -> InputError:
         f"it has datasets {', '.join(study.names('dataset'))} and models "
         f"{', '.join(study.names('model'))} (`--map MODEL=PUBLISHED` for models with other names)"
     )
-
-
-def _settings(
-    matches: Sequence[MatchedCell], options: Mapping[str, Any], sources: Mapping[str, ModelSource]
-) -> Settings:
-    statistics = options.get("statistics", {})
-    scratch = {match.ids[1] for match in matches if match.theirs.training == "scratch"}
-    return {
-        **{name: [statistics[name]] for name in ("alpha", "threshold") if name in statistics},
-        "seeds": [match.ours.total for match in matches],
-        "scratch_epochs": [e for model in sorted(scratch) for e in sources[model].epochs],
-    }

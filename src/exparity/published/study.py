@@ -1,4 +1,4 @@
-"""Published studies as data: one table of values, the statements of the text, and how to read both.
+"""Published studies as data: one table of values, and how to read it.
 
 A study is ``resources/published/{kind}/{id}.yaml`` and the tables ``{id}_*.csv`` above it, which
 keep what is printed. Where printed labels contradict each other, one table says which label is
@@ -13,13 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.grouping import grouped
 from exparity.core.strict import read_yaml
-from exparity.published.expressions import Counted, parse_counted
 from exparity.resources import resource
 from exparity.stats.seeds import majority
 
@@ -93,39 +90,6 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One number of a statement: what is counted, and between which ends it lies.
-
-    Attributes:
-        counted: what is counted.
-        expression: the same as it is written.
-        least, greatest: the ends, as printed.
-        bound: ``is`` (one number), ``within`` both ends, or strictly ``above`` or ``below`` them.
-    """
-
-    counted: Counted
-    expression: str
-    least: str
-    greatest: str
-    bound: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of a study's text: with some parts it holds in part, unless it ``says`` all.
-
-    Its ``unit`` is ``count``, ``percent`` or that of a setting.
-    """
-
-    id: str
-    description: str
-    section: str
-    unit: str
-    says: str
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True)
 class PublishedStudy:
     """A study's published numbers.
 
@@ -134,7 +98,6 @@ class PublishedStudy:
         groups: first and second group; effects and gaps are first minus second.
         cells: of a grid, by dataset, model, method and metric.
         values: all other numbers.
-        claims: statements of its text.
         facts: what else its file says, such as which of our ids stand for which published ones.
     """
 
@@ -143,7 +106,6 @@ class PublishedStudy:
     groups: tuple[str, ...]
     cells: Mapping[Key, Value]
     values: Mapping[Key, Value]
-    claims: Sequence[Claim]
     facts: Mapping[str, Any]
 
     def names(self, kind: str) -> tuple[str, ...]:
@@ -170,15 +132,12 @@ def load_study(id: str) -> PublishedStudy:
     for form in facts["tables"]:
         for value in _values(published_table(id, form["name"]), form):
             values.setdefault(value.key, value)
-    counted = [row for row in published_table(id, "claims") if "counted" in row]
-    claims = grouped(counted, itemgetter("claim_id"))
     return PublishedStudy(
         id=id,
         reference=facts["reference"],
         groups=tuple(facts.get("groups", ())),
         cells=_cells(id, facts) if "counts" in facts else {},
         values=values,
-        claims=[_claim(rows, facts.get("sets", {})) for rows in claims.values()],
         facts=facts,
     )
 
@@ -195,27 +154,6 @@ def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Itera
             key = Key(*(found[kind] for kind in Key._fields))
             mean = unit * float(found["mean"])
             yield Value(key, mean, sd, int(found["runs"] or 1), found["table"])
-
-
-def _claim(rows: Sequence[Mapping[str, str]], sets: Mapping[str, Sequence[str]]) -> Claim:
-    first = rows[0]
-    return Claim(
-        first["claim_id"],
-        first["description"],
-        first["section"],
-        first.get("unit", ""),
-        first.get("says", "all"),
-        tuple(_part(row, sets) for row in rows),
-    )
-
-
-def _part(row: Mapping[str, str], sets: Mapping[str, Sequence[str]]) -> Part:
-    where = {kind: (row[kind],) for kind in ("dataset", "model") if kind in row}
-    counted = parse_counted(row["counted"], sets, where)
-    least, greatest = (row.get("value", row.get(end, "")) for end in ("least", "greatest"))
-    if not least:
-        return Part(counted, row["counted"], "", "0", "below")
-    return Part(counted, row["counted"], least, greatest, row.get("bound", "within"))
 
 
 def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:

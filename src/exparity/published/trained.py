@@ -26,14 +26,10 @@ _TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where the weights of one of our models come from; None where there is no record.
-
-    ``epochs`` are those of every dataset that it was trained on.
-    """
+    """Where the weights of one of our models come from; None where there is no record."""
 
     scratch: bool | None
     checkpoint: str | None
-    epochs: tuple[int, ...]
     parameters: int | None
 
 
@@ -69,9 +65,8 @@ def model_sources(results: Path, trained: Iterable[layout.Ids]) -> dict[str, Mod
     for model, of_model in records.items():
         spec = of_model[0].get("model", {}) if of_model else {}
         scratch = spec["init"] == "scratch" if "init" in spec else None
-        epochs = {record.get("training", {}).get("epochs") for record in of_model} - {None}
         size = sizes.get(model)
-        sources[model] = ModelSource(scratch, spec.get("checkpoint"), tuple(sorted(epochs)), size)
+        sources[model] = ModelSource(scratch, spec.get("checkpoint"), size)
     return sources
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
 from exparity.core.grouping import grouped
-from exparity.published.expressions import parse_ordering
-from exparity.published.study import Key, load_study, published_table
+from exparity.published.study import Key, load_study
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
 
@@ -72,17 +70,6 @@ class CorrectnessTable:
     ranks: Mapping[tuple[str, str], int | None]
 
 
-@dataclass(frozen=True)
-class CheckedClaim:
-    """A published statement beside our results."""
-
-    text: str
-    section: str
-    dataset: str
-    ours: str
-    holds: bool
-
-
 def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[CorrectnessTable]:
     """Average the correctness artefact over seeds: a table per dataset and metric."""
     parts = grouped(rows, itemgetter("dataset", "metric"))
@@ -122,65 +109,6 @@ def _level(rows: Sequence[Mapping[str, Any]]) -> Level:
     return Level(**ids, mean=mean, sd=sd, n=n, undefined=undefined)
 
 
-def published_claims(
-    tables: Sequence[CorrectnessTable],
-    schemes: Mapping[str, str],
-    datasets: Mapping[str, str],
-    methods: Mapping[str, str],
-    metrics: Mapping[str, str],
-) -> list[CheckedClaim]:
-    """Look at what GECOBench says of mass accuracy, where our grid has what it speaks of."""
-    claims: list[CheckedClaim] = []
-    for table in tables:
-        if metrics[table.metric] != "mass_accuracy" or datasets[table.dataset] not in _DATASETS:
-            continue
-        of: dict[str, dict[str, float]] = defaultdict(dict)
-        for model, method in table.ranks:
-            mean = table.levels[model, method, "correct", ""].mean
-            if model in schemes and mean is not None:
-                of[schemes[model]].setdefault(methods[method], mean)
-        for scheme, means in of.items():
-            claims += _of_methods(table.dataset, scheme, means)
-        claims += _of_schemes(table.dataset, datasets[table.dataset], of)
-    return claims
-
-
-def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterator[CheckedClaim]:
-    """Yield the statements on the methods of a scheme; of those on the best one, the first."""
-    best_named = False
-    for statement in _statements("methods"):
-        ordering = parse_ordering(statement["ordering"])
-        applies = statement["scheme"] in ("", scheme) and set(ordering.named) < means.keys()
-        if not applies or (best_named and ordering.above):
-            continue
-        best_named = best_named or bool(ordering.above)
-        order = sorted(means, key=lambda method: -means[method])
-        places = [order.index(method) for method in ordering.named]
-        if ordering.above:
-            order = order[: 1 + max(*places, len(places))]
-        else:
-            order = order[min(*places, len(order) - 1 - len(places)) :]
-        ours = " > ".join(f"{method} {means[method]:.3f}" for method in order)
-        text = f"{scheme}: {statement['description']}"
-        yield CheckedClaim(text, statement["section"], dataset, ours, ordering.holds(means))
-
-
-def _of_schemes(
-    dataset: str, registered: str, of: Mapping[str, Mapping[str, float]]
-) -> Iterator[CheckedClaim]:
-    """Yield the statements on schemes: on their mean over the methods that all of them have."""
-    for statement in _statements("schemes"):
-        ordering = parse_ordering(statement["ordering"])
-        if registered != statement["dataset"] or not of.keys() >= set(ordering.named):
-            continue
-        shared = set.intersection(*(set(of[scheme]) for scheme in ordering.named))
-        if shared := shared - set(statement["without"].split()):
-            means = {s: sum(of[s][m] for m in shared) / len(shared) for s in ordering.named}
-            ours = ", ".join(f"{scheme} {mean:.3f}" for scheme, mean in means.items())
-            text, section = statement["description"], statement["section"]
-            yield CheckedClaim(text, section, dataset, ours, ordering.holds(means))
-
-
 def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings:
@@ -193,19 +121,11 @@ def findings(
             "noise": noise_of(study.rows),
             "meaning": meaning_of(ROUNDING_NOISE),
             "subsets": {"all": "all", "correct": "correct", "correct_sets": "sets all correct"},
-            "claims": published_claims(
-                tables, schemes, study.datasets, study.methods, study.metrics
-            ),
             "classifiers": _classifiers(study, schemes),
             "reference": load_study(_STUDY).reference,
         },
         [Export.of("correctness", "Correctness of explanations", Level, levels)],
     )
-
-
-def _statements(ranked: str) -> list[dict[str, str]]:
-    """Return what is said of mass accuracy of ``methods`` or ``schemes``, printed in figures."""
-    return [row for row in published_table(_STUDY, "claims") if row["ranked"] == ranked]
 
 
 def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:

@@ -32,7 +32,6 @@ def content_of(comparison: Comparison) -> Content | None:
     values = {
         "comparison": comparison,
         "rates": _rates(comparison),
-        "claims": [result for result in comparison.claims if result.ours != (None,)],
         "tables": _side_by_side(comparison),
         "same_decision": same_decision,
         "written": output,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         plot_explanation,
     )
     from exparity.stats import GroupComparison, compare_groups
+    from exparity.types import Text
 
     __version__: str
 
@@ -40,6 +41,7 @@ _HOMES = {
     "metrics": ["evaluate"],
     "report.plots": ["plot_distributions", "plot_effects", "plot_explanation"],
     "stats": ["GroupComparison", "compare_groups"],
+    "types": ["Text"],
 }
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "Explanation",
     "GroupComparison",
     "InputError",
+    "Text",
     "benchmark",
     "compare_groups",
     "evaluate",

@@ -16,3 +16,4 @@ from exparity.types import FloatArray as FloatArray
 from exparity.types import IntArray as IntArray
 from exparity.types import Origin as Origin
 from exparity.types import Text as Text
+from exparity.types import TextLike as TextLike

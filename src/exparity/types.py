@@ -6,9 +6,12 @@ Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
@@ -17,10 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
-Text = str | Sequence[str] | tuple[str | Sequence[str], str | Sequence[str]]
-"""A text, or its words; a tuple of two of these is a pair of texts."""
-Words = list[str] | tuple[list[str], list[str]]
-"""The words of a text, or of both texts of a pair."""
 Split = Literal["train", "test"]
 Guarded = TypeVar("Guarded")
 
@@ -75,12 +74,107 @@ def is_pair(text: Any) -> TypeGuard[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
+class Text:
+    """A text byte for byte, as the model reads it, and its words as spans in it.
+
+    Strings are taken with words that blanks part. For other words, build it with :meth:`of_words`
+    or :meth:`segmented`, or from spans.
+
+    Attributes:
+        string: the text.
+        spans: (w, 2) start and end of each word in it, in characters; in order, and apart.
+
+    Raises:
+        ValueError: spans overlap, or do not lie in the text.
+    """
+
+    string: str
+    spans: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        edges = [edge for span in self.spans for edge in span]
+        if any(len(span) != 2 for span in self.spans) or any(a > b for a, b in pairwise(edges)):
+            raise ValueError(f"spans of words must be starts and ends in order, not {self.spans}")
+        if edges and not 0 <= edges[0] <= edges[-1] <= len(self.string):
+            raise ValueError(f"a span lies outside of the text's {len(self.string)} characters")
+
+    @classmethod
+    def of(cls, string: str) -> Text:
+        """Take a string, whose words blanks part."""
+        return cls(string, tuple(match.span() for match in _BETWEEN_BLANKS.finditer(string)))
+
+    @classmethod
+    def of_words(cls, words: Iterable[str], separator: str = " ") -> Text:
+        """Take words, and what stands between two of them: nothing in Chinese, say."""
+        listed, spans, start = list(words), [], 0
+        for word in listed:
+            spans.append((start, start + len(word)))
+            start += len(word) + len(separator)
+        return cls(separator.join(listed), tuple(spans))
+
+    @classmethod
+    def segmented(cls, string: str, segment: Callable[[str], Iterable[str]]) -> Text:
+        """Take a string, and the words that a segmenter finds in it, in order.
+
+        Raises:
+            ValueError: a word is not found in the rest of the string.
+        """
+        spans, end = [], 0
+        for word in segment(string):
+            if not word.strip():
+                continue
+            start = string.find(word, end)
+            if start < 0:
+                raise ValueError(f"the segmenter's word {word!r} is not in {string[end:]!r}")
+            end = start + len(word)
+            spans.append((start, end))
+        return cls(string, tuple(spans))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words."""
+        return tuple(self.string[start:end] for start, end in self.spans)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether single blanks part the words, and nothing else is in the text."""
+        return self == Text.of_words(self.words)
+
+    def with_words(self, words: Sequence[str]) -> Text:
+        """Return the text with other words, and between them what stood there.
+
+        Words that are new stand behind a single blank.
+        """
+        starts = [0, *(end for _, end in self.spans)]
+        gaps = [self.string[a:b] for a, (b, _) in zip(starts, self.spans, strict=False)]
+        before = [" " if place else "" for place in range(len(words))]
+        matcher = SequenceMatcher(None, self.words, list(words), autojunk=False)
+        for _, old, old_end, new, new_end in matcher.get_opcodes():
+            for shift in range(min(old_end - old, new_end - new)):
+                before[new + shift] = gaps[old + shift]
+        string, spans = "", []
+        for gap, word in zip(before, words, strict=True):
+            spans.append((len(string) + len(gap), len(string) + len(gap) + len(word)))
+            string += gap + word
+        return Text(string + self.string[starts[-1] :], tuple(spans))
+
+
+_BETWEEN_BLANKS = re.compile(r"\S+")
+Parts = Text | tuple[Text, Text]
+"""A text, or both of a pair."""
+TextLike = (
+    str | Text | Sequence[str] | tuple[str | Text | Sequence[str], str | Text | Sequence[str]]
+)
+"""A text, or its words, which single blanks then part; a tuple of two of these is a pair."""
+
+
+@dataclass(frozen=True)
 class Example:
     """One labelled text, or pair of texts.
 
     Attributes:
         example_id: unique within its dataset.
-        words: the text as words; ``text`` is these joined by single blanks.
+        words: the text as words.
         label: class index, from 0.
         group: value of the protected attribute.
         split: ``train`` or ``test``.
@@ -89,6 +183,9 @@ class Example:
             those of the first; None where unknown.
         attributes: further facts about the example.
         words_b: the second text of a pair, such as the hypothesis of a premise; None of one text.
+        written: the text byte for byte, with these words, which it follows where they are replaced;
+            None where single blanks part them.
+        written_b: the second text in the same way.
     """
 
     example_id: str
@@ -100,11 +197,21 @@ class Example:
     rationale: tuple[int, ...] | None = None
     attributes: dict[str, str] = field(default_factory=dict)
     words_b: tuple[str, ...] | None = None
+    written: Text | None = None
+    written_b: Text | None = None
+
+    def __post_init__(self) -> None:
+        """Have the written texts follow the words, which a counterfactual may have changed."""
+        for name, words in (("written", self.words), ("written_b", self.words_b)):
+            written = getattr(self, name)
+            if written is not None and written.words != words:
+                follows = None if words is None else written.with_words(words)
+                object.__setattr__(self, name, follows)
 
     @property
     def text(self) -> str:
-        """The words joined by single blanks; of a pair, those of the first text."""
-        return " ".join(self.words)
+        """The text byte for byte; of a pair, the first."""
+        return " ".join(self.words) if self.written is None else self.written.string
 
     @property
     def all_words(self) -> tuple[str, ...]:
@@ -113,15 +220,17 @@ class Example:
 
     @property
     def pair(self) -> tuple[str, str] | None:
-        """Both texts of a pair, each with its words joined by single blanks; None of one text."""
-        return None if self.words_b is None else (self.text, " ".join(self.words_b))
+        """Both texts of a pair byte for byte; None of one text."""
+        parts = self.parts
+        return None if isinstance(parts, Text) else (parts[0].string, parts[1].string)
 
     @property
-    def parts(self) -> Words:
-        """The text as it is encoded: its words, or of a pair those of both texts."""
+    def parts(self) -> Parts:
+        """The text as it is encoded, or both of a pair."""
+        first = self.written or Text.of_words(self.words)
         if self.words_b is None:
-            return list(self.words)
-        return list(self.words), list(self.words_b)
+            return first
+        return first, self.written_b or Text.of_words(self.words_b)
 
 
 @dataclass(frozen=True)
@@ -142,6 +251,7 @@ class Encoding:
         offsets: (t, 2) span of each token in the text, in characters.
         straddling: tokens that have characters of both, text and prompt.
         pair: both texts of a pair; None of one text.
+        written: the text with its words, or both of a pair.
     """
 
     text: str
@@ -153,6 +263,7 @@ class Encoding:
     offsets: IntArray | None = None
     straddling: int = 0
     pair: tuple[str, str] | None = None
+    written: Parts | None = None
 
     def __len__(self) -> int:
         return len(self.token_ids)

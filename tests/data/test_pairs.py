@@ -14,6 +14,7 @@ from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
+from exparity.types import Text
 
 REFUSED = refused_by(__file__)
 
@@ -55,7 +56,7 @@ def test_both_texts_and_their_marks_are_read(tmp_path, suffix):
     ]  # fmt: skip
     assert train[0].pair == ("a cat sleeps", "it is awake")
     assert train[2].pair is None
-    assert train[1].parts == (["a", "dog", "runs", "here"], ["a", "dog"])
+    assert train[1].parts == (Text.of("a dog runs here"), Text.of("a dog"))
 
 
 def test_the_artefact_has_second_texts_only_where_there_are_some(tmp_path):

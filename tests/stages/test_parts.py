@@ -233,7 +233,7 @@ def test_a_text_without_tokens_is_named_before_any_work():
 
         def encode(self, texts):
             for position, words in enumerate(texts):
-                if words == ["\x00"]:
+                if words.string == "\x00":
                     raise InputError(f"text {position}: '\\x00' has no token to explain")
             return []
 

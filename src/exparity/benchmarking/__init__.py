@@ -22,7 +22,7 @@ from exparity.explanations.markup import decimals_of, notebook_html, number_text
 from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
 from exparity.metrics import METRICS, Rationales, evaluate_many
 from exparity.metrics.facts import ARROWS
-from exparity.types import FloatArray, Text
+from exparity.types import FloatArray, Text, TextLike
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Benchmark:
     def __init__(
         self,
         model: Any,
-        texts: str | Sequence[Text],
+        texts: str | Text | Sequence[TextLike],
         targets: Targets = "predicted",
         *,
         rationales: Rationales = None,
@@ -309,7 +309,7 @@ class Benchmark:
 @checked
 def benchmark(
     model: Any,
-    texts: str | Sequence[Text],
+    texts: str | Text | Sequence[TextLike],
     targets: Any = "predicted",
     *,
     methods: Any = PUBLISHED,

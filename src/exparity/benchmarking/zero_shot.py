@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from exparity.core.calls import listed, shown
 from exparity.core.errors import InputError
-from exparity.engine.encoding import as_list, split_words
+from exparity.engine.encoding import as_list, parted
 from exparity.methods import Targets, asks_for_predicted, class_indices
-from exparity.types import Text
+from exparity.types import Text, TextLike
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -20,11 +20,11 @@ HYPOTHESIS = "This example is {}."
 
 def hypotheses(
     classifier: Classifier,
-    texts: str | Sequence[Text],
+    texts: str | Text | Sequence[TextLike],
     labels: Sequence[str],
     targets: Targets,
     template: str = HYPOTHESIS,
-) -> tuple[list[Text], int]:
+) -> tuple[list[TextLike], int]:
     """Return every text as a pair with the hypothesis of one label, and the class of entailment.
 
     Args:
@@ -47,13 +47,13 @@ def hypotheses(
     if not names:
         raise InputError("candidate_labels: there is none; name the classes to choose from")
     entailment = entailment_class(classifier)
-    premises: list[list[str]] = []
-    for position, words in enumerate(split_words(as_list(texts))):
-        if isinstance(words, tuple):
+    premises: list[Text] = []
+    for position, text in enumerate(parted(as_list(texts))):
+        if isinstance(text, tuple):
             raise InputError(f"text {position}: is a pair already; candidate_labels take one text")
-        premises.append(words)
-    pairs: list[list[Text]] = [
-        [(words, template.format(name).split()) for name in names] for words in premises
+        premises.append(text)
+    pairs: list[list[TextLike]] = [
+        [(premise, template.format(name)) for name in names] for premise in premises
     ]
     if asks_for_predicted(targets):
         encodings = classifier.encode([pair for own in pairs for pair in own])

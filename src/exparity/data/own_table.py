@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -19,7 +20,7 @@ from exparity.data._split import split_examples
 from exparity.data.facts import Loaded
 from exparity.data.files import FETCH, DataSource
 from exparity.data.hub import local_copy
-from exparity.types import Example, Split
+from exparity.types import Example, Split, Text
 
 Row = Mapping[str, Any]
 AND = " & "
@@ -34,7 +35,7 @@ _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _WHOLE = re.compile(r"-?[0-9]+")
 _COLUMN_OPTIONS = (
     *("text", "label", "group", "id", "match", "split"),
-    *("rationale", "text_b", "rationale_b"),
+    *("rationale", "text_b", "rationale_b", "spans"),
 )
 
 
@@ -90,6 +91,8 @@ def own_table(
     rationale: str | None = None,
     text_b: str | None = None,
     rationale_b: str | None = None,
+    spans: str | None = None,
+    separator: str = " ",
     attribute: str | None = None,
     groups: list[str] | list[int] | tuple[()] | None = None,
     labels: list[str] | list[int] | None = None,
@@ -104,7 +107,8 @@ def own_table(
         path: the table, relative to where you run, or ``hf://datasets/OWNER/NAME/FILE`` of the
             Hugging Face Hub.
         revision: commit of a table of the Hub, 40 digits.
-        text: column of the text: a string, split at blanks, or a list of words.
+        text: column of the text: a string, which the model reads byte for byte, or a list of words.
+            Blanks part the words of a string.
         label: column of the class.
         group: column of the protected attribute's value; of several columns, every combination of
             values that a row has is a group, such as ``female & Black``. Without it, or with an
@@ -115,6 +119,9 @@ def own_table(
         rationale: column of a 0 or 1 per word, as a list or separated by blanks.
         text_b: column of the second text of a pair, such as a hypothesis; empty where none is.
         rationale_b: column of a 0 or 1 per word of the second text.
+        spans: column of the words of the text, each its start and end in characters, where blanks
+            do not part them.
+        separator: what stands between the words of lists; write '' for languages without blanks.
         attribute: name of the protected attribute; that of the group's column, or of several
             (``gender & race``), if None.
         groups: the groups in the order that fixes the sign; sorted if None.
@@ -136,7 +143,7 @@ def own_table(
             "`rationale`, and these two take `rationale_b`"
         )
     by = _columns_of(None if groups is not None and not groups else group)
-    named = (text, label, id, match, split, rationale, text_b, rationale_b)
+    named = (text, label, id, match, split, rationale, text_b, rationale_b, spans)
     found = local_copy(path, revision, download=source.download)
     if found is None:
         raise InputError(f"{path} is not here; {FETCH}")
@@ -172,17 +179,22 @@ def own_table(
     width = len(str(n_rows))
     examples = []
     for number, (place, (where, row)) in enumerate(zip(kept, rows, strict=True)):
-        words, words_b, marks = _texts(where, row, (text, text_b), (rationale, rationale_b))
+        texts, marks = _texts(
+            where, row, ((text, spans), (text_b, None)), (rationale, rationale_b), separator
+        )
+        first, second = texts
         examples.append(
             Example(
                 example_id=_name(where, row, id) if id else f"{place + 1:0{width}d}",
-                words=words,
+                words=first.words,
                 label=index[label_names[number]],
                 group=group_names[number],
                 split=_split(where, row, split) if split else "train",
                 match_id=_name(where, row, match) if match and not _missing(row[match]) else None,
                 rationale=marks,
-                words_b=words_b,
+                words_b=None if second is None else second.words,
+                written=None if first.is_plain else first,
+                written_b=None if second is None or second.is_plain else second,
             )
         )
     if rationale and all(example.rationale is None for example in examples):
@@ -325,30 +337,41 @@ def _split(where: str, row: Row, column: str) -> Split:
 
 
 def _texts(
-    where: str, row: Row, texts: tuple[str, str | None], rationales: tuple[str | None, str | None]
-) -> tuple[tuple[str, ...], tuple[str, ...] | None, tuple[int, ...] | None]:
-    """Return the words of a row's text and of its second text, and the marks of all of them."""
-    words, marks = _words(where, row, texts[0], rationales[0])
-    if texts[1] is None or _empty(row[texts[1]]):
-        return words, None, marks
-    words_b, marks_b = _words(where, row, texts[1], rationales[1])
+    where: str,
+    row: Row,
+    columns: tuple[tuple[str, str | None], tuple[str | None, str | None]],
+    rationales: tuple[str | None, str | None],
+    separator: str,
+) -> tuple[tuple[Text, Text | None], tuple[int, ...] | None]:
+    """Return a row's text and its second text, and the marks of the words of both."""
+    (first, spans), (second, _) = columns
+    text, marks = _text(where, row, first, spans, rationales[0], separator)
+    if second is None or _empty(row[second]):
+        return (text, None), marks
+    text_b, marks_b = _text(where, row, second, None, rationales[1], separator)
     if (marks is None) != (marks_b is None):
         raise InputError(
             f"{where}: one of {rationales[0]} and {rationales[1]} is empty; mark both texts or none"
         )
-    return words, words_b, None if marks is None or marks_b is None else marks + marks_b
+    both = None if marks is None or marks_b is None else marks + marks_b
+    return (text, text_b), both
 
 
-def _words(
-    where: str, row: Row, text: str, rationale: str | None
-) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return a row's words and their marks; a word that is only a blank goes with its mark."""
-    words = words_in(where, row, text)
-    kept = [word.strip() for word in words if word.strip()]
-    if not kept:
-        raise InputError(f"{where}: the {text} is empty; remove the row")
+def _text(
+    where: str, row: Row, column: str, spans: str | None, rationale: str | None, separator: str
+) -> tuple[Text, tuple[int, ...] | None]:
+    """Return a row's text and the marks of its words; a word that is a blank goes with its mark."""
+    words, value = words_in(where, row, column), row[column]
+    if spans is not None:
+        text = _in_spans(where, value, row[spans], spans)
+        kept = words = list(text.words)
+    else:
+        kept = [word.strip() for word in words if word.strip()]
+        text = Text.of(value) if isinstance(value, str) else Text.of_words(kept, separator)
+    if not any(word.strip() for word in kept):
+        raise InputError(f"{where}: the {column} is empty; remove the row")
     if rationale is None or _empty(row[rationale]):
-        return tuple(kept), None
+        return text, None
     marks = row[rationale]
     if isinstance(marks, str):  # "[0, 1]" or "0 1"
         marks = marks.strip().strip("[]").replace(",", " ").split()
@@ -356,4 +379,19 @@ def _words(
         raise InputError(f"{where}: {rationale} must be 0 or 1 per word, found {row[rationale]!r}")
     if len(marks) != len(words):
         raise InputError(f"{where}: {len(words)} words but {len(marks)} marks in {rationale}")
-    return tuple(kept), tuple(int(m) for w, m in zip(words, marks, strict=True) if w.strip())
+    return text, tuple(int(m) for w, m in zip(words, marks, strict=True) if w.strip())
+
+
+def _in_spans(where: str, string: Any, spans: Any, column: str) -> Text:
+    """Return a text whose words are spans; written as lists, or as text of them."""
+    try:
+        edges = json.loads(spans) if isinstance(spans, str) else spans
+        found = tuple((int(start), int(end)) for start, end in edges)
+        if not isinstance(string, str) or not all(start < end for start, end in found):
+            raise ValueError
+        return Text(string, found)
+    except (ValueError, TypeError):
+        raise InputError(
+            f"{where}: {column} must be the start and end of each word of a string, in order, such "
+            f"as [[0, 2], [2, 4]], found {spans!r}"
+        ) from None

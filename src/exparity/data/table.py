@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
-from exparity.types import Example
+from exparity.types import Example, Text
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,16 @@ def _example(row: dict[str, Any]) -> Example:
         rationale=None if rationale is None else tuple(rationale),
         attributes={pair["key"]: pair["value"] for pair in row["attributes"]},
         words_b=None if words_b is None else tuple(map(intern, words_b)),
+        written=_written(row["text"], row.get("spans")),
+        written_b=_written(row.get("text_b"), row.get("spans_b")),
     )
+
+
+def _written(string: str | None, edges: Sequence[int] | None) -> Text | None:
+    """Return a text with its words; None where single blanks part them."""
+    if string is None or edges is None:
+        return None
+    return Text(string, tuple(zip(edges[::2], edges[1::2], strict=True)))
 
 
 def refuse_pairs(examples: Sequence[Example], where: str) -> None:

@@ -41,7 +41,7 @@ from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.manifest import require_intact
 from exparity.models.prompts import TEXT, PromptSpec
 from exparity.models.reference import read_reference
-from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Text
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, TextLike
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -166,7 +166,7 @@ class Classifier:
             shortcuts=self.shortcuts,
         )
 
-    def encode(self, texts: Sequence[Text]) -> list[Encoding]:
+    def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
         stride = 0 if self._types is None else self.vocabulary_size
         return encode_texts(self.tokenizer, texts, self.max_length, stride, self.head.prompt)

@@ -15,7 +15,7 @@ from exparity.core.errors import ExparityError, InputError
 from exparity.engine.classifier import Classifier
 from exparity.explanations import Explanation
 from exparity.models.checkpoints import check_known
-from exparity.types import Encoding, FloatArray, IntArray, Text, is_pair
+from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _FEW_TOKENS = 50  # a share of fewer says little about a tokenizer: a text may hold emoji
@@ -132,7 +132,7 @@ def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tup
 
 
 def check_texts(
-    classifier: Classifier, texts: Sequence[Text], encodings: Sequence[Encoding]
+    classifier: Classifier, texts: Sequence[TextLike], encodings: Sequence[Encoding]
 ) -> None:
     """Check that the tokenizer knows the words of texts, and that the engine runs the model.
 

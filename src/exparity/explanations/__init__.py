@@ -23,7 +23,8 @@ from exparity.types import (
     FloatArray,
     IntArray,
     Origin,
-    Text,
+    Parts,
+    TextLike,
     is_pair,
 )
 
@@ -41,7 +42,7 @@ class Encoder(Protocol):
     def class_index(self, target: int | str) -> int:
         """Return the index of a class from its index or name."""
 
-    def encode(self, texts: Sequence[Text]) -> list[Encoding]:
+    def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Return texts as the model sees them."""
 
 
@@ -71,6 +72,7 @@ class Explanation:
             another word; None where unknown.
         pair: both texts of a pair, whose words are numbered on; None of one text.
         target_name: name of the class, for people; None where unknown.
+        written: the text with its words, or both of a pair; words that blanks part if None.
 
     Raises:
         InputError: the lengths disagree, there is no token, or the rationale or the changed words
@@ -89,6 +91,7 @@ class Explanation:
     changed_words: Sequence[int] | BoolArray | None = None
     pair: tuple[str, str] | None = None
     target_name: str | None = None
+    written: Parts | None = None
 
     def __post_init__(self) -> None:
         checked_value(self.text, str, "text")
@@ -145,7 +148,7 @@ class Explanation:
     def from_words(
         cls,
         classifier: Encoder,
-        text: Text,
+        text: TextLike,
         scores: Sequence[float] | FloatArray,
         target: int | str,
         **facts: Any,
@@ -170,7 +173,7 @@ class Explanation:
     def from_tokens(
         cls,
         classifier: Encoder,
-        text: Text,
+        text: TextLike,
         tokens: Sequence[str],
         scores: Sequence[float] | FloatArray,
         target: int | str,
@@ -202,7 +205,7 @@ class Explanation:
     def from_captum(
         cls,
         classifier: Encoder,
-        text: Text,
+        text: TextLike,
         attributions: Any,
         target: int | str,
         **facts: Any,
@@ -265,7 +268,7 @@ class Explanation:
                 "explained must be one row of a shap.Explanation of texts, such as "
                 f"explainer(texts)[0], with a column for target {target}, not {shown(explained)}"
             )
-        (encoding,) = classifier.encode(["".join(pieces).strip()])
+        (encoding,) = classifier.encode(["".join(pieces)])
         own = alignment.of_pieces(encoding, pieces, column)
         return cls._of(classifier, encoding, own, target, facts)
 
@@ -289,6 +292,7 @@ class Explanation:
             special_mask=encoding.special_mask,
             word_ids=encoding.word_ids,
             pair=encoding.pair,
+            written=encoding.written,
             **facts,
         )
 

@@ -21,16 +21,26 @@ if TYPE_CHECKING:
 def of_words(encoding: Encoding, scores: Scores) -> Scores:
     """Share (w,) scores of words evenly among their (t,) tokens; special tokens get 0.
 
-    Words that were cut off, as the text is too long for the model, take their scores with them.
+    A token may hold several words, and then has the scores of all. Words that were cut off, as the
+    text is too long for the model, take their scores with them.
     """
-    owners = encoding.word_ids
-    n_words = int(owners.max()) + 1
-    if len(scores) < n_words or (len(scores) > n_words and not encoding.truncated):
+    import numpy as np
+
+    owners, written = encoding.word_ids, encoding.written
+    texts = written if isinstance(written, tuple) else (written,)
+    n_words = sum(len(text.spans) for text in texts if text is not None)
+    n_words = max(n_words, int(owners.max()) + 1)
+    if len(scores) != n_words:
         raise InputError(
             f"explanation of {encoding.text!r}: {len(scores)} scores for {n_words} words; give one "
             "for each, and the text as a list where words have blanks or marks of their own"
         )
-    return shared(owners, scores[:n_words])
+    with_tokens = np.unique(owners[owners >= 0])
+    read = int(with_tokens[-1]) + 1 if encoding.truncated else n_words
+    places = np.searchsorted(with_tokens, np.arange(read), side="right") - 1
+    held = np.zeros(n_words)
+    np.add.at(held, with_tokens[np.maximum(places, 0)], scores[:read])
+    return shared(owners, held)
 
 
 def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scores:
@@ -95,10 +105,12 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scor
     ends = np.cumsum([len(piece) for piece in pieces]) - shift
     # Some tokenizers count the blank before a word to it, and some pieces the one after it.
     starts = [
-        start + len(encoding.text[start:end]) - len(encoding.text[start:end].lstrip())
+        end - (len(encoding.text[start:end].lstrip()) or end - start)
         for start, end in encoding.offsets
     ]
-    owners = np.where(encoding.special_mask, -1, np.searchsorted(ends, starts, side="right"))
+    # A blank at the end of a text may be a token without a character.
+    pieces_of = np.minimum(np.searchsorted(ends, starts, side="right"), len(pieces) - 1)
+    owners = np.where(encoding.special_mask, -1, pieces_of)
     counts = np.bincount(owners[owners >= 0], minlength=len(pieces))
     lost = np.flatnonzero((counts == 0) & (scores != 0) & [bool(p.strip()) for p in pieces])
     if lost.size and not encoding.truncated:

@@ -33,7 +33,17 @@ from exparity.methods._pooling import pooled as pooled  # for metrics that attri
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
 from exparity.methods.facts import MethodFacts
-from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Origin, Text, guarded, locked
+from exparity.types import (
+    BoolArray,
+    Encoding,
+    FloatArray,
+    IntArray,
+    Origin,
+    Text,
+    TextLike,
+    guarded,
+    locked,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -218,7 +228,7 @@ def _runs(owners: IntArray) -> list[tuple[int, slice]]:
 @checked
 def explain(
     classifier: Classifier,
-    texts: str | Sequence[Text],
+    texts: str | Text | Sequence[TextLike],
     targets: Targets = None,
     method: str = "gradient",
     seed: int = 0,
@@ -230,8 +240,10 @@ def explain(
 
     Args:
         classifier: from :func:`exparity.load_classifier`.
-        texts: strings or lists of words; a single string is one text. A tuple of two strings is a
-            pair, such as premise and hypothesis; a list of two strings is two texts.
+        texts: strings, which the model reads byte for byte, lists of words, which single blanks
+            part, or :class:`exparity.Text`, for other words; a single string is one text. A tuple
+            of two strings is a pair, such as premise and hypothesis; a list of two strings is two
+            texts.
         targets: index or name of a class for each text, or of one for all; the predicted class if
             None or ``predicted``.
         method: registered id, such as ``integrated_gradients``; :func:`explain_many` takes several.
@@ -255,7 +267,7 @@ def explain(
 @checked
 def explain_many(
     classifier: Classifier,
-    texts: str | Sequence[Text],
+    texts: str | Text | Sequence[TextLike],
     targets: Targets,
     methods: Several,
     seed: int = 0,
@@ -362,6 +374,7 @@ def explain_encodings(
             word_ids=encoding.word_ids,
             origin=origin,
             pair=encoding.pair,
+            written=encoding.written,
         )
         for encoding, target, score, origin in zip(encodings, targets, scores, origins, strict=True)
     ]

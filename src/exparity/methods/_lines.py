@@ -14,12 +14,18 @@ from exparity.core.calls import array_of, checked_value, listed
 from exparity.core.errors import InputError
 from exparity.data.files import read_jsonl
 from exparity.explanations import alignment
-from exparity.types import Encoding, FloatArray, IntArray
+from exparity.types import Encoding, FloatArray, IntArray, Text
 
 Key = tuple[str, Hashable]
 """What a line is found by: the name of a key, ``example_id``, ``text`` or ``input_ids``, and its
 value."""
 Index = Mapping[Key, Sequence["ExplanationLine"]]
+
+
+def text_of(encoding: Encoding) -> str:
+    """Return the words of a text with single blanks between them, as lines are found by."""
+    written = encoding.written
+    return " ".join(encoding.text.split() if not isinstance(written, Text) else written.words)
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class ExplanationLine:
 
     def laid_on(self, encoding: Encoding, padding: int) -> FloatArray:
         """Return the (t,) scores of a text's tokens."""
-        if self.text not in (None, encoding.text):
+        if self.text not in (None, text_of(encoding)):
             raise InputError(f"{self.where}: its text is not that of example '{self.key[1]}'")
         try:
             if self.token_ids is not None:

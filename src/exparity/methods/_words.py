@@ -10,11 +10,11 @@ import numpy as np
 
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
-from exparity.engine.encoding import split_words
+from exparity.engine.encoding import parted
 from exparity.explanations import alignment
-from exparity.types import Encoding, FloatArray, IntArray, Text
+from exparity.types import Encoding, FloatArray, IntArray, Parts, TextLike
 
-Texts = Sequence[Text]
+Texts = Sequence[TextLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,32 +45,25 @@ class Training:
 
     @classmethod
     def of(cls, texts: Texts, labels: Sequence[int] | IntArray) -> Training:
-        """Take strings, which are split at blanks, or lists of words, and class indices.
+        """Take texts, as :func:`exparity.explain` does, and class indices.
 
         Words of both texts of a pair count alike.
         """
-        words = split_words(texts, "texts of training")
+        found = parted(texts, "texts of training")
         indices = array_of(int, labels, "class indices of training")
-        own = ([*text[0], *text[1]] if isinstance(text, tuple) else text for text in words)
-        return cls(tuple(map(tuple, own)), indices)
+        return cls(tuple(map(all_words, found)), indices)
+
+
+def all_words(text: Parts) -> tuple[str, ...]:
+    """Return the words of a text, or those of both of a pair."""
+    return (*text[0].words, *text[1].words) if isinstance(text, tuple) else text.words
 
 
 def words_of(encoding: Encoding) -> dict[int, str]:
-    """Return the words of a text that have tokens, by index, in order.
-
-    A word is what lies between the blanks around its tokens, so that one that was cut off within
-    is whole again.
-    """
-    assert encoding.offsets is not None
-    text, text_of_word = encoding.text, {}
-    for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
-        spans = encoding.offsets[encoding.word_ids == word]
-        start, end = int(spans[:, 0].min()), int(spans[:, 1].max())
-        while start < end - 1 and text[start].isspace():  # some tokenizers count the blank before
-            start += 1
-        before, after = text.rfind(" ", 0, start) + 1, text.find(" ", end)
-        text_of_word[int(word)] = text[before : after if after >= 0 else None]
-    return text_of_word
+    """Return the words of a text that have tokens, by index, in order; whole if they were cut."""
+    assert encoding.written is not None
+    words = all_words(encoding.written)
+    return {int(word): words[word] for word in np.unique(encoding.word_ids) if word >= 0}
 
 
 def spread_over_tokens(encoding: Encoding, scores: dict[int, float]) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.methods import MethodBatch, method
-from exparity.methods._lines import ExplanationLine, Index, indexed, without_padding
+from exparity.methods._lines import ExplanationLine, Index, indexed, text_of, without_padding
 from exparity.types import Encoding, FloatArray
 
 
@@ -72,7 +72,7 @@ def _line_of(
     """Return the line that explains a text."""
     names = (
         ("example_id", key),
-        ("text", encoding.text),
+        ("text", text_of(encoding)),
         ("input_ids", without_padding(encoding.token_ids, padding)),
     )
     lines = [line for name in names for line in index.get(name, ())]

@@ -275,7 +275,9 @@ class MetricBatch:
 
     @cached_property
     def _encodings(self) -> list[Encoding]:
-        encodings = self.classifier.encode([e.pair or e.text for e in self.explanations])
+        encodings = self.classifier.encode(
+            [e.written or e.pair or e.text for e in self.explanations]
+        )
         for encoding, ids, explanation in zip(
             encodings, self.token_ids, self.explanations, strict=True
         ):

@@ -567,4 +567,5 @@ def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None
         word_ids=word_ids,
         origin=origin,
         pair=example.pair,
+        written=example.parts,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 from exparity.artefacts.running import Made, stage
@@ -47,6 +48,9 @@ def prepare(
             "rationale": e.rationale,
             "attributes": [{"key": k, "value": v} for k, v in sorted(e.attributes.items())],
             "words_b": e.words_b,
+            "text_b": e.written_b and e.written_b.string,
+            "spans": e.written and [*chain(*e.written.spans)],
+            "spans_b": e.written_b and [*chain(*e.written_b.spans)],
         }
         for e in examples
     ]

@@ -242,7 +242,9 @@ def _check_as_it_is(experiment: Settled, dataset: str, model: str) -> None:
     if named := _CLASS_OPTIONS & instance.params.keys():
         labels = tuple(map(str, instance.params[named.pop()] or ()))
     try:
-        new_head(spec.head).require(str(spec.checkpoint), config, labels or None)
+        head = new_head(spec.head)
+        head.label = spec.label
+        head.require(str(spec.checkpoint), config, labels or None)
     except InputError as error:
         raise InputError(f"models.{model}: {error}") from None
 

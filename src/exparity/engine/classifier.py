@@ -410,7 +410,7 @@ class Classifier:
         """
 
         def finish(logits: torch.Tensor) -> torch.Tensor:
-            return torch.cat([logits.softmax(-1), logits], -1)
+            return torch.cat([self.head.probabilities(self.model, logits), logits], -1)
 
         result = self._outputs(lengths, build, finish, columns=2 * self.n_classes)
         probabilities, logits = np.hsplit(result, 2)  # views
@@ -573,6 +573,7 @@ def load_classifier(
     prompt: str | None = None,
     words: Mapping[str, str] | None = None,
     chat: bool = False,
+    label: str | None = None,
 ) -> Classifier:
     """Load a fine-tuned sequence classifier or a prompted language model, or take a loaded one.
 
@@ -596,6 +597,8 @@ def load_classifier(
             alone. The tokens around the text are neither masked, removed nor scored.
         words: word that answers the prompt for each class, by class, with the blank that its place
             wants, such as ``{"negative": " bad", "positive": " good"}``.
+        label: of a model of several labels, the one to explain: the classes are then this label and
+            its absence. Without it, each label is a target, with its own probability.
         chat: put the prompt into the tokenizer's chat template, as a message of the user.
 
     Returns:
@@ -617,11 +620,13 @@ def load_classifier(
             "token_budget": token_budget,
         }
         settings |= {"precision": precision != "fp32" or None, "shortcuts": shortcuts or None}
-        settings |= {"prompt": prompt, "words": words, "chat": chat or None}
+        settings |= {"prompt": prompt, "words": words, "chat": chat or None, "label": label}
         for name, value in settings.items():
             if value is not None:
                 raise InputError(f"{name}: the classifier is loaded already; set it there")
         return checkpoint
+    if label is not None and words is not None:
+        raise InputError("label: is of models with a classification head; leave it out")
     if words is None and (prompt is not None or chat):
         raise InputError("words: name the word that answers the prompt for each class")
     template = TEXT if prompt is None else prompt
@@ -651,6 +656,8 @@ def load_classifier(
             )
         table: Any = model.get_input_embeddings()
         target = table.weight.device if device == "auto" else resolve_device(device)
+    head.label = label
+    head.class_names(model)  # a label that there is not is named first
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:

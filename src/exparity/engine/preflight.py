@@ -102,7 +102,8 @@ def _plain(
     finally:
         for module in in_training:
             module.training = True
-    return np.asarray(logits.float().softmax(-1).cpu().numpy())
+    probabilities = classifier.head.probabilities(model, logits.float())
+    return np.asarray(probabilities.cpu().numpy())
 
 
 def check_classifier(classifier: Any) -> None:

@@ -81,10 +81,13 @@ def settings_of(given: Any) -> PipelineSettings:
     default = getattr(given.model.config, "function_to_apply", None)
     function = own.pop("function_to_apply", None) or default
     name = getattr(function, "value", function)
-    if name not in (None, "softmax"):
+    config = given.model.config
+    several = config.problem_type == "multi_label_classification" or config.num_labels == 1
+    usual = "sigmoid" if several else "softmax"
+    if name not in (None, usual):
         raise InputError(
-            f"pipeline: function_to_apply '{name}' makes other numbers than probabilities of "
-            "classes that exclude one another; leave it out"
+            f"pipeline: function_to_apply '{name}' makes other numbers than the probabilities of "
+            f"this model ({usual}); leave it out"
         )
     settings = PipelineSettings(
         max_length=own.pop("max_length", None),

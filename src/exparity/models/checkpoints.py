@@ -325,6 +325,7 @@ def load_model(
     with _clear_errors(name, revision):
         if scheme is None:
             head.require(name, config, labels)
+            labels = None if head.keeps_outputs(config) else labels
         for key, value in head.settings(labels).items() if labels is not None else ():
             setattr(config, key, value)
     if adapter is not None:
@@ -333,6 +334,8 @@ def load_model(
     if adapter is not None:
         model = with_adapter(model, adapter)
         new = sorted(set(new) - read_adapter(adapter).whole.keys())
+    if head.label is not None:
+        model.config.exparity_label = head.label
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()
     random = [weight for weight in new if _part(model, weight) not in trained]
     if random:
@@ -451,6 +454,9 @@ def build_model(
     New weights (all of them, or a new classification head) come from torch's current generator.
     """
     head, prompted = new_head(spec.head), HEADS.get(spec.head).facts.prompted
+    head.label = spec.label
+    if trained and spec.label is not None:
+        raise InputError(f"label '{spec.label}': is of a checkpoint as it is; set epochs to 0")
     if spec.checkpoint is not None:
         tokenizer = load_tokenizer(spec.checkpoint, spec.revision)
     else:

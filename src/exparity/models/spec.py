@@ -54,6 +54,8 @@ class ModelSpec:
             causal language model that answers ``prompts``; or one that a plug-in registers.
         adapter: folder of an adapter of low rank (LoRA) that peft saved, of ``checkpoint``; merged
             into its weights. Needs peft (``exparity[lora]``).
+        label: of a ``checkpoint`` of several labels (sigmoid), the one that is explained, as it is:
+            the classes of the data are then its absence and its presence.
         chat: put prompts into the chat template of the checkpoint's tokenizer, as a message of the
             user; with head label_words.
     """
@@ -68,11 +70,14 @@ class ModelSpec:
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
     head: str = "sequence"
     adapter: str | None = None
+    label: str | None = None
     chat: bool = False
 
     def __post_init__(self) -> None:
         if self.adapter is not None and self.init == "scratch":
             raise InputError("adapter: a model from scratch has none; leave it out")
+        if self.label is not None and (self.init == "scratch" or self.head != "sequence"):
+            raise InputError("label: is of checkpoints with a classification head; leave it out")
         if self.init == "pretrained" and not self.checkpoint:
             raise InputError("a pretrained model needs 'checkpoint': a Hub id or a folder")
         if self.init == "scratch" and not (self.architecture or self.checkpoint):

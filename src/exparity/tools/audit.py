@@ -25,7 +25,7 @@ from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.hub import local_copy
 from exparity.data.own_table import check_head
-from exparity.models.heads import LABEL_WORDS, new_head
+from exparity.models.heads import LABEL_WORDS, Head, head_of, new_head
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables
@@ -74,6 +74,7 @@ def audit(
     match: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     rationale: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     labels: Annotated[Sequence[str], Flag(metavar="CLASS")] = (),
+    output: Annotated[str, Flag(metavar="NAME")] | None = None,
     prompt: Annotated[Sequence[str], Flag(metavar="TEMPLATE")] = (),
     word: Annotated[Sequence[str], Flag(metavar="CLASS=WORD")] = (),
     chat: bool = False,
@@ -109,6 +110,8 @@ def audit(
         rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
             then compared with them.
         labels: the classes in the order of the outputs, for a checkpoint that does not name them.
+        output: of a checkpoint of several labels, such as toxic and insult, the one to audit; the
+            classes of the table are then its absence and its presence, such as 0 and 1.
         prompt: template with {text} in it, for a causal language model; of several, each is a run
             of its own, and verdicts are over all of them.
         word: word that answers the prompts for a class, such as ``bad= Bad`` with the blank that
@@ -154,7 +157,11 @@ def audit(
         new_head(LABEL_WORDS).require(checkpoint, pretrained)
         options["labels"] = list(words)
     else:
-        in_order = _in_order_of_outputs(loaded[0].labels, checkpoint, pretrained, bool(labels))
+        head = head_of(pretrained)
+        head.label = output
+        in_order = _in_order_of_outputs(
+            loaded[0].labels, checkpoint, pretrained, bool(labels), head
+        )
         options["labels"] = list(in_order)
     id = _as_id(Path(table).stem, "table")
     ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
@@ -173,6 +180,7 @@ def audit(
                 "checkpoint": checkpoint,
                 **({"revision": revision} if revision else {}),
                 **({"head": LABEL_WORDS, "chat": chat} if words else {}),
+                **({"label": output} if output else {}),
                 "training": {"epochs": 0},
             }
         },
@@ -283,14 +291,16 @@ def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
 
 
 def _in_order_of_outputs(
-    classes: Sequence[str], checkpoint: str, pretrained: Any, in_order: bool
+    classes: Sequence[str], checkpoint: str, pretrained: Any, in_order: bool, head: Head
 ) -> Sequence[str]:
     """Return the classes of a table in the order of a checkpoint's outputs."""
     from exparity.models.class_names import in_order_of_outputs, numbered, output_names
-    from exparity.models.heads import head_of
 
     outputs, where = output_names(pretrained.id2label), f"checkpoint {checkpoint}"
-    head = head_of(pretrained)
+    several = pretrained.problem_type == "multi_label_classification"
+    if several or head.keeps_outputs(pretrained):
+        head.require(checkpoint, pretrained, classes)
+        return classes
     if not in_order and outputs is not None:
         head.require(checkpoint, pretrained)
         classes = in_order_of_outputs(outputs, classes, where)

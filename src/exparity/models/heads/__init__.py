@@ -70,6 +70,7 @@ class Head:
         id: of its kind.
         prompt: the frame around every text; none if None.
         absent_id: token that stands for absent tokens; left to the tokenizer if None.
+        label: of a model of several labels, the one that is explained; all if None.
         trailing_pads: tokens at the end of every text that transformers takes for padding.
         answers_freely: whether the model may answer with something that is no class; see
             :meth:`mass`.
@@ -78,6 +79,7 @@ class Head:
     id: str
     prompt: Prompt | None = None
     absent_id: int | None = None
+    label: str | None = None
     trailing_pads: int = 0
     answers_freely: bool = False
 
@@ -118,6 +120,10 @@ class Head:
             **kind,
         }
 
+    def keeps_outputs(self, config: Any) -> bool:
+        """Return whether a checkpoint has other outputs than classes, which stay as they are."""
+        return False
+
     def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
         """Return the names of the classes in the order of the logits."""
         names: dict[Any, str] = dict(getattr(model.config, "id2label", None) or {})
@@ -147,6 +153,10 @@ class Head:
         """Return the (1, c) logits of one text by another route, from its token ids."""
         logits: torch.Tensor = run_model(model, **inputs).logits
         return logits
+
+    def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
+        """Return the (b, c) probabilities of the classes of (b, c) logits."""
+        return logits.softmax(-1)
 
     def mass(
         self,

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, did_you_mean
 from exparity.models.class_names import in_order_of_outputs, output_names
 from exparity.models.heads import Head, head, run_model
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
+
+LABEL = "exparity_label"
+"""Entry of a configuration: the one of several labels that is explained."""
+_SEVERAL = "multi_label_classification"
 
 
 @head(
@@ -21,7 +25,44 @@ if TYPE_CHECKING:
     reference="https://huggingface.co/docs/transformers/tasks/sequence_classification",
 )
 class SequenceHead(Head):
-    """A layer of one logit for each class on the pooled, first or last token."""
+    """A layer of one logit for each class on the pooled, first or last token.
+
+    An output that stands alone, as the only one or as the label that is asked for of several, is
+    the logit z of that label against 0. Several labels that do not exclude one another have a
+    probability each, σ(z).
+    """
+
+    def stands_alone(self, config: Any) -> int | None:
+        """Return the index of the output that is explained against 0; None where all are."""
+        if config.num_labels == 1:
+            return 0
+        label = self.label or getattr(config, LABEL, None)
+        if label is None:
+            return None
+        names = [str(config.id2label[i]) for i in range(config.num_labels)]
+        if config.problem_type != _SEVERAL:
+            raise InputError(
+                f"label '{label}': the outputs are classes of which a text has one; leave it out"
+            )
+        if label not in names:
+            raise InputError(f"label '{label}': the model has none; {did_you_mean(label, names)}")
+        return names.index(label)
+
+    def keeps_outputs(self, config: Any) -> bool:
+        """See :meth:`Head.keeps_outputs`."""
+        return self.stands_alone(config) is not None
+
+    def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
+        """See :meth:`Head.class_names`."""
+        return self._names(model.config)
+
+    def _names(self, config: Any) -> tuple[str, ...]:
+        alone = self.stands_alone(config)
+        names = dict(getattr(config, "id2label", None) or {})
+        if alone is not None:
+            name = str(names.get(alone, alone))
+            return f"not {name}", name
+        return tuple(str(names.get(i, i)) for i in range(int(config.num_labels or 0)))
 
     def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
         """See :meth:`Head.require`."""
@@ -37,12 +78,22 @@ class SequenceHead(Head):
             raise InputError(
                 f"checkpoint {name}: is not a sequence classifier (it holds {held}); {remedy}"
             )
-        _check_outputs(f"checkpoint {name}", config)
-        if labels is not None and config.num_labels != len(labels):
+        where = f"checkpoint {name}"
+        _check_outputs(where, config)
+        alone, n_classes = self.stands_alone(config), len(self._names(config))
+        if labels is not None and alone is None and config.problem_type == _SEVERAL:
             raise InputError(
-                f"checkpoint {name}: has {config.num_labels} classes and the data {len(labels)}; "
+                f"{where}: has several labels, and a text of the data has one class; name the "
+                f"`label` to explain, such as {self._names(config)[0]} (in an audit: --output)"
+            )
+        if labels is not None and n_classes != len(labels):
+            raise InputError(
+                f"{where}: has {n_classes} classes and the data {len(labels)}; "
                 "with 0 epochs its head would be random; train it, or bring data with its classes"
             )
+        if labels is not None and alone is not None:
+            _check_of_label(where, tuple(labels), self._names(config)[1])
+            return
         outputs = output_names(config.id2label)
         if labels is None or outputs is None:
             return
@@ -72,6 +123,36 @@ class SequenceHead(Head):
         last: torch.Tensor,
     ) -> torch.Tensor:
         """See :meth:`Head.logits`."""
+        return self._taken(model, self._all_logits(model, embeddings, mask, last))
+
+    def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
+        """See :meth:`Head.plain_logits`."""
+        return self._taken(model, super().plain_logits(model, **inputs))
+
+    def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
+        """See :meth:`Head.probabilities`."""
+        if model.config.problem_type == _SEVERAL and self.stands_alone(model.config) is None:
+            return logits.sigmoid()
+        return logits.softmax(-1)
+
+    def _taken(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the classes: of an output that stands alone, 0 and its own."""
+        import torch
+
+        alone = self.stands_alone(model.config)
+        if alone is None:
+            return logits
+        own = logits[:, alone]
+        return torch.stack([torch.zeros_like(own), own], dim=-1)
+
+    def _all_logits(
+        self,
+        model: PreTrainedModel,
+        embeddings: torch.Tensor,
+        mask: torch.Tensor | None,
+        last: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return the (b, outputs) logits of all outputs."""
         import torch
 
         # transformers names the head of models that pool the last token `score`.
@@ -89,12 +170,19 @@ class SequenceHead(Head):
 
 
 def _check_outputs(where: str, config: Any) -> None:
-    """Refuse outputs that are not the classes of one choice."""
-    if config.num_labels < 2:
-        raise InputError(f"{where}: has {config.num_labels} class; two are needed")
-    if config.problem_type not in (None, "single_label_classification"):
+    """Refuse outputs that are no classes or labels."""
+    if config.num_labels < 1 or config.problem_type == "regression":
         raise InputError(
-            f"{where}: its problem_type is {config.problem_type}, whose outputs are not classes "
-            "of which a text has one; take a classifier of single labels, or correct problem_type "
-            "in config.json if it is one"
+            f"{where}: predicts numbers (problem_type regression), not classes; take a classifier, "
+            "or correct problem_type in config.json if it is one"
+        )
+
+
+def _check_of_label(where: str, labels: tuple[str, ...], name: str) -> None:
+    """Refuse classes of which nothing tells which one has the label."""
+    known = labels in (("0", "1"), ("false", "true"), ("no", "yes"))
+    if not known and labels[1].casefold() != name.casefold():
+        raise InputError(
+            f"{where}: its output is of '{name}', and the classes of the data are "
+            f"{', '.join(labels)}; call them 0 and 1, or the second '{name}' (of a table: `labels`)"
         )

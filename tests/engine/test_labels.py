@@ -1,0 +1,178 @@
+"""Models of several labels, and of one output: probabilities are σ(z), gradients those of z."""
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import IntegratedGradients
+from tiny_models import gpt_bpe, make, pipeline_probabilities, roberta_bpe, wordpiece
+
+import exparity
+from exparity import InputError
+from exparity.engine.preflight import check_function
+from exparity.models.checkpoints import build_model
+from exparity.models.spec import ModelSpec
+
+TEXTS = ["I loved this film , it was warm and funny", "the nurse was late", "bad"]
+FAMILIES = {"bert": wordpiece, "roberta": roberta_bpe, "gpt2": gpt_bpe}
+NAMES = ["toxic", "insult", "threat"]
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def several(family):
+    tokenizer = FAMILIES[family]()
+    names = dict(enumerate(NAMES))
+    model = make(
+        family,
+        tokenizer,
+        3,
+        id2label=names,
+        label2id={name: i for i, name in names.items()},
+        problem_type="multi_label_classification",
+    )
+    return model, tokenizer
+
+
+@pytest.fixture
+def single(family):
+    tokenizer = FAMILIES[family]()
+    return make(family, tokenizer, 1, id2label={0: "toxic"}, label2id={"toxic": 0}), tokenizer
+
+
+def ids_of(classifier):
+    return [encoding.token_ids for encoding in classifier.encode(TEXTS)]
+
+
+def plain_logits(model, tokenizer):
+    rows = [tokenizer(text, return_tensors="pt") for text in TEXTS]
+    with torch.no_grad():
+        return np.concatenate(
+            [
+                model(input_ids=row["input_ids"], attention_mask=row["attention_mask"]).logits
+                for row in rows
+            ]
+        )
+
+
+def test_several_labels_have_the_probabilities_of_a_pipeline(several):
+    classifier = exparity.load_classifier(several, "cpu")
+    assert list(classifier.class_names) == NAMES
+    found = classifier.probabilities(ids_of(classifier))
+    assert found == pytest.approx(pipeline_probabilities(*several, TEXTS), abs=1e-6)
+    assert np.abs(found.sum(1) - 1).max() > 0.05
+    check_function(classifier, ids_of(classifier), TEXTS)
+
+
+@pytest.mark.parametrize("label", NAMES)
+def test_one_label_is_explained_against_its_absence(several, label):
+    classifier = exparity.load_classifier(several, "cpu", label=label)
+    assert classifier.class_names == (f"not {label}", label)
+    ids, place = ids_of(classifier), NAMES.index(label)
+    found = classifier.probabilities(ids)
+    assert found[:, 1] == pytest.approx(pipeline_probabilities(*several, TEXTS)[:, place], abs=1e-6)
+    assert found.sum(1) == pytest.approx(1)
+    logits = classifier.outputs(ids).logits
+    assert logits[:, 0] == pytest.approx(0)
+    assert logits[:, 1] == pytest.approx(plain_logits(*several)[:, place], abs=1e-5)
+
+
+def test_one_output_has_the_probability_of_a_pipeline(single):
+    classifier = exparity.load_classifier(single, "cpu")
+    assert classifier.class_names == ("not toxic", "toxic")
+    found = classifier.probabilities(ids_of(classifier))
+    assert found[:, 1] == pytest.approx(pipeline_probabilities(*single, TEXTS)[:, 0], abs=1e-6)
+    assert found.sum(1) == pytest.approx(1)
+    check_function(classifier, ids_of(classifier), TEXTS)
+
+
+@pytest.mark.parametrize("chosen", [True, False], ids=["one label", "all labels"])
+def test_integrated_gradients_are_captums_of_the_labels_logit(several, chosen):
+    model, label = several[0], "insult"
+    classifier = exparity.load_classifier(several, "cpu", label=label if chosen else None)
+    (found,) = exparity.explain(
+        classifier, TEXTS[0], label, "integrated_gradients_x_input", n_steps=40
+    )
+    ids = torch.tensor(found.token_ids)[None]
+    start = torch.where(torch.tensor(found.special_mask)[None], ids, classifier.pad_id)
+    embedding = model.get_input_embeddings()
+
+    def logit(rows):
+        mask = torch.ones(rows.shape[:2], dtype=torch.long)
+        return model(inputs_embeds=rows, attention_mask=mask).logits[:, 1]
+
+    if hasattr(model, "score"):
+
+        def logit(rows):
+            return model.score(model.base_model(inputs_embeds=rows).last_hidden_state)[:, -1, 1]
+
+    reference = IntegratedGradients(logit).attribute(
+        embedding(ids).detach(),
+        baselines=embedding(start).detach(),
+        n_steps=40,
+        method="gausslegendre",
+    )
+    wanted = reference.sum(-1)[0].detach().numpy()
+    assert found.scores == pytest.approx(wanted, abs=1e-6 * max(1.0, float(np.abs(wanted).max())))
+
+
+def test_methods_and_metrics_run_on_labels(several):
+    classifier = exparity.load_classifier(several, "cpu")
+    for method in ("occlusion", "lime", "gradient", "shap"):
+        found = exparity.explain(classifier, TEXTS, "threat", method)
+        values = exparity.evaluate(classifier, found, "comprehensiveness")
+        assert np.isfinite(values).all()
+        assert {e.target_name for e in found} == {"threat"}
+
+
+@pytest.mark.parametrize(
+    ("label", "message"), [("toxik", "the model has none; did you mean 'toxic'")]
+)
+def test_a_label_that_there_is_not(several, label, message):
+    with pytest.raises(InputError, match=message):
+        exparity.load_classifier(several, "cpu", label=label)
+
+
+def test_a_label_of_classes_that_exclude_one_another():
+    tokenizer = wordpiece()
+    with pytest.raises(InputError, match="classes of which a text has one; leave it out"):
+        exparity.load_classifier((make("bert", tokenizer), tokenizer), "cpu", label="LABEL_1")
+
+
+@pytest.mark.parametrize("kind", ["several", "single"])
+def test_a_checkpoint_as_it_is_keeps_its_label(several, single, tmp_path, kind):
+    """As `finetune` saves it, and later jobs load it."""
+    model, tokenizer = {"several": several, "single": single}[kind]
+    model.save_pretrained(tmp_path / "given")
+    tokenizer.save_pretrained(tmp_path / "given")
+    label = "threat" if kind == "several" else None
+    spec = ModelSpec(checkpoint=str(tmp_path / "given"), label=label)
+    built, own = build_model(spec, ["0", "1"], TEXTS, trained=False)
+    built.save_pretrained(tmp_path / "saved")
+    own.save_pretrained(tmp_path / "saved")
+    classifier = exparity.load_classifier(tmp_path / "saved", "cpu")
+    wanted = pipeline_probabilities(model, tokenizer, TEXTS)[:, -1]
+    assert classifier.probabilities(ids_of(classifier))[:, 1] == pytest.approx(wanted, abs=1e-6)
+    name = classifier.class_names[1]
+    build_model(spec, ["clean", name.upper()], TEXTS, trained=False)
+    with pytest.raises(InputError, match=f"call them 0 and 1, or the second '{name}'"):
+        build_model(spec, [name, "clean"], TEXTS, trained=False)
+
+
+def test_several_labels_of_data_with_one_class_are_asked_for(several, tmp_path):
+    several[0].save_pretrained(tmp_path)
+    several[1].save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="name the `label` to explain, such as toxic"):
+        build_model(ModelSpec(checkpoint=str(tmp_path)), ["0", "1"], TEXTS, trained=False)
+    with pytest.raises(InputError, match="is of a checkpoint as it is; set epochs to 0"):
+        build_model(ModelSpec(checkpoint=str(tmp_path), label="toxic"), ["0", "1"], TEXTS)
+
+
+def test_numbers_are_no_classes():
+    tokenizer = wordpiece()
+    model = make("bert", tokenizer, 1, problem_type="regression")
+    with pytest.raises(InputError, match="predicts numbers"):
+        exparity.load_classifier((model, tokenizer), "cpu")

@@ -250,9 +250,6 @@ CALLS = {
         groups=GROUPS,
     ),
     **keywords(exparity.read_results, "folder artefact", folder="results", artefact="scores"),
-    "plot_explanation": lambda c, e, v: exparity.plot_explanation(v),
-    "plot_explanation width": lambda c, e, v: exparity.plot_explanation(e, width=v),
-    "plot_explanation ax": lambda c, e, v: exparity.plot_explanation(e[0], ax=v),
     **keywords(
         exparity.plot_distributions,
         "values groups order label log width ax",

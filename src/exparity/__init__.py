@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exparity.report.plots import (
         plot_distributions,
         plot_effects,
-        plot_explanation,
+        plot_verdicts,
     )
     from exparity.stats import GroupComparison, compare_groups
     from exparity.types import Text
@@ -39,7 +39,7 @@ _HOMES = {
     "explanations": ["Explanation"],
     "methods": ["explain"],
     "metrics": ["evaluate"],
-    "report.plots": ["plot_distributions", "plot_effects", "plot_explanation"],
+    "report.plots": ["plot_distributions", "plot_effects", "plot_verdicts"],
     "stats": ["GroupComparison", "compare_groups"],
     "types": ["Text"],
 }
@@ -59,7 +59,7 @@ __all__ = [
     "load_classifier",
     "plot_distributions",
     "plot_effects",
-    "plot_explanation",
+    "plot_verdicts",
     "read_results",
 ]
 

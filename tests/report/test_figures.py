@@ -83,7 +83,7 @@ class TestVerdicts:
     def test_every_tile_says_its_verdict_its_side_and_its_size(self, small):
         """As the verdicts artefact has them: in words where a tile is alone in its cell."""
         (panel,) = panels_of(small, disparity_tables(small))
-        (model,) = panel.table.models
+        (model,) = panel.models
         judged = {k[2:4]: of["excess"] for k, of in small.verdicts.items() if k[1] == model}
         random = {
             row["metric"]: row

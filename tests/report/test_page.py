@@ -349,6 +349,7 @@ class TestBrowser:
 
     def test_explanations_are_sorted_searched_and_escaped(self, open_page):
         page = open_page(unfolded=["explanations"])
+        page.locator(".example").first.wait_for()
         titles = page.locator(".example > h3 span").all_inner_texts()
         gaps = [float(t.rsplit(" ", 1)[1].replace("−", "-")) for t in titles]
         assert len(gaps) == 6

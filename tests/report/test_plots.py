@@ -14,12 +14,20 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import exparity
-from exparity import Explanation, InputError, compare_groups
-from exparity.types import Origin
+from exparity import InputError, compare_groups
 
 RNG = np.random.default_rng(0)
 GROUPS = ["male", "female"] * 40
-PLAIN = Explanation("a b", 0, tokens=["a", "b"], scores=[1.0, -2.0])
+
+
+def verdict(**changes):
+    """Return a row of the verdicts artefact."""
+    return {
+        "dataset": "d", "model": "m", "method": "lime", "metric": "gini", "group_a": "a",
+        "group_b": "b", "quantity": "excess", "verdict": "different", "d": 0.5, "n_seeds": 3,
+        "seeds_above": 3, "seeds_below": 0, "flags": [], "rms_gap": 0.5, "rms_low": 0.3,
+        "rms_high": 0.9, "minimal_detectable_effect_corrected": 0.2, **changes,
+    }  # fmt: skip
 
 
 def rows_of(seeds=(0,), models=("m",), dataset="d"):
@@ -43,37 +51,28 @@ def texts(axes):
     return [t.get_text() for t in axes.texts]
 
 
-class TestExplanations:
-    def test_bars_are_scores(self):
-        found = Explanation(
-            "x a b c", 2, tokens=["[CLS]", "a", "##b", "c"], scores=[5.0, 1.0, -2.0, math.nan],
-            special_mask=[1, 0, 0, 0], word_ids=[-1, 0, 0, 1], rationale=[0, 1],
-        )  # fmt: skip
-        (axes,) = exparity.plot_explanation(found).axes
-        bars = {round(p.get_x() + p.get_width() / 2): p for p in axes.patches}
-        assert {x: p.get_height() for x, p in bars.items()} == {0: 5.0, 1: 1.0, 2: -2.0, 3: 0.0}
-        assert len({bars[i].get_facecolor() for i in range(3)}) == 3
-        assert bars[2].get_hatch()
-        assert not bars[1].get_hatch()
-        labels = axes.get_xticklabels()
-        assert [t.get_text() for t in labels] == ["[CLS]", "a", "b", "c"]
-        assert [t.get_fontweight() for t in labels] == ["normal"] * 3 + ["bold"]
-        assert axes.get_title(loc="left") == "target 2"
+class TestVerdicts:
+    def test_a_panel_for_each_dataset_with_what_stands_of_each_cell(self):
+        rows = [
+            verdict(),
+            verdict(quantity="score", verdict="undecided"),
+            verdict(metric="sufficiency"),
+            verdict(method="", quantity="random_excess", verdict="equivalent", d=0.0),
+            verdict(dataset="e", verdict="undecided"),
+        ]
+        figure = exparity.plot_verdicts(rows)
+        first, second = figure.axes
+        assert [t.get_text() for t in first.get_yticklabels()] == ["LIME", "Random explanations"]
+        # Higher values are better by the one metric, and worse by the other.
+        said = [text for text in texts(first) if not text.startswith("R ")]
+        assert said == ["Different: a", "Different: b", "Equivalent"]
+        assert texts(second)[0] == "Undecided"
 
-    def test_several_share_a_scale(self):
-        figure = exparity.plot_explanation([PLAIN, PLAIN, PLAIN])
-        limits = {axes.get_ylim() for axes in figure.axes}
-        assert len(figure.axes) == 3
-        assert len(limits) == 1
-
-    def test_scores_beyond_what_an_axis_holds(self):
-        huge = Explanation("a b", 0, tokens=["a", "b"], scores=[1e308, -1e308])
-        with pytest.raises(InputError, match="explanation of 'a b': a score is too large to plot"):
-            exparity.plot_explanation(huge)
-
-    def test_none_is_refused(self):
-        with pytest.raises(InputError, match="no explanation"):
-            exparity.plot_explanation([])
+    def test_bad_input(self):
+        with pytest.raises(InputError, match="there are no verdicts to plot"):
+            exparity.plot_verdicts([])
+        with pytest.raises(InputError, match="verdict 0: has no 'quantity'; give rows of"):
+            exparity.plot_verdicts([{key: v for key, v in verdict().items() if key != "quantity"}])
 
 
 class TestDistributions:
@@ -155,12 +154,10 @@ class TestNamesFromOutside:
 
     def test_control_characters_are_written_out(self):
         odd = [{**row, "group_a": f"a{self.ODD}", "model": self.ODD} for row in rows_of()]
-        explained = Explanation("a b", 0, tokens=[self.ODD, "b"], scores=[1.0, -2.0],
-                                origin=Origin(self.ODD, {}, 0, "a"))  # fmt: skip
         groups = [f"a{self.ODD}", "b"]
         figures = [
             exparity.plot_effects(odd),
-            exparity.plot_explanation(explained),
+            exparity.plot_verdicts([verdict(model=self.ODD, group_a=f"a{self.ODD}")]),
             exparity.plot_distributions(
                 {self.ODD: [1.0, 2.0, 3.0, 4.0]}, groups * 2, groups, label=self.ODD
             ),
@@ -173,21 +170,13 @@ class TestNamesFromOutside:
 class TestWhere:
     def test_into_axes_of_the_callers_own(self):
         figure = Figure()
-        axes = figure.subplots(2)
-        found = [
-            exparity.plot_explanation(PLAIN, ax=axes[0]),
-            exparity.plot_distributions(RNG.normal(size=80), GROUPS, ax=axes[1]),
-        ]
-        assert all(f is figure for f in found)
-        assert all(a.has_data() or a.patches for a in axes)
-
-    def test_axes_hold_one(self):
-        axes = Figure().subplots()
-        with pytest.raises(InputError, match="one of explanations, not 2"):
-            exparity.plot_explanation([PLAIN, PLAIN], ax=axes)
+        axes = figure.subplots()
+        found = exparity.plot_distributions(RNG.normal(size=80), GROUPS, ax=axes)
+        assert found is figure
+        assert axes.has_data() or axes.patches
 
     def test_a_notebook_shows_what_a_cell_returns(self):
-        figure = exparity.plot_explanation(PLAIN, width=2)
+        figure = exparity.plot_verdicts([verdict()], width=2)
         data, metadata = figure._repr_mimebundle_()
         assert data["image/png"].startswith(b"\x89PNG")
         assert metadata["image/png"]["width"] == 260
@@ -196,7 +185,7 @@ class TestWhere:
         from matplotlib import pyplot
 
         before = dict(matplotlib.rcParams)
-        exparity.plot_explanation(PLAIN)
+        exparity.plot_verdicts([verdict()])
         assert dict(matplotlib.rcParams) == before
         assert not pyplot.get_fignums()
 

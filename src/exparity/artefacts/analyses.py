@@ -103,12 +103,10 @@ class Findings:
     Attributes:
         values: what its template is given, beside ``study``.
         tables: what is downloaded; without rows a table is left out.
-        pictures: what is drawn beside the report's own figures.
     """
 
     values: Mapping[str, Any]
     tables: Sequence[Export] = ()
-    pictures: Sequence[Picture] = ()
 
 
 @dataclass(frozen=True)

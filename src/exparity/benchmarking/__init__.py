@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -208,8 +207,7 @@ class Benchmark:
 
         Args:
             path: file to write. ``.html`` is what a notebook shows, of all texts; ``.csv`` the
-                scores, a row for each text, method and metric; ``.png`` the attributions as bars,
-                relative to the strongest of each.
+                scores, a row for each text, method and metric.
 
         Raises:
             InputError: another ending, or there are no explanations yet.
@@ -222,19 +220,8 @@ class Benchmark:
             path.write_text(f"{_HEAD}{page}", encoding="utf-8")
         elif path.suffix == ".csv":
             self.to_frame().to_csv(path, index=False)
-        elif path.suffix == ".png":
-            from exparity.report.plots import plot_explanation
-
-            of_texts = zip(*self.explanations.values(), strict=True)
-            # Units differ between methods, and one scale would show those of the largest alone.
-            relative = [
-                replace(e, scores=e.scores / (np.abs(e.scores[e.content_mask]).max() or 1.0))
-                for of_text in of_texts
-                for e in of_text
-            ]
-            plot_explanation(relative).savefig(path, dpi=150)
         else:
-            raise InputError(f"{path}: save a benchmark as .html, .png or .csv")
+            raise InputError(f"{path}: save a benchmark as .html or .csv")
 
     def __repr__(self) -> str:
         methods, metrics = (", ".join(ids) or "none" for ids in (self.explanations, self._metrics))

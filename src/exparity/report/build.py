@@ -58,7 +58,6 @@ def build_context(
             *_published(published or {}),
             *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],
-        pictures=[picture for _, findings in analyses for picture in findings.pictures],
     )
 
 

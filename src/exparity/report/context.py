@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.analyses import Picture
 from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
 from exparity.report.bias import BiasTable
@@ -80,4 +79,3 @@ class Context:
     costs: Sequence[Mapping[str, Any]]
     exports: Sequence[Export]
     sections: Sequence[Section]
-    pictures: Sequence[Picture] = ()

@@ -58,10 +58,13 @@ class PicturePanel:
 
     Attributes:
         name: the dataset, as readers know it.
+        models: those that each cell has a tile of.
         metrics: names of the columns, with an arrow towards better values.
     """
 
-    table: Table
+    group_a: str
+    group_b: str
+    models: Sequence[str]
     name: str
     metrics: Sequence[str]
     lines: Sequence[PictureRow]
@@ -112,7 +115,16 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
             PictureRow(
                 name,
                 [
-                    [_tile(study, m, k, of[m, k]) for m in table.models if (m, k) in of]
+                    [
+                        tile_of(
+                            of[m, k],
+                            m,
+                            higher_is_better=study.metric_facts(k).direction == "higher",
+                            threshold=study.statistics["threshold"],
+                        )
+                        for m in table.models
+                        if (m, k) in of
+                    ]
                     for k in table.metrics
                 ],
             )
@@ -121,18 +133,19 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
         if any(tile.verdict for line in lines for cell in line.cells for tile in cell):
             metrics = [f"{study.display('metric', k)} {study.arrow(k)}" for k in table.metrics]
             name = study.display("dataset", table.dataset)
-            panels.append(PicturePanel(table, name, metrics, lines))
+            groups = table.group_a, table.group_b
+            panels.append(PicturePanel(*groups, table.models, name, metrics, lines))
     return panels
 
 
-def _tile(study: Study, model: str, metric: str, row: Row) -> Tile:
+def tile_of(row: Row, model: str, *, higher_is_better: bool, threshold: float) -> Tile:
+    """Return a row of the verdicts artefact as the picture shows it."""
     if not row.get("verdict"):
         return Tile(model, None, "open", "", "", "not tested")
     verdict = named(row["verdict"])
-    higher = study.metric_facts(metric).direction == "higher"
-    look = look_of(row, verdict, higher_is_better=higher)
+    look = look_of(row, verdict, higher_is_better=higher_is_better)
     favoured = {"a": row["group_a"], "b": row["group_b"]}.get(look, "")
-    sentence = sentence_of(row, threshold=study.statistics["threshold"], higher_is_better=higher)
+    sentence = sentence_of(row, threshold=threshold, higher_is_better=higher_is_better)
     return Tile(model, verdict, look, favoured, _size(row), sentence)
 
 

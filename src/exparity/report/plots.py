@@ -16,7 +16,7 @@ from exparity.core.calls import array_of, checked, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
 from exparity.core.settings import Statistics
-from exparity.explanations import Explanation
+from exparity.metrics.facts import ARROWS
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.distributions import (
     distributions_panel,
@@ -27,8 +27,12 @@ from exparity.report.figures.distributions import (
 from exparity.report.figures.names import fitted, registered_names
 from exparity.report.figures.series import effects_forest
 from exparity.report.figures.style import WIDTHS, house_style
-from exparity.report.figures.tokens import tokens_panel
-from exparity.report.tables import Table, complete_rows, tables_of
+from exparity.report.figures.verdicts import verdicts_figure
+from exparity.report.picture import RANDOM, PicturePanel, PictureRow, tile_of
+from exparity.report.tables import Table, by_cell, by_table, complete_rows, tables_of
+from exparity.report.verdicts import is_random
+from exparity.stats.multiplicity import CELL_IDS
+from exparity.stats.verdicts import standing
 from exparity.types import FloatArray
 
 if TYPE_CHECKING:
@@ -38,49 +42,10 @@ if TYPE_CHECKING:
 
 Values = Sequence[float] | FloatArray
 Groups = Sequence[str]
-
-
-@checked
-def plot_explanation(
-    explanations: Explanation | Sequence[Explanation],
-    *,
-    width: float = WIDTHS["2col"],
-    ax: Axes | None = None,
-) -> Figure:
-    """Plot attributions as one bar per token.
-
-    Bars above zero speak for the target, hatched ones below against it; special tokens are grey.
-    Words of the rationale are bold.
-
-    Args:
-        explanations: one explanation, or several to be drawn below each other on one scale.
-        width: of a new figure, in inches.
-        ax: axes to draw a single explanation into, instead of a new figure.
-
-    Raises:
-        InputError: there is none, or several for one ``ax``.
-    """
-    if isinstance(explanations, Explanation):
-        explanations = [explanations]
-    several = listed(explanations, "explanations", "explanations")
-    if not several:
-        raise InputError("there is no explanation to plot")
-    for value in several:
-        if not isinstance(value, Explanation):
-            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
-        if (np.abs(value.scores) > 1e300).any():
-            raise InputError(f"explanation of {value.text!r}: a score is too large to plot")
-    if ax is not None and len(several) != 1:
-        raise InputError(f"ax holds one of explanations, not {len(several)}; leave ax out")
-
-    def draw() -> Figure:
-        figure = new_figure(width, 1.4 * len(several) + 0.1)
-        panels = figure.subplots(len(several), 1, squeeze=False, sharey=True)[:, 0]
-        for panel, explanation in zip(panels, several, strict=True):
-            tokens_panel(panel, explanation)
-        return figure
-
-    return _drawn(draw, ax, lambda panel: tokens_panel(panel, several[0]), width)
+_JUDGED = (
+    *(*CELL_IDS, "quantity", "verdict", "d", "n_seeds", "seeds_above", "seeds_below", "flags"),
+    *("rms_gap", "rms_low", "rms_high", "minimal_detectable_effect_corrected"),
+)
 
 
 @checked
@@ -175,15 +140,86 @@ def plot_effects(
     return _drawn(draw, None, lambda axes: None, width)
 
 
-def _one_table(tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float) -> Table:
-    records: Any = tests
+@checked
+def plot_verdicts(
+    verdicts: pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    threshold: float = Statistics.threshold,
+    width: float = WIDTHS["2col"],
+) -> Figure:
+    """Plot every cell by its verdict: a panel per dataset and pair of groups, as the page begins.
+
+    Args:
+        verdicts: rows of ``verdicts`` as :func:`exparity.read_results` gives them, of one quantity
+            or of several, of which that is drawn that says most.
+        threshold: |d| from which a gap is considerable.
+        width: of the figure, in inches.
+
+    Raises:
+        InputError: there are no verdicts, or one lacks a column.
+    """
+    rows = _records(verdicts, "verdicts")
+    for position, row in enumerate(rows):
+        if missing := [name for name in _JUDGED if name not in row]:
+            raise InputError(f"verdict {position}: has no '{missing[0]}'; give rows of 'verdicts'")
+    panels = _panels(rows, threshold)
+    if not panels:
+        raise InputError("there are no verdicts to plot; give rows of 'verdicts'")
+    return _drawn(lambda: verdicts_figure(panels, width), None, lambda axes: None, width)
+
+
+def _panels(rows: Sequence[Mapping[str, Any]], threshold: float) -> list[PicturePanel]:
+    """Return the panels of what says most of each cell, with a row for random explanations."""
+    judged = [
+        {**row, "method": RANDOM} if is_random(row) else row
+        for row in standing(rows)
+        if row["stands"] and row["verdict"]
+    ]
+    judged.sort(key=is_random)  # the last row
+    panels = []
+    for (dataset, a, b), of_table in by_table(judged).items():
+        cells = {key: row for key, (row, *_) in by_cell(of_table).items()}
+        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*cells, strict=True))
+        names = [registered_names("metric", metric) for metric in metrics]
+        is_higher = [not name.endswith(ARROWS["lower"]) for name in names]
+        lines = [
+            PictureRow(
+                method if method == RANDOM else registered_names("method", method),
+                [
+                    [
+                        tile_of(
+                            cells[model, method, metric],
+                            model,
+                            higher_is_better=higher,
+                            threshold=threshold,
+                        )
+                        for model in models
+                        if (model, method, metric) in cells
+                    ]
+                    for metric, higher in zip(metrics, is_higher, strict=True)
+                ],
+            )
+            for method in methods
+        ]
+        panels.append(PicturePanel(a, b, models, dataset, names, lines))
+    return panels
+
+
+def _records(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the rows of a table as mappings."""
+    records: Any = table
     if hasattr(records, "to_dict") and getattr(records, "ndim", 0) == 2:
         records = records.to_dict("records")
-    rows = listed(records, "tests", "rows of tests")
+    rows = listed(records, name, f"rows of {name}")
     for row in rows:
         if not isinstance(row, Mapping):
-            raise InputError(f"tests must be mappings, such as rows of a table, not {shown(row)}")
-    check_columns("tests", rows)
+            raise InputError(f"{name} must be mappings, such as rows of a table, not {shown(row)}")
+    check_columns(name, rows)
+    return rows
+
+
+def _one_table(tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float) -> Table:
+    rows = _records(tests, "tests")
     tables = tables_of(complete_rows(rows), threshold=threshold)
     if len(tables) > 1:
         several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)

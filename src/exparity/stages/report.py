@@ -101,7 +101,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     write_tables(context.exports, page.parent, {"version": version("exparity")})
     # Before the page, which links them.
     if options["report"]["figures"]:
-        write_figures(study, context.tables, page.with_name("figures"), context.pictures)
+        write_figures(study, context.tables, page.with_name("figures"))
     else:
         leave_out_figures(page.with_name("figures"))
     with atomic_path(page) as temporary:

@@ -10,7 +10,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def write_figures(
-    study: Study, tables: Sequence[Table], folder: Path, pictures: Sequence[Picture] = ()
-) -> list[Picture]:
+def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[Picture]:
     """Draw all figures of a study into a folder, in place of what it held.
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF.
@@ -55,7 +53,7 @@ def write_figures(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     drawn = []
-    for picture in chain(_figures(study, tables), pictures):
+    for picture in _figures(study, tables):
         for name, width in WIDTHS.items():
             with house_style():
                 figure = picture.draw(width)

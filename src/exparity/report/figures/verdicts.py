@@ -84,7 +84,7 @@ def _panel(axes: Axes, panel: PicturePanel, room: int, *, tilted: bool) -> None:
 
 
 def _pair(panel: PicturePanel) -> str:
-    return f"{visible(panel.table.group_a)} − {visible(panel.table.group_b)}"
+    return f"{visible(panel.group_a)} − {visible(panel.group_b)}"
 
 
 def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -> None:
@@ -124,7 +124,7 @@ def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
     from matplotlib.patches import Patch
 
     looks = {tile.look for panel in panels for tile in panel.tiles()}
-    pairs = {(panel.table.group_a, panel.table.group_b) for panel in panels}
+    pairs = {(panel.group_a, panel.group_b) for panel in panels}
     a, b = map(visible, pairs.pop()) if len(pairs) == 1 else ("first group", "second group")
     line: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
     marks = {

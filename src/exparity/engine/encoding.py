@@ -63,10 +63,14 @@ def words_of_tokens(
     return result
 
 
+_TEXTS = 'strings, such as ["one text"]'
+
+
 def as_list(texts: str | Text | Sequence[TextLike]) -> Sequence[TextLike]:
     """Return texts as a list of them: of a single text, or one pair of strings, a list of one."""
-    one = isinstance(texts, str | Text) or is_pair(texts)
-    return [cast(TextLike, texts)] if one else cast("Sequence[TextLike]", texts)
+    if isinstance(texts, str | Text) or is_pair(texts):
+        return [cast(TextLike, texts)]
+    return listed(texts, "texts", _TEXTS)  # once: an iterator is at its end then
 
 
 def parted(texts: Sequence[TextLike], name: str = "texts") -> list[Parts]:
@@ -78,7 +82,7 @@ def parted(texts: Sequence[TextLike], name: str = "texts") -> list[Parts]:
         InputError: one string instead of a list, or something other than text; names its position.
     """
     found: list[Parts] = []
-    for position, text in enumerate(listed(texts, name, 'strings, such as ["one text"]')):
+    for position, text in enumerate(listed(texts, name, _TEXTS)):
         where = f"text {position}"
         if isinstance(text, tuple) and len(text) == 2:
             found.append((_text(text[0], where), _text(text[1], where)))

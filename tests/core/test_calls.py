@@ -26,7 +26,7 @@ def bert(classifiers):
         ({"texts": 5}, "texts must be a list of strings, such as .*, not 5"),
         ({"texts": [1]}, "text 0 must be a list of words, not 1"),
         ({"texts": [["a", None]]}, "text 0: a word must be text, not None"),
-        ({"texts": ["a \udc80"]}, r"text 0: '\\udc80' has a lone surrogate"),
+        ({"texts": ["a \udc80"]}, r"text 0: 'a \\udc80' has a lone surrogate"),
         ({"targets": [0.5, 1]}, r"targets must be a list of integers, not \[0.5, 1\]"),
         ({"targets": [[0], [1, 1]]}, "targets must be a list of integers"),
         ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),

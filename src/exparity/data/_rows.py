@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 PlacedRow = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
 
+_SEPARATOR = re.compile(r"(?i)sep=(.)")
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
@@ -59,6 +61,8 @@ def csv_rows(
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             header = next(reader, [])
+            if _SEPARATOR.fullmatch(delimiter.join(header)):  # a line of spreadsheets, no header
+                header = next(reader, [])
             names = header if columns is None else columns
             places = [_place(path, name, header, repeats) for name in names]
             line = reader.line_num + 1
@@ -76,7 +80,7 @@ def csv_rows(
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: not UTF-8 text ({error.reason}, after line {line - 1}); save it as UTF-8"
+            f"{path}:{_first_not_utf8(path)}: not UTF-8 text ({error.reason}); save it as UTF-8"
         ) from None
 
 
@@ -103,13 +107,27 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     return words
 
 
+def _first_not_utf8(path: Path) -> int:
+    """Return the number of the first line that is no UTF-8; 1 if each line is alone."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
 def _separated_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV file, whose header says whether commas part its cells.
 
     Spreadsheets of many languages write semicolons.
     """
     with path.open("rb") as file:
-        line = file.readline().decode("utf-8-sig", "replace")
+        line = re.split("[\r\n]", file.readline().decode("utf-8-sig", "replace"))[0]
+    if marked := _SEPARATOR.fullmatch(line.strip()):
+        yield from csv_rows(path, columns, marked[1])
+        return
     has_commas = len(next(csv.reader([line]), [])) != 1
     delimiter = "," if has_commas else next((mark for mark in ";\t|" if mark in line), ",")
     yield from csv_rows(path, columns, delimiter)

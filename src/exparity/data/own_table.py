@@ -32,7 +32,11 @@ _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Fillers of Hangul and the empty Braille pattern: letters and symbols by category."""
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
+_NO_GROUPS = frozenset({"None", "NULL", "null", "N/A", "n/a", "#N/A"})
+"""What tables hold for a missing group; as a class, `None` may be a name."""
+_MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _WHOLE = re.compile(r"-?[0-9]+")
+_WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
 _COLUMN_OPTIONS = (
     *("text", "label", "group", "id", "match", "split"),
     *("rationale", "text_b", "rationale_b", "spans"),
@@ -151,6 +155,8 @@ def own_table(
     if not rows:
         raise InputError(f"{path}: has no rows")
     n_rows = len(rows)
+    for _, row in rows:
+        row.update({name: None for name in by if str(row[name]).strip() in _NO_GROUPS})
     incomplete = _incomplete(rows, text, [label, *by, *filter(None, (split, id))], id)
     if incomplete:
         counts = _counted(incomplete)
@@ -312,8 +318,10 @@ def _name(where: str, row: Row, column: str) -> str:
     if _missing(value):
         what = "empty" if _empty(value) else f"'{value}', as pandas writes a missing one"
         raise InputError(f"{where}: the {column} is {what}; fill it in or remove the row")
-    if isinstance(value, bool):
+    if isinstance(value, bool) or value in ("True", "False"):  # as CSV has them
         return str(value).lower()
+    if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value.strip()):
+        return value.strip().partition(".")[0]
     if isinstance(value, float) and value.is_integer():  # whole numbers in a column with gaps
         return str(int(value))
     if not isinstance(value, str | int):
@@ -375,11 +383,12 @@ def _text(
     marks = row[rationale]
     if isinstance(marks, str):  # "[0, 1]" or "0 1"
         marks = marks.strip().strip("[]").replace(",", " ").split()
-    if not isinstance(marks, list) or not {str(mark) for mark in marks} <= {"0", "1"}:
+    if not isinstance(marks, list) or not {str(mark).lower() for mark in marks} <= _MARKS.keys():
         raise InputError(f"{where}: {rationale} must be 0 or 1 per word, found {row[rationale]!r}")
     if len(marks) != len(words):
         raise InputError(f"{where}: {len(words)} words but {len(marks)} marks in {rationale}")
-    return text, tuple(int(m) for w, m in zip(words, marks, strict=True) if w.strip())
+    known = [_MARKS[str(mark).lower()] for mark in marks]
+    return text, tuple(mark for word, mark in zip(words, known, strict=True) if word.strip())
 
 
 def _in_spans(where: str, string: Any, spans: Any, column: str) -> Text:

@@ -92,6 +92,9 @@ def parted(texts: Sequence[TextLike], name: str = "texts") -> list[Parts]:
 
 
 def _text(text: str | Text | Sequence[str], where: str) -> Text:
+    # None, or what pandas has for a missing one, which is not even equal to itself.
+    if text is None or (not isinstance(text, str) and str(text) in ("nan", "<NA>")):
+        raise InputError(f"{where}: is missing; leave its row out")
     if isinstance(text, str):
         text = Text.of(text)
     elif not isinstance(text, Text):

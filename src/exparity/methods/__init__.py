@@ -320,6 +320,9 @@ def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntAr
     """Return the (n,) index of each text's class, of one for all texts or one for each."""
     if isinstance(targets, str | int | np.integer):
         targets = [targets] * n_texts
+    column: Any = targets
+    if hasattr(column, "tolist"):  # arrays, and columns of pandas
+        targets = column.tolist()
     if isinstance(targets, list | tuple) and any(isinstance(target, str) for target in targets):
         indices = {name: index for index, name in enumerate(names)}
         for target in targets:

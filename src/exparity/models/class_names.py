@@ -26,13 +26,14 @@ def in_order_of_outputs(
 ) -> tuple[str, ...]:
     """Return the classes of data in the order of a checkpoint's outputs, one name an output.
 
-    Names agree whatever their case. Whole numbers from 0 on, one for each output, are positions.
-    Where the data have no such class, the output's own name stays.
+    Names agree whatever their case. Whole numbers from 0 on, one for each output, are positions
+    where the outputs have other names. Where the data have no such class, the output's own name
+    stays.
     """
-    if set(classes) == set(numbered(len(outputs))):
-        return numbered(len(outputs))
     spelling = {name.casefold(): name for name in classes}
     known = {name.casefold() for name in outputs}
+    if set(classes) == set(numbered(len(outputs))) and not spelling.keys() <= known:
+        return numbered(len(outputs))
     if len(spelling) < len(classes) or len(known) < len(outputs) or not spelling.keys() <= known:
         raise InputError(
             f"{where}: its classes are {', '.join(outputs)} and those of the data "

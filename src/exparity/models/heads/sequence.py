@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,11 @@ class SequenceHead(Head):
                 "AutoModelForSequenceClassification, or ask a language model with prompt= and "
                 "words="
             )
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise InputError(
+                f"{type(model).__name__} is an encoder-decoder, whose texts reach the output "
+                "twice; take an encoder or a decoder"
+            )
         _check_outputs(model.config.name_or_path or type(model).__name__, model.config)
 
     def logits(
@@ -176,6 +182,12 @@ def _check_outputs(where: str, config: Any) -> None:
             f"{where}: predicts numbers (problem_type regression), not classes; take a classifier, "
             "or correct problem_type in config.json if it is one"
         )
+    names = dict(getattr(config, "id2label", None) or {})
+    lacking = [output for output in range(config.num_labels) if names and output not in names]
+    twice = next((name for name, n in Counter(names.values()).items() if n > 1), None)
+    if lacking or twice is not None:
+        what = f"'{twice}' twice" if twice is not None else f"no name for output {lacking[0]}"
+        raise InputError(f"{where}: id2label has {what}; name each output once")
 
 
 def _check_of_label(where: str, labels: tuple[str, ...], name: str) -> None:

@@ -1,0 +1,105 @@
+"""Texts and targets as columns, arrays and generators; names of outputs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+from tiny_models import make, wordpiece
+
+import exparity
+from exparity import InputError
+from exparity.models.class_names import in_order_of_outputs
+
+TEXTS = ["I loved this film", "the nurse was late", "bad film"]
+
+
+@pytest.fixture(scope="module")
+def parts():
+    tokenizer = wordpiece()
+    names = {"id2label": {0: "neg", 1: "pos"}, "label2id": {"neg": 0, "pos": 1}}
+    return make("bert", tokenizer, **names), tokenizer
+
+
+@pytest.fixture(scope="module")
+def classifier(parts):
+    return exparity.load_classifier(parts, "cpu")
+
+
+NAMES = ["pos", "neg", "neg"]
+TARGETS = {
+    "list": NAMES,
+    "column": pd.Series(NAMES, index=[7, 8, 9]),
+    "category": pd.Series(NAMES).astype("category"),
+    "array": np.array(NAMES),
+    "objects": np.array(NAMES, dtype=object),
+    "numbers": pd.Series([1, 0, 0]),
+    "tensor": torch.tensor([1, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("form", TARGETS)
+def test_targets_of_every_form(classifier, form):
+    found = exparity.explain(classifier, TEXTS, TARGETS[form], "uniform_random")
+    assert [e.target for e in found] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "texts", [pd.Series(TEXTS), np.array(TEXTS), tuple(TEXTS), (text for text in TEXTS)]
+)
+def test_texts_of_every_form(classifier, texts):
+    found = exparity.explain(classifier, texts, 0, "uniform_random")
+    assert [e.text for e in found] == TEXTS
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_missing_text_is_named(classifier, missing):
+    with pytest.raises(InputError, match="text 1: is missing; leave its row out"):
+        exparity.explain(classifier, ["a film", missing], 0, "uniform_random")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({0: "other", 1: "other"}, "id2label has 'other' twice; name each output once"),
+        ({0: "a", 2: "c"}, "id2label has no name for output 1"),
+    ],
+)
+def test_outputs_without_a_name_of_their_own_are_refused(parts, names, message):
+    model, tokenizer = parts
+    before = model.config.id2label
+    try:
+        model.config.id2label = names
+        with pytest.raises(InputError, match=message):
+            exparity.load_classifier((model, tokenizer), "cpu")
+    finally:
+        model.config.id2label = before
+
+
+@pytest.mark.parametrize(
+    ("outputs", "classes", "order"),
+    [
+        (("1", "0"), ("0", "1"), ("1", "0")),
+        (tuple("543210"), tuple("012345"), tuple("543210")),
+        (("neg", "pos"), ("0", "1"), ("0", "1")),
+        (("Neg", "pos"), ("neg", "pos"), ("neg", "pos")),
+    ],
+)
+def test_names_of_outputs_win_over_positions(outputs, classes, order):
+    assert in_order_of_outputs(outputs, classes, "checkpoint x") == order
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_objects_of_encoder_decoders_are_refused_as_folders_are(family):
+    tokenizer = wordpiece()
+    size = {"d_model": 32, "d_ff": 48, "num_layers": 1, "num_heads": 4, "d_kv": 8}
+    if family == "bart":
+        sides = ("encoder", "decoder")
+        size = {f"{side}_layers": 1 for side in sides} | {"d_model": 32}
+        size |= {f"{side}_attention_heads": 4 for side in sides}
+    config = transformers.AutoConfig.for_model(
+        family, vocab_size=len(tokenizer), eos_token_id=3, decoder_start_token_id=0, **size
+    )
+    model = transformers.AutoModelForSequenceClassification.from_config(config)
+    with pytest.raises(InputError, match="is an encoder-decoder, whose texts reach the output"):
+        exparity.load_classifier((model, tokenizer), "cpu")

@@ -25,7 +25,7 @@ REFUSED = refused_by(__file__)
 LIME = Kind(("explain", "lime"), "of bert on pairs", True)
 TEST = Kind(("test",), "on pairs")
 SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
-JOBS = 1 + 2 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 3
+JOBS = 1 + 3 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 3
 
 
 def finished(kind, seconds, examples=10, **facts):
@@ -143,6 +143,7 @@ class TestCommand:
         assert code == 0
         assert out.startswith(f"tiny.yaml: {JOBS} jobs, of which 0 are finished\n")
         assert "Nothing has been measured yet." in out
+        assert f"{N_METHODS * N_METRICS} scores are tested, by 1 jobs of `compare` in all" in out
         assert not (here / "results").exists()
         # M10: so many jobs does Snakemake announce.
         command = [sys.executable, "-m", "snakemake", "--snakefile", workflow_file("Snakefile")]

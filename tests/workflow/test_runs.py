@@ -136,11 +136,15 @@ def test_a_changed_option_redoes_what_it_concerns(finished, changes, expected):
     assert finished.plan() == expected
 
 
-@pytest.mark.parametrize("module", ["gini", "removal"], ids=["of a metric", "that metrics share"])
-def test_an_edited_module_redoes_the_metrics_on_it(finished, module):
+@pytest.mark.parametrize(
+    ("module", "more"),
+    [("gini", {}), ("removal", {"removal_limits": 1})],
+    ids=["of a metric", "that metrics share"],
+)
+def test_an_edited_module_redoes_the_metrics_on_it(finished, module, more):
     source = finished.root / "src" / "exparity" / "metrics" / f"{module}.py"
     source.write_text(source.read_text() + "\n# edited\n")
-    assert finished.plan() == OF_ONE_METRIC
+    assert finished.plan() == OF_ONE_METRIC | more
 
 
 def test_random_explanations_are_a_part_that_can_be_left_out(finished):
@@ -153,7 +157,7 @@ def test_random_explanations_are_a_part_that_can_be_left_out(finished):
 def test_a_seed_adds_its_own_runs_only(finished):
     expected = {
         "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": CELLS,
-        "negative_control": N_METRICS, **JUDGED,
+        "negative_control": N_METRICS, "removal_limits": 1, **JUDGED,
     }  # fmt: skip
     # As Snakemake hands it on to a job of a cluster: all that is read from a command line.
     assert finished.plan("--config", "seeds=['0', '1']", "training={epochs: 3}") == expected

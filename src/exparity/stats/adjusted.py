@@ -165,7 +165,6 @@ def _estimated(
 
 def _tested(gap: AdjustedGap, fit: _Fit, scale: float, confidence: float) -> AdjustedGap:
     """Add the t-test and the interval; neither, where nothing but rounding errors varies."""
-    # Not scipy.stats, which takes a second to load.
     from scipy.special import stdtr, stdtrit
 
     estimate = fit.estimate if abs(fit.estimate) > _ROUNDING**1.5 * scale else 0.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core.calls import checked, shown
+from exparity.core.calls import checked, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.explanations.markup import notebook_html
@@ -20,16 +20,13 @@ from exparity.stats.jackknife import interval_of_d
 from exparity.stats.power import smallest_p
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
-    TwoGroups,
-    check_options,
     complete_sets,
     groups_present,
     samples,
-    set_differences,
     set_index,
     set_means,
 )
-from exparity.types import FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
 
@@ -143,45 +140,13 @@ def compare_groups(
         InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
             option is out of range.
     """
-    check_options(
-        alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence, resamples=resamples
-    )
-    scores, codes, names = samples(values, groups, order, pairs)
-    if len(order) != 2:
+    if len(listed(order, "order", "groups")) != 2:
         raise InputError(f"order must name two groups, not {shown(order)}")
-    defined = ~np.isnan(scores)
-    sets = set_index(names, defined)
-    flags = ["undefined_values"] if not defined.all() else []
-    n_examples, scores, codes = len(scores), scores[defined], codes[defined]
-    a, b = scores[codes == 0], scores[codes == 1]
-    base = _described(order, a, b, n_examples)
-    if min(len(a), len(b)) < 2:
-        return replace(base, flags=[*flags, "too_few"])
-    u, p = map(float, mann_whitney(a, b))
-    d = float(cohens_d(a, b, ddof=ddof))
-    flags += ["constant"] if np.ptp(scores) == 0 else []
-    flags += ["no_variance"] if np.isinf(d) else []
-    paired = _paired(scores, codes, sets)
-    n_sets = paired["n_pairs"] if "wilcoxon_p" in paired else 0
-    if smallest_p(len(a), len(b), n_sets) > alpha and "constant" not in flags:
-        flags.append("cannot_pass")
-    interval: Interval = (NAN, NAN, ())
-    if resamples and np.isfinite(d):
-        interval = interval_of_d(scores, codes == 0, sets, ddof=ddof, confidence=confidence)
-    low, high, how_found = interval
-    return replace(
-        base,
-        U=u,
-        p=p,
-        significant=p <= alpha,
-        cohens_d=d,
-        d_ci_low=low,
-        d_ci_high=high,
-        considerable=abs(d) >= threshold,
-        rank_biserial=rank_biserial(u, len(a), len(b)),
-        flags=[*flags, *how_found],
-        **paired,
+    settings = {"alpha": alpha, "threshold": threshold, "ddof": ddof}
+    (comparison,) = compare_all(
+        values, groups, order, pairs, confidence=confidence, resamples=resamples, **settings
     )
+    return comparison
 
 
 def compare_all(
@@ -208,87 +173,198 @@ def compare_all(
     Raises:
         InputError: as :func:`compare_groups`.
     """
-    groups = list(groups)
     scores, codes, names = samples(values, groups, order, pairs)
-    defined = ~np.isnan(scores)
-    sets = set_index(names, defined)
-    at_once = _compared_at_once(scores[defined], codes[defined], len(order), sets)
+    (comparisons,) = _compared(scores[None], codes, list(order), names, Statistics(**settings))
+    return comparisons
+
+
+def compare_many(
+    values: Sequence[FloatArray],
+    groups: Sequence[str],
+    order: Sequence[str],
+    pairs: Sequence[str | None] | None = None,
+    **settings: Any,
+) -> list[list[GroupComparison]]:
+    """Compare many metrics' values of the same examples, each as :func:`compare_all` does."""
+    rows = [samples(row, groups, order, pairs)[0] for row in values]
+    _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
+    scores = np.array(rows, dtype=np.float64).reshape(len(rows), len(codes))
+    return _compared(scores, codes, list(order), names, Statistics(**settings))
+
+
+def _compared(
+    scores: FloatArray,
+    codes: IntArray,
+    order: Sequence[str],
+    names: Sequence[str | None] | None,
+    settings: Statistics,
+) -> list[list[GroupComparison]]:
+    """Compare the groups of each row of (r, n) values; those defined alike at once."""
+    compared: list[list[GroupComparison]] = [[] for _ in scores]
+    alike: dict[bytes, list[int]] = {}
+    for row, defined in enumerate(~np.isnan(scores)):
+        alike.setdefault(defined.tobytes(), []).append(row)
+    for rows in alike.values():
+        defined = ~np.isnan(scores[rows[0]])
+        at_once = _compared_at_once(scores[rows], codes, len(order), names, defined)
+        for a, b in combinations(range(len(order)), 2):
+            kept = (codes == a) | (codes == b)
+            comparisons = _pair_compared(
+                (str(order[a]), str(order[b])),
+                np.ascontiguousarray(scores[rows][:, kept & defined]),
+                codes[kept & defined] == a,
+                _sets_of(names, kept, defined),
+                int(kept.sum()),
+                settings,
+            )
+            for row, comparison, of_all in zip(rows, comparisons, at_once, strict=True):
+                compared[row].append(replace(comparison, **of_all))
+    return compared
+
+
+def _sets_of(
+    names: Sequence[str | None] | None, kept: BoolArray, defined: BoolArray
+) -> IntArray | None:
+    """Return the matched set of each defined value of some groups; None without any set."""
+    if names is None:
+        return None
+    return set_index([names[i] for i in np.flatnonzero(kept).tolist()], defined[kept])
+
+
+def _pair_compared(
+    order: tuple[str, str],
+    values: FloatArray,
+    is_first: BoolArray,
+    sets: IntArray | None,
+    n_examples: int,
+    settings: Statistics,
+) -> list[GroupComparison]:
+    """Compare two groups by each row of (r, n) defined values."""
+    a, b = (np.ascontiguousarray(values[:, mask]) for mask in (is_first, ~is_first))
+    described = _described(order, a, b, n_examples)
+    flags = ["undefined_values"] if values.shape[1] < n_examples else []
+    if min(a.shape[1], b.shape[1]) < 2:
+        return [replace(one, flags=[*flags, "too_few"]) for one in described]
+    u, p = mann_whitney(a, b)
+    d = cohens_d(a, b, ddof=settings.ddof)
+    differences = _set_differences(values, is_first, sets)
+    n_pairs = differences.shape[1]
+    is_paired = n_pairs >= 2
+    few = smallest_p(a.shape[1], b.shape[1], n_pairs if is_paired else 0) > settings.alpha
+    wilcoxon_p, of_sets = np.full((2, len(values)), NAN)
+    if is_paired:
+        wilcoxon_p = signed_rank(differences)
+        of_sets = np.where(differences.any(axis=1), d_z(differences), NAN)
     comparisons = []
-    for pair in combinations(order, 2):
-        kept = [i for i, group in enumerate(groups) if group in pair]
-        comparison = compare_groups(
-            scores[kept],
-            [groups[i] for i in kept],
-            pair,
-            None if names is None else [names[i] for i in kept],
-            **settings,
+    for i, base in enumerate(described):
+        found = []
+        if np.ptp(values[i]) == 0:
+            found.append("constant")
+        if np.isinf(d[i]):
+            found.append("no_variance")
+        if few and "constant" not in found:
+            found.append("cannot_pass")
+        interval: Interval = (NAN, NAN, ())
+        if settings.resamples and np.isfinite(d[i]):
+            interval = interval_of_d(
+                values[i], is_first, sets, ddof=settings.ddof, confidence=settings.confidence
+            )
+        low, high, how_found = interval
+        comparisons.append(
+            replace(
+                base,
+                U=float(u[i]),
+                p=float(p[i]),
+                significant=bool(p[i] <= settings.alpha),
+                cohens_d=float(d[i]),
+                d_ci_low=low,
+                d_ci_high=high,
+                considerable=bool(abs(d[i]) >= settings.threshold),
+                rank_biserial=rank_biserial(float(u[i]), base.n_a, base.n_b),
+                n_pairs=n_pairs,
+                wilcoxon_p=float(wilcoxon_p[i]),
+                d_z=float(of_sets[i]),
+                flags=[*flags, *found, *how_found],
+            )
         )
-        comparisons.append(replace(comparison, **at_once))
     return comparisons
 
 
 def _described(
     order: tuple[str, str], a: FloatArray, b: FloatArray, n_examples: int
-) -> GroupComparison:
+) -> list[GroupComparison]:
     """Return counts, means and standard deviations, which any defined values have."""
-    (mean_a, sd_a), (mean_b, sd_b) = _mean_and_sd(a), _mean_and_sd(b)
-    difference = mean_a - mean_b
-    sizes, means, deviations = (len(a), len(b)), (mean_a, mean_b), (sd_a, sd_b)
-    return GroupComparison(
-        *order,
-        *sizes,
-        *means,
-        *deviations,
-        mean_difference=difference,
-        direction=0 if np.isnan(difference) else int(np.sign(difference)),
-        n_undefined=n_examples - len(a) - len(b),
-        n_examples=n_examples,
-        n_groups=sum(len(part) >= 2 for part in (a, b)),
-    )
+    sizes = a.shape[1], b.shape[1]
+    moments = zip(*_means_and_sds(a), *_means_and_sds(b), strict=True)
+    return [
+        GroupComparison(
+            *order,
+            *sizes,
+            mean_a=mean_a,
+            mean_b=mean_b,
+            sd_a=sd_a,
+            sd_b=sd_b,
+            mean_difference=mean_a - mean_b,
+            direction=0 if np.isnan(mean_a - mean_b) else int(np.sign(mean_a - mean_b)),
+            n_undefined=n_examples - sum(sizes),
+            n_examples=n_examples,
+        )
+        for mean_a, sd_a, mean_b, sd_b in moments
+    ]
 
 
-def _mean_and_sd(values: FloatArray) -> tuple[float, float]:
-    if len(values) < 2:
-        return (float(values[0]), NAN) if len(values) else (NAN, NAN)
+def _means_and_sds(values: FloatArray) -> tuple[list[float], list[float]]:
+    """Return mean and standard deviation of each row; NaN where there are too few values."""
+    rows, n = values.shape
+    if n < 2:
+        return values[:, 0].tolist() if n else [NAN] * rows, [NAN] * rows
     mean, variance = mean_and_variance(values)
-    return float(mean), float(np.sqrt(variance))
+    return mean.tolist(), np.sqrt(variance).tolist()
 
 
-def _paired(scores: FloatArray, codes: IntArray, sets: IntArray | None) -> dict[str, Any]:
-    """Return the statistics of the differences within the matched sets that have both groups."""
-    differences = set_differences(TwoGroups(scores, codes == 0, codes == 1, sets))
-    if len(differences) < 2:
-        return {"n_pairs": len(differences)}
-    return {
-        "n_pairs": len(differences),
-        "wilcoxon_p": float(signed_rank(differences)),
-        "d_z": d_z(differences) if differences.any() else NAN,
-    }
+def _set_differences(values: FloatArray, is_first: BoolArray, sets: IntArray | None) -> FloatArray:
+    """Return (r, m) first minus second within the matched sets that have both groups."""
+    if sets is None:
+        return np.empty((len(values), 0))
+    codes = np.broadcast_to((~is_first).astype(np.int64), values.shape)
+    means = set_means(values, codes, sets, 2)  # (r, m, 2)
+    means = means[:, complete_sets(means[0])]
+    return np.ascontiguousarray(means[..., 0] - means[..., 1])
 
 
 def _compared_at_once(
-    scores: FloatArray, codes: IntArray, groups: int, sets: IntArray | None
-) -> dict[str, Any]:
+    scores: FloatArray,
+    codes: IntArray,
+    groups: int,
+    names: Sequence[str | None] | None,
+    defined: BoolArray,
+) -> list[dict[str, Any]]:
     """Test whether any group differs; only the number of groups where they are fewer than three."""
+    values, codes = scores[:, defined], codes[defined]
     present = groups_present(codes, groups)
     if len(present) < 3:
-        return {"n_groups": len(present)}
-    h, p = map(float, kruskal_wallis([scores[codes == code] for code in present]))
+        return [{"n_groups": len(present)} for _ in values]
+    h, p = kruskal_wallis([np.ascontiguousarray(values[:, codes == code]) for code in present])
     n = int(np.isin(codes, present).sum())
-    n_sets, statistic, friedman_p = 0, NAN, NAN
+    n_sets, statistic, friedman_p = 0, *np.full((2, len(values)), NAN)
+    sets = set_index(names, defined)
     if sets is not None:
-        means = set_means(scores, codes, sets, groups)[:, present]
-        means = means[complete_sets(means)]
-        n_sets = len(means)
+        means = set_means(values, np.broadcast_to(codes, values.shape), sets, groups)
+        means = means[:, :, present]
+        means = means[:, complete_sets(means[0])]
+        n_sets = means.shape[1]
         if n_sets >= 2:
-            statistic, friedman_p = map(float, friedman(means))
-    return {
-        "n_groups": len(present),
-        "omnibus": "kruskal_wallis",
-        "omnibus_statistic": h,
-        "omnibus_p": p,
-        "epsilon_squared": h / (n - 1),
-        "n_sets": n_sets,
-        "friedman_statistic": statistic,
-        "friedman_p": friedman_p,
-    }
+            statistic, friedman_p = friedman(means)
+    return [
+        {
+            "n_groups": len(present),
+            "omnibus": "kruskal_wallis",
+            "omnibus_statistic": float(h[i]),
+            "omnibus_p": float(p[i]),
+            "epsilon_squared": float(h[i]) / (n - 1),
+            "n_sets": n_sets,
+            "friedman_statistic": float(statistic[i]),
+            "friedman_p": float(friedman_p[i]),
+        }
+        for i in range(len(values))
+    ]

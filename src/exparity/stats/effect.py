@@ -50,8 +50,8 @@ def rank_biserial(u: float, n_a: int, n_b: int) -> float:
     return 2 * u / (n_a * n_b) - 1
 
 
-def d_z(differences: FloatArray) -> float:
+def d_z(differences: FloatArray) -> Any:
     """Paired effect size: mean over standard deviation of the differences (Cohen 1988, §2.3.5)."""
     mean, variance = mean_and_variance(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.divide(mean, np.sqrt(variance)))
+        return np.divide(mean, np.sqrt(variance))

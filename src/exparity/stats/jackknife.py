@@ -8,7 +8,6 @@ covering, none is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -79,6 +78,8 @@ def ends_of(
     estimate: FloatArray, without: Sequence[FloatArray], *, confidence: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Ends of the jackknife interval of an estimate."""
+    from scipy.special import stdtrit
+
     variance, squares = 0.0, 0.0
     with np.errstate(all="ignore"):  # degenerate samples; the ends are checked
         for left_out in without:
@@ -86,7 +87,7 @@ def ends_of(
             deviations = left_out - left_out.mean(axis=-1, keepdims=True)
             part = (m - 1) / m * (deviations**2).sum(axis=-1)
             variance, squares = variance + part, squares + part**2 / (m - 1)
-        reach = _t_quantile((1 + confidence) / 2, variance**2 / squares) * np.sqrt(variance)
+        reach = stdtrit(variance**2 / squares, (1 + confidence) / 2) * np.sqrt(variance)
     return estimate - reach, estimate + reach
 
 
@@ -106,21 +107,6 @@ def cluster_sums(values: FloatArray, is_first: BoolArray, clusters: IntArray) ->
         for power in (0, 1, 2)
     ]
     return np.stack(columns, axis=-1)
-
-
-def _t_quantile(level: float, freedom: FloatArray | float) -> FloatArray | float:
-    """Quantiles of t by Abramowitz and Stegun (1964), 26.7.5: six digits from 29 degrees on.
-
-    That of scipy would take longer to load than all the rest of a test job.
-    """
-    z = NormalDist().inv_cdf(level)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
 
 
 def _d_of_sums(sums: FloatArray, ddof: int) -> FloatArray:

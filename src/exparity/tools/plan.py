@@ -86,8 +86,9 @@ def plan(
     now = [len(experiment.seeds) if len(job.ids) > 2 else 0 for job in dag]
     numbers = planned_numbers(experiment)
     taken = [at_trainings(made.costs, now, n) for n in numbers]
+    tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in dag)
     if as_json:
-        about = {"config": named, "results": str(results), "device": device}
+        about = {"config": named, "results": str(results), "device": device, "tests": tests}
         measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
         values = {**about, "sources": measured, **plain(made)}
         say(
@@ -95,6 +96,8 @@ def plan(
         )
     else:
         say(plan_text(made, named, known, device))
+        if tests:
+            say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
         unit = "+" if made.total.unknown else ""
         amounts = [(jobs, f"{hours(seconds)}{unit}") for jobs, seconds in taken]
         if not made.total.known:

@@ -118,7 +118,7 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
         mean_b=float(means[:, 1].mean()),
         mean_difference=float(differences.mean()),
         mean_absolute_difference=float(np.mean(sizes)),
-        d_z=d_z(differences) if len(differences) > 1 else np.nan,
+        d_z=float(d_z(differences)) if len(differences) > 1 else np.nan,
         p=p,
         p_holm=p,
     )

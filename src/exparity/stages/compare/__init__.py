@@ -15,7 +15,7 @@ from exparity.core.flags import Flag, Items, Params
 from exparity.stages.cell import compared_in
 from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, Covariates
 from exparity.stages.compare._scores import Settings, read_classifiers, read_scores_of_model
-from exparity.stages.compare._tests import TestRows
+from exparity.stages.compare._tests import rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
@@ -112,7 +112,7 @@ def compare_model(
     settings = Settings(statistics, overrides)
     model = read_scores_of_model(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model)
-    tests = TestRows(model, settings, classifiers, Covariates.read(data, model))
+    tests = rows_of_tests(model, settings, classifiers, Covariates.read(data, model))
     across = training_rows(model, settings, classifiers)
     parameters = {"statistics": settings.of({}), "overrides": overrides}
     return Made(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,6 @@ class Covariates:
     """(n,) what gaps are adjusted for, of each example by its number."""
 
     columns: Mapping[str, FloatArray]
-    order: Sequence[str]
 
     @classmethod
     def read(cls, data: Path, model: ModelScores) -> Covariates:
@@ -60,17 +59,17 @@ class Covariates:
         lengths = [sum(len(words or ()) for words in row) for row in texts_of]
         rows = [place[id] for id in model.examples.ids]
         columns = {"class": texts.column("label").to_numpy(), "length": np.array(lengths)}
-        return cls({name: of[rows].astype(np.float64) for name, of in columns.items()}, model.order)
+        return cls({name: of[rows].astype(np.float64) for name, of in columns.items()})
 
     def adjusted(
-        self, cell: Cell, groups: Sequence[str], sets: Sequence[str | None], confidence: float
+        self, cell: Cell, model: ModelScores, confidence: float
     ) -> dict[tuple[str, str], dict[str, Any]]:
         """Return the columns of a cell, by pair of groups."""
         gaps = adjusted_gaps(
             cell.scores,
-            groups,
-            self.order,
-            sets,
+            model.groups[cell.places].tolist(),
+            model.order,
+            model.sets[cell.places].tolist(),
             covariates={name: column[cell.places] for name, column in self.columns.items()},
             confidence=confidence,
             bounds=cell.bounds,

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from exparity.core.grouping import grouped
+from exparity.core.strict import canonical
 from exparity.stages.compare._adjusted import NOT_ADJUSTED, Covariates
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings
 from exparity.stages.skill import Skill, is_skill, rooms_of
-from exparity.stats import compare_all
-from exparity.stats.compare import GroupComparison
+from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.skill import on_all_scales
 
+NAN = float("nan")
 _OF_RANKS = (
     *("U", "p", "significant", "rank_biserial", "wilcoxon_p", "omnibus", "omnibus_statistic"),
     *("omnibus_p", "epsilon_squared", "friedman_statistic", "friedman_p"),
@@ -23,78 +25,80 @@ _DESCRIBED = [one for one in fields(GroupComparison) if one.name not in _OF_RANK
 _BETTER = {"higher": 1, "lower": -1, None: 0}
 
 
-class TestRows:
-    """The rows of the tests artefact."""
+def rows_of_tests(
+    model: ModelScores, settings: Settings, classifiers: Classifiers, covariates: Covariates
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of random explanations, and those of the methods beside them."""
+    alpha = settings.of({})["alpha"]
+    draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
+    random, methods = ([cell for cell in model.cells if (cell.draw is None) == k] for k in (0, 1))
+    for cell, comparisons in _compared(random, model, settings):
+        for row in _rows(cell, comparisons, classifiers, {}):
+            if row["quantity"] == "random_score":
+                paired = row["wilcoxon_p"] == row["wilcoxon_p"]
+                draws[_drawn(row)].append(row["wilcoxon_p" if paired else "p"] <= alpha)
+            yield {**row, "random_significant": NAN}
+    for cell, comparisons in _compared(methods, model, settings):
+        adjusted = covariates.adjusted(cell, model, settings.of(cell.ids)["confidence"])
+        for row in _rows(cell, comparisons, classifiers, adjusted):
+            hits = draws[_drawn(row)]
+            yield {**row, "random_significant": sum(hits) / len(hits) if hits else NAN}
 
-    def __init__(
-        self,
-        model: ModelScores,
-        settings: Settings,
-        classifiers: Classifiers,
-        covariates: Covariates,
-    ) -> None:
-        self._model, self._settings = model, settings
-        self._classifiers, self._covariates = classifiers, covariates
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows of random explanations, and those of the methods beside them."""
-        alpha = self._settings.of({})["alpha"]
-        draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
-        for cell in self._model.cells:
-            if cell.draw is not None:
-                for row in self._tested(cell):
-                    if row["quantity"] == "random_score":
-                        p = (
-                            row["wilcoxon_p"]
-                            if row["wilcoxon_p"] == row["wilcoxon_p"]
-                            else row["p"]
-                        )
-                        draws[_key(row)].append(p <= alpha)
-                    yield {**row, "random_significant": float("nan")}
-        for cell in self._model.cells:
-            if cell.draw is None:
-                for row in self._tested(cell):
-                    hits = draws[_key(row)]
-                    share = sum(hits) / len(hits) if hits else float("nan")
-                    yield {**row, "random_significant": share}
+def _compared(
+    cells: Sequence[Cell], model: ModelScores, settings: Settings
+) -> Iterator[tuple[Cell, dict[str, list[GroupComparison]]]]:
+    """Yield each cell with its comparisons by quantity; cells of the same texts go together."""
 
-    def _tested(self, cell: Cell) -> Iterator[dict[str, Any]]:
-        """Yield the rows of one cell."""
-        groups, sets = (of[cell.places].tolist() for of in (self._model.groups, self._model.sets))
+    def settings_of(cell: Cell) -> dict[str, Any]:
         if cell.draw is None:
-            settings = self._settings.of(cell.ids)
-            adjusted = self._covariates.adjusted(cell, groups, sets, settings["confidence"])
-        else:  # which belongs to every method
-            settings = self._settings.of({"seed": cell.seed, "metric": cell.metric})
-            settings, adjusted = {**settings, "resamples": 0}, {}
-        flags = [*cell.flags, *["collapsed"] * (cell.seed in self._classifiers.collapsed)]
-        constant: set[tuple[str, str]] = set()
-        for quantity, values in cell.quantities.items():
-            is_measured = values is cell.scores
-            pairs = compare_all(values, groups, self._model.order, sets, **settings)
-            higher = cell.direction
-            if cell.skill is not None and is_skill(quantity):
-                pairs, higher = _of_skill(pairs, cell.skill, groups, sets, settings), "higher"
-            for pair in pairs:
-                of_pair = pair.group_a, pair.group_b
-                if is_measured and "constant" in pair.flags:
-                    constant.add(of_pair)
-                # Scores that are all equal say nothing, whatever random ones are.
-                own = [*pair.flags, *["constant"] * (of_pair in constant), *flags]
-                yield {
-                    **cell.ids,
-                    "quantity": quantity,
-                    "draw": cell.draw,
-                    **asdict(pair),
-                    "flags": list(dict.fromkeys(own)),
-                    "metric_direction": higher,
-                    "better_group": _better_group(pair, higher),
-                    "test_accuracy": self._classifiers.accuracy[cell.seed],
-                    **(adjusted.get(of_pair, NOT_ADJUSTED) if is_measured else NOT_ADJUSTED),
-                }
+            return settings.of(cell.ids)
+        # Random explanations belong to every method.
+        return {**settings.of({"seed": cell.seed, "metric": cell.metric}), "resamples": 0}
+
+    def alike(cell: Cell) -> tuple[bytes, str]:
+        return cell.places.tobytes(), canonical(settings_of(cell))
+
+    for of_alike in grouped(cells, alike).values():
+        first, own = of_alike[0], settings_of(of_alike[0])
+        groups, sets = model.groups[first.places].tolist(), model.sets[first.places].tolist()
+        values = [row for cell in of_alike for row in cell.quantities.values()]
+        compared = iter(compare_many(values, groups, model.order, sets, **own))
+        for cell in of_alike:
+            comparisons = {quantity: next(compared) for quantity in cell.quantities}
+            if cell.skill is not None:
+                for quantity in filter(is_skill, list(comparisons)):
+                    pairs = comparisons[quantity]
+                    comparisons[quantity] = _of_skill(pairs, cell.skill, groups, sets, own)
+            yield cell, comparisons
 
 
-TestRows.__test__ = False  # type: ignore[attr-defined]  # no tests for pytest to collect
+def _rows(
+    cell: Cell,
+    comparisons: Mapping[str, Sequence[GroupComparison]],
+    classifiers: Classifiers,
+    adjusted: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one cell; ``adjusted`` has columns of what was measured, by pair."""
+    flags = [*cell.flags, *["collapsed"] * (cell.seed in classifiers.collapsed)]
+    measured, *_ = comparisons
+    for quantity, of_quantity in comparisons.items():
+        direction = "higher" if is_skill(quantity) else cell.direction
+        for pair, own in zip(of_quantity, comparisons[measured], strict=True):
+            # Scores that are all equal say nothing, whatever random ones are.
+            constant = [flag for flag in own.flags if flag == "constant"]
+            of_pair = adjusted.get((pair.group_a, pair.group_b), NOT_ADJUSTED)
+            yield {
+                **cell.ids,
+                "quantity": quantity,
+                "draw": cell.draw,
+                **asdict(pair),
+                "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
+                "metric_direction": direction,
+                "better_group": _better_group(pair, direction),
+                "test_accuracy": classifiers.accuracy[cell.seed],
+                **(of_pair if quantity == measured else NOT_ADJUSTED),
+            }
 
 
 def _of_skill(
@@ -130,7 +134,7 @@ def _of_skill(
     return found
 
 
-def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+def _drawn(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["seed"], row["metric"], row["group_a"], row["group_b"]
 
 

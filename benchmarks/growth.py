@@ -31,7 +31,7 @@ POINTS = {
     "seeds": (1, 2, 4),
     "models": (1, 2, 4),
 }
-STAGES = ("finetune", "explain", "evaluate", "test")
+STAGES = ("finetune", "explain", "evaluate", "compare")
 WORDS = tuple("abcdefghijklmnop")
 
 

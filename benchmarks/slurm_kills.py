@@ -50,8 +50,7 @@ class Run:
         (folder / "grid.yaml").write_text(yaml.safe_dump(grid(seeds)))
         profile = folder / "profiles/slurm/config.yaml"
         # Groups so small that a submission is seldom over before the next disturbance.
-        text = profile.read_text().replace("scores: 100", "scores: 30")
-        profile.write_text(text.replace("tests: 100", "tests: 30"))
+        profile.write_text(profile.read_text().replace("scores: 100", "scores: 30"))
         self.log = folder / "run.log"
         self.made: dict[Path, str] = {}
         self.twice: list[Path] = []
@@ -97,7 +96,6 @@ def grid(seeds: int) -> dict[str, object]:
         "seeds": [*range(seeds)],
         "methods": {f"gradient_{i}": {"use": "gradient"} for i in range(10)},
         "metrics": {f"gini_{i}": {"use": "gini"} for i in range(9)},
-        "statistics": {"label_permutations": 0},
         "controls": {"random": {"draws": 0}},
     }
 

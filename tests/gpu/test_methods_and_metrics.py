@@ -138,3 +138,13 @@ def test_a_method_waits_for_the_gpu_seldom(on_gpu, sentences, gpus, method, a_te
         gpus.forget()
         exparity.explain(on_gpu["bert"], texts, 0, method, **FEW.get(method, {}))
     assert sum(gpus.waits.values()) <= 2 + a_text * len(texts), gpus.waits
+
+
+def test_an_ascent_waits_for_the_gpu_once_a_batch_and_not_at_its_steps(on_gpu, sentences, gpus):
+    waits = []
+    explained = exparity.explain(on_gpu["bert"], sentences[2:6], 0, "lime", num_samples=20)
+    for steps in (2, 2, 6):
+        gpus.forget()
+        exparity.evaluate(on_gpu["bert"], explained, "sensitivity", steps=steps)
+        waits.append(sum(n for (_, line), n in gpus.waits.items() if "_ascent.py" in line))
+    assert waits[1] == waits[2] <= len(explained)

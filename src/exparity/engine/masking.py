@@ -76,9 +76,7 @@ class MaskedTexts:
         kept = np.ones((len(owners), width), dtype=bool)
         for place, mask in enumerate(masks):
             kept[place, : len(mask)] = mask
-        packed = np.packbits(kept, axis=1)
-        keys = np.concatenate([owners.astype(">i8").view("u1").reshape(-1, 8), packed], axis=1)
-        _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        first, inverse = _distinct(owners, kept)
         texts = torch.as_tensor(owners[first], device=self.classifier.device)
         stays = torch.as_tensor(kept[first], device=self.classifier.device)
 
@@ -91,7 +89,7 @@ class MaskedTexts:
 
         lengths = self.lengths[owners[first]].tolist()
         with self._first.in_use() if self._first is not None else nullcontext():
-            return self.classifier.forward(lengths, build)[inverse.reshape(-1)]
+            return self.classifier.forward(lengths, build)[inverse]
 
     def target_probabilities(
         self, masks: Sequence[BoolArray], targets: IntArray
@@ -102,6 +100,23 @@ class MaskedTexts:
         probabilities = self.probabilities(owners, [mask for own in masks for mask in own])
         values = probabilities[np.arange(len(owners)), targets[owners]]
         return np.split(values, np.cumsum(counts)[:-1])
+
+
+def _distinct(owners: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the first of all equal masks of a text, in order, and which of these each mask is.
+
+    As ``np.unique`` of rows, which takes ten times longer to compare them byte by byte.
+    """
+    packed = np.packbits(kept, axis=1)
+    filled = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    filled[:, : packed.shape[1]] = packed
+    columns = [owners.astype(np.uint64), *filled.view(">u8").astype(np.uint64).T]
+    order = np.lexsort(columns[::-1])
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = np.any([own[order][1:] != own[order][:-1] for own in columns], axis=0)
+    inverse = np.empty(len(order), dtype=np.int64)
+    inverse[order] = np.cumsum(is_new) - 1
+    return order[is_new], inverse
 
 
 def kept_target_probabilities(

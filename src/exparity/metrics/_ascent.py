@@ -44,13 +44,14 @@ def climbed(
     gradient = gradient.float()
     if norm == "linf":
         return (offset + step * gradient.sign()).clamp(-radius, radius)
-    # By the peak first: squares of tiny gradients leave the range of float32.
-    peak = float(gradient.abs().max())
-    if peak > 0:
-        scaled = gradient / peak
-        offset = offset + scaled * (step / float(scaled.norm()))
-    length = float(offset.norm())
-    return offset if length <= radius else offset * (radius / length)
+    # By the peak first: squares of tiny gradients leave the range of float32. Numbers stay on their
+    # device, since every one that is read waits for a GPU.
+    peak = gradient.abs().max()
+    scaled = gradient / peak
+    moved = offset + scaled * (step / scaled.norm().double()).float()
+    offset = moved.where(peak > 0, offset)
+    length = offset.norm().double()
+    return offset.where(length <= radius, offset * (radius / length).float())
 
 
 class Ascent:

@@ -116,7 +116,7 @@ class TestReal:
             assert sum(len(tree.phrases) for tree in trees) == phrases
 
     def test_groups_by_a_naive_count(self, source):
-        terms = read_lexicon(LEXICON)[1]
+        terms = read_lexicon(LEXICON).telling
         groups = {e.example_id: e.group for e in load_dataset("sst_gender", source)}
         for tree in read_sentences(source.find(FILES["dev"])):
             text = " ".join(tree.words).lower()

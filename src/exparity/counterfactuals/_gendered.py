@@ -2,47 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from exparity.counterfactuals._contexts import WordContext
-from exparity.counterfactuals._text import Edit, Mode, edited, replaced, tokens_of, with_words
-from exparity.data.genders import GROUPS
+from exparity.counterfactuals._text import (
+    Edit,
+    Mode,
+    Token,
+    edited,
+    replaced,
+    tokens_of,
+    with_words,
+)
+from exparity.data.genders import GROUPS, Partners, read_lexicon
 from exparity.types import Example
 
-Partner = Callable[[WordContext, int, str, str], str | None]
-"""Called with a text, a place in it, a word there in lower case, and the gender that is made;
-returns the word's partner, None if the word is not of the other gender."""
+LEXICON = read_lexicon("ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2")
+_PRONOUNS = frozenset(["he", "she", "him", "his", "her", "hers", "himself", "herself"])
+_TITLES = frozenset(("mr", "ms", "mrs"))
+_UNITS = frozenset(("MR", "MS", "ms"))
+"""Spellings of titles that are something else unless a full stop follows."""
 
 
-def turned(example: Example, group: str, mode: Mode, partner: Partner) -> Example:
-    """Return an example with the words of both genders swapped, or set to those of ``group``."""
+def turned(
+    example: Example, group: str, mode: Mode, partners: Partners, *, nouns: bool = True
+) -> Example:
+    """Return an example with the words of both genders swapped, or set to those of ``group``.
+
+    Args:
+        example: the example.
+        group: the gender that it is to be of.
+        mode: ``swap`` or ``set``.
+        partners: of words by the gender that is made; "her" and "his" have theirs here.
+        nouns: whether there are others than pronouns and titles, as names and phrases hold.
+    """
     tokens = tokens_of(example.words)
-    context = WordContext(tokens)
     genders = GROUPS if mode == "swap" else (group,)
     edits = []
     for place, token in enumerate(tokens):
-        if token.is_word:
-            new = replaced(token.text, partial(_first, partner, genders, context, place))
+        if token.is_word and not (nouns and _is_fixed(tokens, place)):
+            new = replaced(token.text, partial(_partner, partners, genders, tokens, place))
             if new is not None:
                 edits.append(Edit(place, place, new))
     return with_words(example, edited(example.words, tokens, edits), group)
 
 
-def _first(
-    partner: Partner, genders: Sequence[str], context: WordContext, place: int, word: str
+def _partner(
+    partners: Mapping[str, Mapping[str, str]],
+    genders: Sequence[str],
+    tokens: Sequence[Token],
+    place: int,
+    word: str,
 ) -> str | None:
     """Return what a word becomes, whichever gender it names."""
-    partners = (partner(context, place, word, gender) for gender in genders)
-    return next((new for new in partners if new is not None), None)
+    if word in ("her", "his"):
+        to = "male" if word == "her" else "female"
+        return _of_owner(tokens, place, word) if to in genders else None
+    new = next((partners[to][word] for to in genders if word in partners[to]), None)
+    if word in _TITLES and tokens[place].text in _UNITS and _lower(tokens, place + 1) != ".":
+        return None
+    return None if word not in _PRONOUNS | _TITLES and _is_name(tokens, place) else new
 
 
-def pronoun(context: WordContext, place: int, word: str, to: str) -> str | None:
-    """Return the partner of a pronoun that has several: her, hers, his and him."""
-    if to == "male":
-        if word == "her":
-            return "his" if context.owns(place) else "him"
-        return "his" if word == "hers" else None
+def _of_owner(tokens: Sequence[Token], place: int, word: str) -> str:
+    """Return the partner of "her" or "his", by the next word alone."""
+    following = _lower(tokens, place + 1)
+    owns = following[:1].isalnum() and following not in LEXICON.function_words
     if word == "his":
-        return "hers" if context.stands_alone(place) else "her"
-    return "her" if word == "him" else None
+        return "her" if owns else "hers"
+    return "his" if owns else "him"
+
+
+def _is_name(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a noun is capitalised beside another capitalised word: "Stephen King"."""
+    if not _is_capital(tokens, place) or (tokens[place].text.isupper()):
+        return False
+    before, after = place - 1, place + 1
+    before -= _lower(tokens, before) == "."
+    return _is_capital(tokens, after) or (
+        _is_capital(tokens, before) and _lower(tokens, before) not in LEXICON.function_words
+    )
+
+
+def _is_fixed(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a word is part of a phrase that tells no gender: "mother tongue"."""
+    for phrase in LEXICON.fixed:
+        for start in range(max(0, place - len(phrase) + 1), place + 1):
+            if phrase == tuple(token.lower for token in tokens[start : start + len(phrase)]):
+                return True
+    return False
+
+
+def _is_capital(tokens: Sequence[Token], place: int) -> bool:
+    return 0 <= place < len(tokens) and tokens[place].text[0].isupper()
+
+
+def _lower(tokens: Sequence[Token], place: int) -> str:
+    return tokens[place].lower if 0 <= place < len(tokens) else ""

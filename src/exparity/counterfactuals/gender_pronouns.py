@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 
 from exparity.counterfactuals import counterfactual
-from exparity.counterfactuals._contexts import WordContext
-from exparity.counterfactuals._gendered import pronoun, turned
+from exparity.counterfactuals._gendered import turned
 from exparity.counterfactuals._text import Mode
 from exparity.data.files import shipped
 from exparity.data.genders import GROUPS, Partners
@@ -31,11 +30,6 @@ def _read() -> Partners:
 _PARTNERS = _read()
 
 
-def _partner(context: WordContext, place: int, word: str, to: str) -> str | None:
-    """Return the partner of a word; see :data:`~exparity.counterfactuals._gendered.Partner`."""
-    return pronoun(context, place, word, to) if word == "her" else _PARTNERS[to].get(word)
-
-
 @counterfactual(
     "gender_pronouns",
     reference="Chen et al. 2024, Findings of NAACL, arXiv:2404.00463",
@@ -58,4 +52,4 @@ def gender_pronouns(
     Returns:
         The example with its other words as they were.
     """
-    return turned(example, group, mode, _partner)
+    return turned(example, group, mode, _PARTNERS, nouns=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from exparity.core.strict import read_yaml
 from exparity.data.files import shipped
@@ -35,12 +35,28 @@ def gender_facts(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
     }
 
 
-@cache
-def read_lexicon(digest: str) -> tuple[Partners, Mapping[str, frozenset[str]]]:
-    """Return partners, and the words of each gender that tell it whatever stands around them.
+class Lexicon(NamedTuple):
+    """Words that name a gender.
 
-    They are of ``exparity/resources/gender_words/lexicon.yaml``. Each reader holds its SHA-256: a
-    change of the words changes the reader's source, and so the workflow runs again what they made.
+    Attributes:
+        partners: by the gender that is made, words of the other one and what they become.
+        telling: by gender, the words that tell it whatever stands around them.
+        function_words: no nouns, so that "her" before one is no possessive.
+        fixed: phrases that tell nobody's gender, as words.
+    """
+
+    partners: Partners
+    telling: Mapping[str, frozenset[str]]
+    function_words: frozenset[str]
+    fixed: tuple[tuple[str, ...], ...]
+
+
+@cache
+def read_lexicon(digest: str) -> Lexicon:
+    """Return the words of ``exparity/resources/gender_words/lexicon.yaml``.
+
+    Each reader holds its SHA-256: a change of the words changes the reader's source, and so the
+    workflow runs again what they made.
     """
     lexicon = read_yaml(shipped("gender_words", {"lexicon.yaml": digest}) / "lexicon.yaml")
     pairs = _pairs(lexicon["both"])
@@ -49,15 +65,20 @@ def read_lexicon(digest: str) -> tuple[Partners, Mapping[str, frozenset[str]]]:
         (f"{s}boy{n}", f"{s}girl{n}") for s in lexicon["before_boy"].split() for n in ("", "s")
     ]
     partners = {
-        "male": {**{she: he for he, she in pairs}, **dict(_pairs(lexicon["to_male"]))},
-        "female": {**dict(pairs), **dict(_pairs(lexicon["to_female"]))},
+        "male": {
+            **{she: he for he, she in pairs},
+            **dict(_pairs(lexicon["to_male"])),
+            "hers": "his",
+        },
+        "female": {**dict(pairs), **dict(_pairs(lexicon["to_female"])), "him": "her"},
     }
     of_anyone = set(lexicon["of_anyone"].split())
     telling = {
         gender: frozenset((*lexicon["in_context"][gender].split(), *partners[other])) - of_anyone
         for gender, other in (GROUPS, GROUPS[::-1])
     }
-    return partners, telling
+    fixed = tuple(tuple(phrase.split()) for phrase in lexicon["fixed"].split(";"))
+    return Lexicon(partners, telling, frozenset(lexicon["function_words"].split()), fixed)
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

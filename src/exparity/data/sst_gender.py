@@ -14,8 +14,8 @@ from exparity.data.grouping import NONE, TIED, most_named, term_counter
 
 log = logging.getLogger(__name__)
 
-_LEXICON = "a78a4ce9f67ad66470f3a52e733d477330ebb24cae5147c6039c4e708475841a"
-_count = term_counter(read_lexicon(_LEXICON)[1])
+_LEXICON = "ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2"
+_count = term_counter(read_lexicon(_LEXICON).telling)
 
 
 @dataset(

@@ -440,6 +440,22 @@ def training_of(found, dataset, model, seed):
     return json.loads(found.finetune_options(dataset, model, seed))["training"]
 
 
+class TestModelsFromScratch:
+    def test_a_model_is_built_for_a_check_until_it_is_trained(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        checked = []
+        monkeypatch.setattr("exparity.config.checks.check_buildable", checked.append)
+        found = experiment()
+        assert checked
+        for ids in layout.cells(found.grid, "predictions"):
+            path = Path(found.results, layout.path_of("predictions", ids))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        checked.clear()
+        experiment()
+        assert not checked
+
+
 class TestOverrides:
     def test_later_entries_win(self):
         two = [

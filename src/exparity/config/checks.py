@@ -39,6 +39,14 @@ def check(experiment: Settled) -> None:
     check_imports(experiment)
 
 
+def _is_trained(experiment: Settled, model: str) -> bool:
+    """Whether every training of a model has predicted; to import torch then would take seconds."""
+    cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids["model"] == model)
+    return all(
+        Path(experiment.results, layout.path_of("predictions", ids)).is_file() for ids in cells
+    )
+
+
 def check_references(experiment: Settled) -> None:
     """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept."""
     known: dict[str, list[Any]] = {
@@ -207,7 +215,7 @@ def check_cells(experiment: Settled) -> None:
                 if spec.adapter is not None or is_adapter(Path(spec.checkpoint)):
                     adapter = None if spec.adapter is None else Path(spec.adapter)
                     check_adapter(spec.checkpoint, adapter, new_head(spec.head))
-            if spec.init == "scratch" and spec.architecture:
+            if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
                 check_buildable(spec)
         except InputError as error:
             raise InputError(f"models.{model}: {error}") from None

@@ -49,6 +49,7 @@ def test_a_run_fills_every_artefact(baseline):
     tests = exparity.read_results(baseline.results, "tests")
     assert dict(tests["quantity"].value_counts()) == {
         "score": CELLS, "excess": CELLS, "random_score": 5 * N_METRICS, "random_excess": N_METRICS,
+        "skill": N_METHODS, "random_skill": 1,  # of comprehensiveness
     }  # fmt: skip
     assert (tests["n_a"] == 8).all()
     assert (tests["n_pairs"] == 8).all()

@@ -74,11 +74,11 @@ def test_beside_others_and_alone(finished, capsys):
     assert figures - {".snakemake_timestamp"} == {"captions.txt", "distributions"}
 
     title = "own  no groups: mean score and its interval"
-    assert re.search(r"pairs_all  .+: d of male − female, and its verdict", both)
+    assert re.search(r"pairs_all  .+: d of male − female", both)
     assert title in both
     assert title in filtered
     assert "pairs_all" not in filtered
     assert "gini" not in filtered
-    assert re.search(r"gradient +[\d.]+ \([\d.]+ to [\d.]+\)", filtered)
+    assert re.search(r"gradient +mass_accuracy +[\d.]+ +\(?[\d.]+ to [\d.]+", filtered)
     with pytest.raises(exparity.InputError, match="there is no metric 'gin'"):
         show(finished.results, metric=["gin"])

@@ -164,7 +164,7 @@ class _Reader:
         """Return a job from its facts."""
         in_parts = facts.get("work_seconds") is not None
         known = {
-            "examples": facts.get("rows") if in_parts else self.examples.get(ids),
+            "examples": _worked_on(facts) if in_parts else self.examples.get(ids),
             "output": facts["output"],
             "ids": {n: _id(n, id) for n, id in zip(ids_of(kind.stage), ids, strict=False)},
             "device": str(facts.get("device", "cpu")),
@@ -233,6 +233,13 @@ def _used(benchmark: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, A
         "cpu_seconds": _largest(cpu),
         "max_rss_mb": _largest(memory),
     }
+
+
+def _worked_on(facts: Mapping[str, Any]) -> int:
+    """Return the examples of a job in parts, each as often as it draws; rows may be of steps."""
+    examples = facts.get("examples")
+    draws = int(facts["parameters"].get("draws") or 1)
+    return int(facts["rows"] if examples is None else examples * draws)
 
 
 def _largest(values: tuple[Any, ...]) -> float | None:

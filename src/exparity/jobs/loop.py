@@ -78,6 +78,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
             device=device,
             extra={
                 **job.known,
+                "examples": sum(map(len, parts.chunks.values())),
                 **merged(parts.done.values()),
                 **parts.provenance,
                 **parts.spent(),

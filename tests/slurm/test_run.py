@@ -25,14 +25,14 @@ def submissions(run):
 
 def test_the_tables_are_those_of_a_local_run(small):
     assert tables(small.cluster) == tables(small.local)
-    assert len(tables(small.cluster)) == 6
+    assert len(tables(small.cluster)) == 1  # of the one dataset and model
     assert small.cluster.plan() == {}
 
 
 def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
     on_gpu = ("finetune", "explanations_explain", "scores_gpu_", "scores_slow_")
     on_gpu += ("random_explanations_",)
-    without = ("prepare", "scores_evaluate", "tests_", "report_")
+    without = ("prepare", "scores_evaluate", "statistics_", "report_")
     for job in jobs:
         rule = job.comment.removeprefix("rule_")
         assert rule.startswith(on_gpu + without), rule
@@ -43,10 +43,10 @@ def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
 
 
 def test_short_jobs_are_submitted_together(jobs):
-    """Two explain jobs make one, six evaluate jobs three, six tests one, cost and report one."""
+    """Two explain jobs make one, six evaluate jobs three, compare one, cost and report one."""
     names = [job.comment.removeprefix("rule_") for job in jobs]
     for group, count in (
-        ("explanations_", 1), ("scores_", 3), ("tests_", 1), ("random_explanations_", 1),
+        ("explanations_", 1), ("scores_", 3), ("statistics_", 1), ("random_explanations_", 1),
         ("report_", 1),
     ):  # fmt: skip
         assert sum(name.startswith(group) for name in names) == count, (group, names)

@@ -29,6 +29,7 @@ def across(folder, dataset="d", models=P, **more):
                 **vars(CrossedTest("male", "female", n_seeds=3)),
                 **vars(ScaleTests()),
                 **vars(Rooms()),
+                "certainty_d": 0.0,
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
                 **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
                 **{"pooled_sd": 1.0, "d": 1.0, **more},

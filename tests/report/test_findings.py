@@ -33,10 +33,15 @@ def judged(d, verdict, **more):
 def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training"):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
     tests = [{"p": 0.5, "flags": list(flags)} for _ in seeds]
-    cells = {("bert", *key): {"excess": row} for key, row in verdicts.items()}
+    cells = {
+        ("bert", *key): {"excess": {"quantity": "excess", "stands": True, **row}}
+        for key, row in verdicts.items()
+    }
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women", tests=dict.fromkeys(cells, tests),
-        cells={key: SimpleNamespace(verdicts=of) for key, of in cells.items()},
+        cells={
+            key: SimpleNamespace(verdicts=of, standing=of["excess"]) for key, of in cells.items()
+        },
     )  # fmt: skip
     one = SimpleNamespace(
         dataset="d", model="bert", seed=0, overall=accuracy, n=200, collapsed=False,
@@ -47,7 +52,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
         for g in ("men", "women")
     ]
     study = SimpleNamespace(
-        rows=tests * len(cells), excess=tests * len(cells), verdicts=cells,
+        rows=tests * len(cells), others=tests * len(cells), verdicts=cells,
         pairs=[("d", "bert")], seeds=list(seeds), run=run,
         statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
         bias=SimpleNamespace(rows=sizes), dependence={"d": {"test": Dependence(200, v)}},

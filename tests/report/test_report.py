@@ -511,7 +511,7 @@ class TestFolder:
         part = {**options, "seeds": [1], "metrics": options["metrics"][:1]}
         report(folder, path, part)
         study = gather.gather(folder, part)
-        assert len(study.rows) == len(study.excess) == 2 * 2 * 3
+        assert len(study.rows) == len(study.others) == 2 * 2 * 3
         assert {row["seed"] for row in [*study.rows, *study.random_rows]} == {1}
         page = Page(path.read_text(encoding="utf-8"))
         assert not {"distributions", "means"} & set(page.ids)

@@ -9,8 +9,11 @@ from made_up import config, make_study, options_of
 from exparity.artefacts.files import read_artefact
 from exparity.report.verdicts import (
     counts_of,
+    is_higher_better,
     legend,
     missed,
+    moved,
+    only_certainty,
     sentence_of,
     texts_line,
 )
@@ -44,7 +47,7 @@ def row(verdict, **more):
         "quantity": "score", "group_a": "Afro-Caribbean", "group_b": "white", "n_seeds": 3,
         "seeds_above": 1, "seeds_below": 2, "d": -0.5, "rms_gap": 0.75, "rms_low": 0.25,
         "rms_high": float("inf"), "minimal_detectable_effect_corrected": 1.25, "verdict": verdict,
-        "verdict_strict": "undecided", **more,
+        "verdict_strict": "undecided", "stands": True, **more,
     }  # fmt: skip
 
 
@@ -84,7 +87,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     show(results)
     shown = capsys.readouterr().out
     assert "decided 4 of 4 cells (strict: 4): 4 odd one out, 0 equivalent" in shown
-    assert len(re.findall(r"[+−]\d\.\d\d +(?:–|\S+ to \S+) +odd", shown)) == 4
+    assert len(re.findall(r"(?m) odd±?$", shown)) == 4
     assert "Odd one out: Odd in general, above 0.2." in shown
 
 
@@ -155,10 +158,13 @@ def test_counts():
         row("equivalent"),
         row(None),
         row("unstable", quantity="random_excess"),
+        row("different", quantity="skill", stands=False),
     ]
-    of_random, counted = counts_of(rows)
-    assert (of_random.quantity, of_random.decided, of_random.total) == ("random_excess", 1, 1)
+    counted, of_random, of_skill, of_scores = counts_of(rows)
+    assert (of_random.quantity, of_random.decided, of_random.total) == ("random_stands", 1, 1)
+    assert (of_skill.quantity, of_skill.total) == ("skill", 1)
     assert (counted.decided, counted.strict, counted.total, counted.n_seeds) == (2, 1, 3, 3)
+    assert counted.by_verdict == of_scores.by_verdict
     assert list(counted.by_verdict) == [one.id for one in VERDICTS]
 
 
@@ -171,3 +177,34 @@ def test_the_legend_of_one_classifier_says_nothing_of_others():
 @pytest.mark.parametrize(("n", "share"), [(3, 0.63), (5, 0.45), (10, 0.26), (20, 0.14)])
 def test_what_trainings_may_miss(n, share):
     assert missed(n) == pytest.approx(share, abs=0.005)
+
+
+CELL = {
+    "score": row("different", d=1.12, stands=False),
+    "excess": row("different", quantity="excess", d=0.59, stands=False),
+    "skill": row("undecided", quantity="skill", d=0.19, certainty_d=0.9),
+}
+
+
+def test_what_moves_from_scores_to_skill_is_one_line():
+    assert moved(CELL) == "Score 1.12, excess 0.59, skill 0.19: undecided"
+    assert moved({"score": CELL["score"]}) == ""
+
+
+def test_scores_that_differ_where_skill_does_not_are_no_finding():
+    tail = "; this shows no difference of the explanations."
+    said = only_certainty(CELL, 0.2)
+    assert said == f"The classifier is less sure of white{tail}"
+    other = {**CELL, "skill": {**CELL["skill"], "certainty_d": -0.9}}
+    assert only_certainty(other, 0.2) == f"The classifier is less sure of Afro-Caribbean{tail}"
+    alike = {**CELL, "skill": {**CELL["skill"], "certainty_d": 0.1}}
+    assert only_certainty(alike, 0.2) == f"Falls are not of one size in both groups{tail}"
+    found = {**CELL, "skill": {**CELL["skill"], "verdict": "different"}}
+    assert only_certainty(found, 0.2) == ""
+    same = {**CELL, "score": row("equivalent"), "excess": row("undecided", quantity="excess")}
+    assert only_certainty(same, 0.2) == ""
+
+
+def test_higher_skill_is_better_whatever_the_metric():
+    assert is_higher_better(CELL["skill"], "lower")
+    assert not is_higher_better(CELL["score"], "lower")

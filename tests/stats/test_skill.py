@@ -198,7 +198,8 @@ def texts(draw):
         at = np.flatnonzero(kept)
         # Neighbours that are both there add something: the best order is not that of weights.
         joint = sum(crossed[i] for i in at if i + 1 in set(at.tolist()))
-        return 1 / (1 + math.exp(-weights[at].sum() - joint))
+        # Within ±6, so that no change of it ends at a p of 1, which has no log-odds.
+        return 1 / (1 + math.exp(-6 * math.tanh((weights[at].sum() + joint) / 6)))
 
     sizes = sorted({int(tenth * n / 10 + 1e-9) for tenth in range(1, 11)} - {0})
     own = sorted(draw(st.lists(st.integers(1, n), min_size=1, max_size=10)))

@@ -21,6 +21,9 @@ from exparity.tools.show import show
 SETTINGS = config(datasets=2, models=2, seeds=3, methods=2, metrics=3)
 
 
+IDS = ("dataset", "model", "method", "metric")
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """A study with verdicts, and without a report."""
@@ -51,22 +54,24 @@ class TestPlainText:
         ]
         verdicts = read_results(results, "verdicts")
         excess = verdicts[verdicts["quantity"] == "excess"]
-        heads = [line for line in lines if "excess over random explanations: d of" in line]
+        scores = verdicts[verdicts["quantity"] == "score"].set_index([*IDS])["d"]
+        heads = [line for line in lines if "  d of male − female" in line]
         assert [head.split()[0] for head in heads] == ["data_0", "data_1"]
         cells = [line.split() for line in lines]
         for row in excess.to_dict("records"):
             marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
-            d = f"{row['d']:+.2f}".replace("-", "−")
+            gaps = scores[tuple(row[id] for id in IDS)], row["d"]
+            both = [f"{d:+.2f}".replace("-", "−") for d in gaps]
             size = f"{row['rms_low']:.2f} to {row['rms_high']:.2f}".split()
             ids = [row[id] for id in ("model", "method", "metric")]
-            assert [*ids, d, *size, f"{row['verdict']}{marks}"] in cells
+            assert [*ids, *both, "–", *size, f"{row['verdict']}{marks}"] in cells
         n = excess["verdict"].value_counts()
-        (line,) = [x for x in lines if x.startswith("excess over random explanations: decided")]
+        (line,) = [x for x in lines if x.startswith("explanations: decided")]
         decided = len(excess) - n["undecided"]
         assert f"decided {decided} of {len(excess)} cells" in line
         for one in VERDICTS:
             assert f"{n.get(one.id, 0)} {one.label.lower()}" in line
-        assert any(line.startswith("a random explanation over others: decided") for line in lines)
+        assert any(line.startswith("random explanations: decided") for line in lines)
 
     def test_what_trainings_and_texts_cannot_tell_is_said_last(self, results, shown):
         lines = shown(results)
@@ -82,14 +87,19 @@ class TestPlainText:
         for dataset, rows in cells.groupby("dataset", observed=True):
             least = rows["minimal_detectable_effect_corrected"].median()
             found = f"a mean gap of |d| = {least:.2g} is found in half of the cells"
-            assert f"{dataset}: Cramér’s V of label and group 1.00; {found}" in lines
+            (line,) = [line for line in lines if line.startswith(f"{dataset}: Cramér’s V")]
+            assert line.startswith(f"{dataset}: Cramér’s V of label and group 1.00; probability of")
+            assert line.endswith(found)
+            for model, of in rows.groupby("model", observed=True):
+                d = f"{of['certainty_d'].iloc[0]:+.2f}".replace("-", "−")
+                assert f"{model}: d = {d} of male − female" in line
 
     def test_filters(self, results, shown):
         metrics = ["comprehensiveness", "sufficiency"]
         lines = shown(results, dataset=["data_1"], method=["gradient"], metric=metrics)
         assert lines[1] == "4 cells: 1 dataset, 2 models, 1 method, 2 metrics, 3 trainings"
         assert "data_0" not in "".join(lines)
-        assert any(line.startswith("scores of a random explanation: decided") for line in lines)
+        assert any(line.startswith("random explanations: decided") for line in lines)
 
     def test_a_single_training_has_the_verdicts_of_its_classifier_alone(self, shown, tmp_path):
         make_study(tmp_path, config(datasets=1, models=1, seeds=1, methods=1, metrics=1), pairs=8)
@@ -117,7 +127,8 @@ def row(model="m", method="x", metric="k", d=0.5, verdict="different", **others)
         **JUDGED, "dataset": "d", "model": model, "method": method, "metric": metric,
         "group_a": "a", "group_b": "b", "quantity": "score", "d": d, "verdict": verdict,
         "verdict_strict": verdict, "n_seeds": 3, "seeds_above": 3, "seeds_below": 0,
-        "rms_gap": abs(d), "rms_low": 0.1, "rms_high": 0.9, "flags": [], **others,
+        "rms_gap": abs(d), "rms_low": 0.1, "rms_high": 0.9, "flags": [], "stands": True,
+        "certainty_d": float("nan"), **others,
     }  # fmt: skip
 
 
@@ -149,8 +160,8 @@ class TestTerminal:
             row("m", "y", "l", d=float("nan"), verdict=None, flags=["no_variance"]),
         ]
         lines = [line.split() for line in printed(rows, 200).splitlines()]
-        assert ["m", "x", "k", "+∞", "0.10", "to", "0.90", "different±"] in lines
-        assert ["m", "y", "l", "–", "0.10", "to", "0.90", "not", "tested"] in lines
+        assert ["m", "x", "k", "+∞", "–", "–", "0.10", "to", "0.90", "different±"] in lines
+        assert ["m", "y", "l", "–", "–", "–", "0.10", "to", "0.90", "not", "tested"] in lines
         assert any(line[:3] == ["not", "tested,", "no_variance"] for line in lines)
 
     def test_ids_are_no_markup(self):
@@ -178,7 +189,7 @@ class TestCommand:
         code = (
             "import sys, pathlib\nfrom exparity.cli import main\n"
             f"main(['show', {str(results)!r}])\n"
-            "slow = {'torch', 'matplotlib', 'scipy.stats', 'transformers'} & set(sys.modules)\n"
+            "slow = {'torch', 'matplotlib', 'transformers'} & set(sys.modules)\n"
             "sys.exit(f'imported: {slow}' if slow else 0)"
         )
         run_code(code)

@@ -56,7 +56,7 @@ class Study:
         pairs: every (dataset, model).
         methods, metrics, datasets: instance id to registered id.
         rows: tests of scores: rows of the disparity artefact.
-        excess: those of the excess over random explanations.
+        others: those of their excess over random explanations, and of skill.
         bias: how the classifiers themselves treat the groups.
         accuracies: one per trained classifier.
         verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
@@ -79,7 +79,7 @@ class Study:
     rows: Sequence[Mapping[str, Any]]
     bias: ModelBias
     accuracies: Sequence[Accuracy]
-    excess: Sequence[Mapping[str, Any]] = ()
+    others: Sequence[Mapping[str, Any]] = ()
     verdicts: Verdicts = field(default_factory=dict)
     random_verdicts: Sequence[Mapping[str, Any]] = ()
     random_rows: Sequence[Mapping[str, Any]] = ()
@@ -160,7 +160,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         datasets=dict(options["datasets"]),
         statistics=options["statistics"],
         rows=of_quantity(tests, "score"),
-        excess=of_quantity(tests, "excess"),
+        others=[*of_quantity(tests, "excess"), *of_quantity(tests, "skill")],
         bias=bias,
         accuracies=accuracies,
         verdicts=by_cell_and_quantity(row for row in judged if not is_random(row)),

@@ -15,7 +15,7 @@ from typing import Any
 from exparity.core.formats import signed
 from exparity.report.gather import Study
 from exparity.report.tables import MOST_PAIRS, Row, Table, by_dataset
-from exparity.report.verdicts import named, sentence_of
+from exparity.report.verdicts import is_higher_better, named, sentence_of
 from exparity.stats.verdicts import Verdict
 
 RANDOM = "Random explanations"
@@ -74,9 +74,9 @@ class PicturePanel:
         return (tile for line in self.lines for cell in line.cells for tile in cell)
 
 
-def compared_quantity(study: Study) -> str:
-    """Return what is compared: the ``excess`` over random explanations, if there is, or scores."""
-    return "excess" if any(row["p"] == row["p"] for row in study.excess) else "score"
+def is_controlled(study: Study) -> bool:
+    """Return whether random explanations were scored, so that more than scores is compared."""
+    return any(row["p"] == row["p"] for row in study.others)
 
 
 def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
@@ -90,7 +90,6 @@ def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
 
 def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
     """Return a panel for each table that has verdicts, of datasets with few pairs of groups."""
-    quantity = compared_quantity(study)
     panels = []
     few = [pairs for pairs in by_dataset(tables).values() if len(pairs) <= MOST_PAIRS]
     for table in chain.from_iterable(few):
@@ -98,12 +97,11 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
         random = {
             (row["model"], row["metric"]): row
             for row in study.random_verdicts
-            if (row["dataset"], row["group_a"], row["group_b"]) == pair
-            and row["quantity"] == f"random_{quantity}"
+            if (row["dataset"], row["group_a"], row["group_b"]) == pair and row["stands"]
         }
         rows: dict[str, dict[tuple[str, str], Row]] = {
             study.display("method", method): {
-                (model, metric): cell.verdicts.get(quantity, {})
+                (model, metric): cell.standing
                 for (model, of, metric), cell in table.cells.items()
                 if of == method
             }
@@ -143,6 +141,7 @@ def tile_of(row: Row, model: str, *, higher_is_better: bool, threshold: float) -
     if not row.get("verdict"):
         return Tile(model, None, "open", "", "", "not tested")
     verdict = named(row["verdict"])
+    higher_is_better = is_higher_better(row, "higher" if higher_is_better else "lower")
     look = look_of(row, verdict, higher_is_better=higher_is_better)
     favoured = {"a": row["group_a"], "b": row["group_b"]}.get(look, "")
     sentence = sentence_of(row, threshold=threshold, higher_is_better=higher_is_better)

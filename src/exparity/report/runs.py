@@ -17,6 +17,7 @@ from exparity.report.provenance import SETTLED, read_origins, settings_by_key, v
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random
 from exparity.stats.two_runs import GapDifference, gap_difference
+from exparity.stats.verdicts import STANDING
 
 Cell = tuple[str, ...]
 """Dataset, model, method, metric and the two groups."""
@@ -47,7 +48,7 @@ class ComparedCell:
     """One cell of both runs.
 
     Attributes:
-        quantity: what was compared: ``excess`` or ``score``.
+        quantity: what was compared: ``skill``, ``excess`` or ``score``.
         difference: gap of the second run minus that of the first.
     """
 
@@ -124,13 +125,13 @@ def compare_runs(
 ) -> RunComparison:
     """Set two runs side by side.
 
-    Gaps are those over random explanations where both runs have them, else those of the scores.
+    Gaps are those of the first quantity that both runs have of skill, excess and score.
     """
     cells = []
     ours, theirs = second.verdicts, first.verdicts
     for ids in (ids for ids in theirs if ids in ours):
         both = theirs[ids], ours[ids]
-        quantity = "excess" if all("excess" in cell for cell in both) else "score"
+        quantity = next(name for name in STANDING if all(name in cell for cell in both))
         rows = both[0][quantity], both[1][quantity]
         difference = gap_difference(rows[1], rows[0], confidence=confidence)
         cells.append(ComparedCell(ids, quantity, *rows, difference))

@@ -16,12 +16,13 @@ from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.core.settings import Statistics
 from exparity.report.gather import Study, Verdicts
+from exparity.report.verdicts import standing_of
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
 
 Row = Mapping[str, Any]
-QUANTITIES = ("excess", "score")
+QUANTITIES = ("skill", "excess", "score")
 """What is compared; what says most comes first."""
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
@@ -45,6 +46,11 @@ class Cell(SeedCounts):
     verdicts: Mapping[str, Row]
 
     @property
+    def standing(self) -> Row:
+        """Its verdict: that of the quantity that stands; empty if there is none."""
+        return standing_of(self.verdicts.values())
+
+    @property
     def strength(self) -> float:
         """Share of significant seeds, in [0, 1]: how strongly the cell is coloured."""
         return self.significant / self.total
@@ -59,7 +65,7 @@ class Table:
         models, methods, metrics: outer rows, inner rows and columns.
         cells: what the seeds of each (model, method, metric) found together.
         tests: the tests behind each cell, one a seed.
-        excess: those of the excess over random explanations, where there are any.
+        others: those of the other quantities, such as the excess, where there are any.
     """
 
     dataset: str
@@ -70,11 +76,12 @@ class Table:
     metrics: Sequence[str]
     cells: Mapping[CellKey, Cell]
     tests: Mapping[CellKey, Sequence[Row]]
-    excess: Mapping[CellKey, Sequence[Row]] = field(default_factory=dict)
+    others: Mapping[str, Mapping[CellKey, Sequence[Row]]] = field(default_factory=dict)
 
     def tests_of(self, quantity: str, key: CellKey) -> Sequence[Row]:
-        """Return the tests of a cell's scores, or of their excess."""
-        return (self.excess if quantity == "excess" else self.tests).get(key, ())
+        """Return the tests of a cell by a quantity."""
+        of_cells = self.tests if quantity == "score" else self.others.get(quantity, {})
+        return of_cells.get(key, ())
 
     @property
     def name(self) -> str:
@@ -120,10 +127,9 @@ def tables_of(
     """Make a table per dataset and pair of groups, everything in the order of the rows."""
     known = verdicts or {}
     tables = []
-    over = by_table(of_quantity(rows, "excess"))
+    others = {name: by_table(of_quantity(rows, name)) for name in QUANTITIES if name != "score"}
     for (dataset, group_a, group_b), of_table in by_table(of_quantity(rows, "score")).items():
         by_seed = by_cell(sorted(of_table, key=lambda row: row["seed"]))
-        of_excess = sorted(over.get((dataset, group_a, group_b), ()), key=lambda row: row["seed"])
         tests = {key: by_seed[key] for key in by_cell(of_table)}
         cells = {
             key: Cell(
@@ -144,7 +150,12 @@ def tables_of(
                 metrics,
                 cells=cells,
                 tests=tests,
-                excess=by_cell(of_excess),
+                others={
+                    name: by_cell(
+                        sorted(of.get((dataset, group_a, group_b), ()), key=itemgetter("seed"))
+                    )
+                    for name, of in others.items()
+                },
             )
         )
     return tables
@@ -154,7 +165,7 @@ def disparity_tables(study: Study) -> list[Table]:
     """Make one table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
     threshold = study.statistics["threshold"]
-    rows = [*study.rows, *study.excess]
+    rows = [*study.rows, *study.others]
     tables = tables_of(rows, threshold=threshold, verdicts=study.verdicts)
     return sorted(tables, key=lambda table: order.index(table.dataset))
 

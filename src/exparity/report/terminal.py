@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,21 +13,27 @@ from exparity.core.escaping import visible
 from exparity.core.formats import signed
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
+from exparity.report.gather import Verdicts, by_cell_and_quantity
 from exparity.report.means import MeanTable
 from exparity.report.tables import by_table
 from exparity.report.verdicts import (
     QUANTITIES,
+    certainty,
     counts_of,
     detectable,
+    is_of,
+    is_random,
     legend,
     missed_line,
     named,
     nothing_found,
+    only_certainty,
     run_of,
     texts_line,
 )
 from exparity.stats.crossed import PROMPT
 from exparity.stats.dependence import Dependence
+from exparity.stats.multiplicity import CELL_IDS
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
 
 _GAP = 2  # blanks between columns
 _KINDS = ("dataset", "model", "method", "metric")
+_BY = ("score", "excess", "skill")
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,13 @@ class ShownVerdicts:
 
     @property
     def judged(self) -> Sequence[Mapping[str, Any]]:
-        """The verdicts that the table shows: of what says most."""
-        of = {q: [r for r in self.verdicts if r["quantity"] == q] for q in ("excess", "score")}
-        return of["excess"] if any(row["verdict"] for row in of["excess"]) else of["score"]
+        """The verdicts that the table shows: those that stand of each cell."""
+        return [row for row in self.verdicts if is_of(row, "stands")]
+
+    @property
+    def cells(self) -> Verdicts:
+        """The rows of every cell by quantity."""
+        return by_cell_and_quantity(row for row in self.verdicts if not is_random(row))
 
 
 def render(selection: ShownVerdicts) -> Iterator[RenderableType]:
@@ -88,12 +100,23 @@ def _verdicts(selection: ShownVerdicts) -> Iterator[RenderableType]:
         yield _text(f"not tested, {flag} ({n}): {meaning_of(flag)}")
     for (dataset, a, b), rows in by_table(judged).items():
         yield ""
-        yield _text(f"{dataset}  {QUANTITIES[judged[0]['quantity']]}: d of {a} − {b}")
-        lines = [(*(row[kind] for kind in _KINDS[1:]), *_cells(row)) for row in rows]
-        yield table_of((*_KINDS[1:], "d", "R, 95 %", "verdict"), lines)
+        yield _text(f"{dataset}  d of {a} − {b}")
+        lines, sentences = [], dict[str, None]()
+        for row in rows:
+            cell = selection.cells[tuple(row[id] for id in CELL_IDS)]
+            gaps = (_gap(cell.get(name, {}).get("d", math.nan)) for name in _BY)
+            lines.append((*(row[kind] for kind in _KINDS[1:]), *gaps, *_judged(row)))
+            if sentence := only_certainty(cell, selection.threshold):
+                sentences[f"{row['model']}, {row['metric']}: {sentence}"] = None
+        yield table_of((*_KINDS[1:], *_BY, "R, 95 %", "verdict"), lines)
+        yield from map(_text, sentences)
     yield ""
     run = run_of(judged)
-    yield _text(f"d: mean over all {run}s. R: typical |d| of one. ±: {run}s of opposite sign.")
+    yield _text(
+        f"d: mean over all {run}s, of scores, of their excess over random explanations and of "
+        "skill, which is judged where there is one, else the excess. R: typical |d| of one "
+        f"{run}. ±: {run}s of opposite sign."
+    )
     shown = {named(row["verdict"]).label for row in judged if row["verdict"]}
     said = legend(threshold=selection.threshold, of_one=several < 2, run=run)
     for label, sentence in said.items():
@@ -138,19 +161,24 @@ def _of_data(selection: ShownVerdicts) -> Iterator[RenderableType]:
         parts = []
         if by_split := selection.dependence.get(dataset):
             parts.append(f"Cramér’s V of label and group {numbers_of(by_split)}")
+        if sure := certainty(row for row in selection.judged if row["dataset"] == dataset):
+            parts.append(sure)
         if least == least:
             parts.append(f"a mean gap of |d| = {least:.2g} is found in half of the cells")
         if parts:
             yield _text(f"{dataset}: {'; '.join(parts)}")
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return d, the interval of R and the verdict of a cell."""
-    d = signed(row["d"]) if row["d"] == row["d"] else "–"
+def _gap(d: float) -> str:
+    return signed(d) if d == d else "–"
+
+
+def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the interval of R and the verdict of a cell."""
     low, high = row["rms_low"], row["rms_high"]
     interval = "–" if high != high else f"{low:.2f} to {high:.2f}".replace("inf", "∞")
     marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
-    return d, interval, f"{row['verdict'] or 'not tested'}{marks}"
+    return interval, f"{row['verdict'] or 'not tested'}{marks}"
 
 
 def terminal_here() -> Console:

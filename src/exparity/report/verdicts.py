@@ -29,12 +29,16 @@ class _Number(float):
 
 
 QUANTITIES = {
+    "stands": "explanations",
+    "random_stands": "random explanations",
+    "skill": "skill",
     "excess": "excess over random explanations",
-    "random_excess": "a random explanation over others",
     "score": "scores",
-    "random_score": "scores of a random explanation",
 }
-"""What is judged, in words; what says most comes first."""
+"""What is judged, in words. What ``stands`` of a cell comes first: its skill, else its excess, else
+its score."""
+CONTROLLED = ("skill", "excess")
+"""Quantities in which random explanations have no gap."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,61 @@ def named(id: str) -> Verdict:
     return next(one for one in verdicts.VERDICTS if one.id == id)
 
 
+def is_of(row: Row, quantity: str) -> bool:
+    """Return whether a row is of one of :data:`QUANTITIES`."""
+    if quantity.endswith("stands"):
+        return bool(row["stands"]) and is_random(row) == quantity.startswith("random_")
+    return bool(row["quantity"] == quantity)
+
+
+def standing_of(rows: Iterable[Row]) -> Row:
+    """Return the row that stands of the rows of a cell; empty if none does."""
+    return next((row for row in rows if row["stands"]), {})
+
+
+def is_higher_better(row: Row, direction: str | None) -> bool:
+    """Return whether higher values are better: of skill always, else as the metric says."""
+    return str(row.get("quantity", "")).endswith("skill") or direction == "higher"
+
+
+def moved(cell: Mapping[str, Row]) -> str:
+    """Return the gaps of a cell by quantity, from what was measured to what stands of it.
+
+    ``cell`` has rows by quantity. Empty where there is no more than one.
+    """
+    own = [(name, cell[name]) for name in ("score", "excess", "skill") if name in cell]
+    row = standing_of(cell.values())
+    if len(own) < 2 or not row:
+        return ""
+    gaps = ", ".join(f"{name} {_Number(of['d']):.2f}" for name, of in own)
+    return f"{gaps[0].upper()}{gaps[1:]}: {row['verdict'] or 'not tested'}"
+
+
+def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
+    """Return what to say where scores or their excess differ and skill does not; else nothing."""
+    skill = cell.get("skill", {})
+    others = [cell[name]["verdict"] for name in ("score", "excess") if name in cell]
+    if not skill.get("verdict") or named(skill["verdict"]).is_gap or "different" not in others:
+        return ""
+    d = skill["certainty_d"]
+    less = skill["group_b"] if d > 0 else skill["group_a"]
+    why = (
+        f"The classifier is less sure of {less}"
+        if abs(d) >= threshold
+        else ("Falls are not of one size in both groups")
+    )
+    return f"{why}; this shows no difference of the explanations."
+
+
+def certainty(rows: Iterable[Row]) -> str:
+    """Return how much surer classifiers are of one group, by the rows of a dataset; or nothing."""
+    gaps = dict.fromkeys(
+        (row["model"], row["group_a"], row["group_b"], row["certainty_d"]) for row in rows
+    )
+    words = [f"{model}: d = {_Number(d):+.2f} of {a} − {b}" for model, a, b, d in gaps if d == d]
+    return f"probability of the true class, {'; '.join(words)}" if words else ""
+
+
 def is_random(row: Row) -> bool:
     """Return whether a row of the verdicts artefact is of random explanations themselves."""
     return str(row["quantity"]).startswith("random_")
@@ -82,7 +141,7 @@ def counts_of(rows: Iterable[Row]) -> list[Counts]:
     judged = [row for row in rows if row["verdict"]]
     counts = []
     for quantity in QUANTITIES:
-        own = [row for row in judged if row["quantity"] == quantity]
+        own = [row for row in judged if is_of(row, quantity)]
         if own:
             n = Counter(row["verdict"] for row in own)
             strict = sum(is_decided(row["verdict_strict"]) for row in own)
@@ -103,8 +162,8 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     end = f" {untested:,} of {len(rows):,} cells could not be tested." if untested else ""
     if all(is_decided(row["verdict"]) for row in tested):
         return f"Every cell that was tested is equivalent.{end}"
-    of_excess = rows[0]["quantity"] == "excess"
-    than = "larger than what random explanations show" if of_excess else "shown"
+    controlled = all(row["quantity"] in CONTROLLED for row in rows)
+    than = "larger than what random explanations show" if controlled else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
     sentence += "That does not show that there is none"
     least = detectable(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["seed"] is None:
             nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
-            nothing |= {**vars(ScaleTests()), **vars(Rooms())}
+            nothing |= {**vars(ScaleTests()), **vars(Rooms()), "certainty_d": math.nan}
             # A change of d is in units of the standard deviation already.
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}

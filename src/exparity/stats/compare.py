@@ -257,19 +257,19 @@ def _pair_compared(
         of_sets = np.where(differences.any(axis=1), d_z(differences), NAN)
     comparisons = []
     for i, base in enumerate(described):
-        found = []
+        own_flags = []
         if np.ptp(values[i]) == 0:
-            found.append("constant")
+            own_flags.append("constant")
         if np.isinf(d[i]):
-            found.append("no_variance")
-        if few and "constant" not in found:
-            found.append("cannot_pass")
+            own_flags.append("no_variance")
+        if few and "constant" not in own_flags:
+            own_flags.append("cannot_pass")
         interval: Interval = (NAN, NAN, ())
         if settings.resamples and np.isfinite(d[i]):
             interval = interval_of_d(
                 values[i], is_first, sets, ddof=settings.ddof, confidence=settings.confidence
             )
-        low, high, how_found = interval
+        low, high, of_interval = interval
         comparisons.append(
             replace(
                 base,
@@ -284,7 +284,7 @@ def _pair_compared(
                 n_pairs=n_pairs,
                 wilcoxon_p=float(wilcoxon_p[i]),
                 d_z=float(of_sets[i]),
-                flags=[*flags, *found, *how_found],
+                flags=[*flags, *own_flags, *of_interval],
             )
         )
     return comparisons

@@ -22,8 +22,8 @@ def compare(
     """Say what differs between two runs: configuration, versions, verdicts and gaps.
 
     A cell is shown where its verdicts differ, or where the interval of the difference of its gaps
-    excludes zero. Gaps are those over random explanations where both runs have them. The runs are
-    taken for independent, each with several seeds.
+    excludes zero. Gaps are those of skill where both runs have it, else of the excess over random
+    explanations, else of scores. The runs are taken for independent, each with several seeds.
 
     Args:
         first: results folder of the run that is compared with.
@@ -81,7 +81,7 @@ def _cells(cells: Sequence[ComparedCell]) -> Table:
     rows = []
     for cell in cells:
         (first, second), difference = cell.verdicts, cell.difference
-        groups = f"{'excess, ' if cell.quantity == 'excess' else ''}{cell.ids[4]} − {cell.ids[5]}"
+        groups = f"{cell.quantity}, {cell.ids[4]} − {cell.ids[5]}"
         interval = "one training"
         if difference.is_testable:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"

@@ -13,9 +13,10 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
       const p = cells[`${quantity}.${name}`][i];
       return p === null ? "" : `; p = ${number.text(p, 2)} (test of ${what})`;
     };
-    const tested = ["excess", "score"].filter((quantity) => cells[`${quantity}.verdict`][i]);
+    const tested = ["skill", "excess", "score"].filter((quantity) => cells[`${quantity}.verdict`][i]);
+    const named = { skill: "Skill", excess: "Excess over random explanations", score: "Scores" };
     const sentences = tested.map((quantity) => make("li", null,
-      `${quantity === "excess" ? "Excess over random explanations" : "Scores"}: `,
+      `${named[quantity]}: `,
       make("strong", null, cells[`${quantity}.verdict`][i]), `. ${cells[`${quantity}.sentence`][i]} `,
       `d = ${number.signed(cells[`${quantity}.d`][i])}${testedBy(quantity, "p_mean", "a zero mean gap")}${testedBy(quantity, "p_large", `R ≤ ${threshold}`)}${testedBy(quantity, "p_small", `R ≥ ${threshold}`)}; by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}.`));
     const significant = views.published.looks[views.published.of[i]].gaps;
@@ -56,6 +57,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     };
     return [
       make("div", { class: "pair" }, make("div", null,
+        cells.moved[i] ? make("p", { class: "measure" }, make("strong", null, `${cells.moved[i]}. `), cells.certainty[i]) : null,
         sentences.length ? make("ul", { class: "measure" }, sentences) : null,
         make("p", { class: "measure" }, ...sentence),
         flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,

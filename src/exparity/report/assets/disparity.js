@@ -4,7 +4,7 @@ sections.disparity = () => {
   const form = document.getElementById("disparity-filters");
   const shown = document.getElementById("disparity-shown");
   const margins = document.getElementById("disparity-margins");
-  const { cells, tests, tables: groups, methods, metrics, views, compared } = data("disparity");
+  const { cells, tests, tables: groups, methods, metrics, views } = data("disparity");
   const blocks = [...document.querySelectorAll(".disparity")];
   const nodes = [...document.querySelectorAll("td[data-cell]")];
   const detail = cellDetail(data("disparity"));
@@ -212,7 +212,7 @@ sections.disparity = () => {
       const [dataset, a, b, model, method, metric] = key(i);
       const it = look(i);
       const single = picked("view") !== "verdicts";
-      const quantity = single ? "score" : compared;
+      const quantity = single ? "score" : cells.compared[i];
       const flags = [...new Set(detail.seeds(i).flatMap((t) => tests.flags[t]))].sort().join(";");
       const verdict = single ? "" : cells[`${quantity}.verdict`][i];
       return [dataset, model, method, metric, a, b, quantity, verdict,

@@ -30,7 +30,7 @@ from exparity.report.figures.series import effects_forest
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
-from exparity.report.picture import compared_quantity, panels_of
+from exparity.report.picture import is_controlled, panels_of
 from exparity.report.scores import read_columns
 from exparity.report.tables import Table
 from exparity.report.templating import text_environment
@@ -76,7 +76,7 @@ def leave_out_figures(folder: Path) -> None:
 def _figures(study: Study, tables: Sequence[Table]) -> Iterator[Picture]:
     if panels := panels_of(study, tables):
         draw = partial(verdicts_figure, panels)
-        yield _picture(study, draw, ("verdicts",), "Verdicts", compared=compared_quantity(study))
+        yield _picture(study, draw, ("verdicts",), "Verdicts", controlled=is_controlled(study))
     for table in tables:
         yield _effects(study, table)
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):

@@ -13,7 +13,7 @@ from exparity.core.formats import signed
 from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.picture import compared_quantity, look_of
+from exparity.report.picture import is_controlled, look_of
 from exparity.report.sections.findings import (
     dependence_sentences,
     judged_rows,
@@ -21,7 +21,14 @@ from exparity.report.sections.findings import (
     unreliable_sentences,
 )
 from exparity.report.tables import CellKey, Table
-from exparity.report.verdicts import detectable, effect_size, is_decided, named
+from exparity.report.verdicts import (
+    detectable,
+    effect_size,
+    is_decided,
+    is_higher_better,
+    named,
+    standing_of,
+)
 
 _WORDS, _TEXTS = 3, 3
 """Words that are named for a group, and texts that each of them is in at least."""
@@ -70,7 +77,7 @@ def _largest(context: Context) -> _Largest | None:
     if not cells:
         return None
     _, table, key, row = max(cells, key=lambda cell: cell[0])
-    higher = context.study.metric_facts(key[2]).direction == "higher"
+    higher = is_higher_better(row, context.study.metric_facts(key[2]).direction)
     is_first = look_of(row, named(row["verdict"]), higher_is_better=higher) == "a"
     groups = (table.group_a, table.group_b) if is_first else (table.group_b, table.group_a)
     return _Largest(table, key, row["d"], *groups)
@@ -78,16 +85,16 @@ def _largest(context: Context) -> _Largest | None:
 
 def _explanations_or_certainty(context: Context) -> str:
     study = context.study
-    if compared_quantity(study) != "excess":
+    if not is_controlled(study):
         return "That cannot be told: no random explanations were scored."
     cells = [c.verdicts for table in context.tables for c in table.cells.values() if c.verdicts]
     differ = [cell for cell in cells if _is_gap(cell.get("score"))]
-    beyond = sum(_is_gap(cell.get("excess")) for cell in differ)
+    beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
     others = "; in the others the classifier differs" if beyond < len(differ) else ""
     sure = " ".join(filter(None, (_certainty(study, *pair) for pair in study.pairs)))
     return (
-        f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these by more "
-        f"than random explanations do{others}. {sure}"
+        f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these the skill "
+        f"of explanations does, or the excess where a metric has none{others}. {sure}"
     ).strip()
 
 

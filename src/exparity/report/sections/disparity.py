@@ -11,10 +11,17 @@ from typing import Any, NamedTuple
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.picture import compared_quantity, look_of
+from exparity.report.picture import look_of
 from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
-from exparity.report.verdicts import effect_size, named, sentence_of
+from exparity.report.verdicts import (
+    effect_size,
+    is_higher_better,
+    moved,
+    named,
+    only_certainty,
+    sentence_of,
+)
 from exparity.stats.seeds import has_both_signs, mean_effect
 
 MARGINS_ABOVE = 1000
@@ -110,20 +117,21 @@ def view_of(study: Study) -> str:
 
 def shown_cell(study: Study, table: Table, key: CellKey, view: str) -> Shown:
     """Return a cell as a view shows it."""
-    cell, quantity = table.cells[key], compared_quantity(study)
-    rows = table.tests_of(quantity if view == VIEWS[0] else "score", key)
-    both = " ±" * has_both_signs(rows)
-    sign = 1 if table.tests[key][0]["metric_direction"] == "higher" else -1
+    cell = table.cells[key]
+    row = cell.standing if view == VIEWS[0] else {}
+    both = " ±" * has_both_signs(table.tests_of(row.get("quantity", "score"), key))
+    direction = table.tests[key][0]["metric_direction"]
+    sign = 1 if is_higher_better(row, direction) else -1
     if view == VIEWS[0]:
-        return _judged(cell.verdicts.get(quantity), study.statistics["threshold"], sign, both)
+        return _judged(row, study.statistics["threshold"], sign, both)
     below = "undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}"
     style = _style(round(8 * cell.strength), _side(sign * cell.direction), cell.considerable)
     return Shown(str(cell.significant), below + both, style, cell.significant, cell.total)
 
 
-def _judged(row: Row | None, threshold: float, sign: int, both: str) -> Shown:
+def _judged(row: Row, threshold: float, sign: int, both: str) -> Shown:
     """Return the verdict of a cell."""
-    if row is None or not row["verdict"]:
+    if not row or not row["verdict"]:
         return Shown("–", f"not tested{both}", _style(0), 0, 0)
     verdict, d = named(row["verdict"]), row["d"]
     text, below = signed(d) if d == d else "–", verdict.id + both
@@ -160,7 +168,11 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
             rows, cell = table.tests.get(key, ()), table.cells.get(key)
-            higher = study.metric_facts(key[2]).direction == "higher"
+            direction = study.metric_facts(key[2]).direction
+            of_cell = cell.verdicts if cell else {}
+            cells["moved"].append(moved(of_cell))
+            cells["certainty"].append(only_certainty(of_cell, threshold))
+            cells["compared"].append(cell.standing.get("quantity", "score") if cell else "score")
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
@@ -169,7 +181,8 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 views[view].append(shown_cell(study, table, key, view) if cell else nothing)
             for quantity in QUANTITIES:
                 of_seeds = table.tests_of(quantity, key)
-                judged = cell.verdicts.get(quantity, {}) if cell else {}
+                judged = of_cell.get(quantity, {})
+                higher = is_higher_better(judged, direction)
                 sentence = sentence_of(judged, threshold=threshold, higher_is_better=higher)
                 cells[f"{quantity}.sentence"].append(sentence)
                 cells[f"{quantity}.mean_d"].append(mean_effect(of_seeds))
@@ -254,7 +267,6 @@ def build(context: Context) -> Content | None:
                 for table in tables
             ],
             **view_names(study),
-            "compared": compared_quantity(study),
             **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
         },
         unfolded=True,

@@ -1,7 +1,7 @@
 """What was found, in words: what to be careful about first, then the largest consistent gaps.
 
-A gap is named where the verdict of a cell counts as one. Where random explanations were scored,
-that is said of the excess over them.
+A gap is named where the verdict of a cell counts as one: that of its skill, else of its excess over
+random explanations, else of its scores.
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ from typing import Any
 from exparity.core.formats import percent
 from exparity.report.dependence import numbers_of
 from exparity.report.gather import Accuracy, Study
-from exparity.report.picture import compared_quantity
+from exparity.report.picture import is_controlled
 from exparity.report.tables import CellKey, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
     detectable,
     effect_size,
     is_decided,
+    is_higher_better,
+    moved,
     named,
     nothing_found,
+    only_certainty,
     sentence_of,
     texts_line,
 )
 
+_BY_CONTROL = ", by skill, else in excess over random explanations"
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
 """Cramér's V of label and group from which readers are warned."""
 _LARGE = 0.8
@@ -102,12 +106,7 @@ def one_training(study: Study) -> bool:
 
 def judged_rows(study: Study, table: Table) -> dict[CellKey, Mapping[str, Any]]:
     """Return the verdict of each cell of a table that has one, of what is compared."""
-    quantity = compared_quantity(study)
-    return {
-        key: cell.verdicts[quantity]
-        for key, cell in table.cells.items()
-        if cell.verdicts.get(quantity, {}).get("verdict")
-    }
+    return {key: cell.standing for key, cell in table.cells.items() if cell.standing.get("verdict")}
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
@@ -135,7 +134,7 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
 
 
 def _standing(study: Study, method: str, metric: str, row: Mapping[str, Any]) -> Standing:
-    higher = study.metric_facts(metric).direction == "higher"
+    higher = is_higher_better(row, study.metric_facts(metric).direction)
     groups = row["group_a"], row["group_b"]
     better, worse = groups if (row["d"] > 0) == higher else groups[::-1]
     favours = named(row["verdict"]).favours
@@ -276,9 +275,8 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return what the template of the findings shows."""
     every = findings_of(study, tables)
     single = bool(study.rows) and len(study.seeds) == 1
-    quantity = compared_quantity(study)
-    of_cells = [cell.verdicts for table in tables for cell in table.cells.values()]
-    rows = [own.get(quantity) or own["score"] for own in of_cells if own]
+    cells = [cell for table in tables for cell in table.cells.values() if cell.verdicts]
+    rows = [cell.standing for cell in cells]
     tested = sum(len(judged_rows(study, table)) for table in tables)
     return {
         "untested": sum(len(table.cells) for table in tables) - tested,
@@ -290,8 +288,22 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "audited": list(_audited(study)) if single else [],
         "nothing_found": nothing_found(rows, one_training=single),
         "texts_line": texts_line(rows),
-        "excess": compared_quantity(study) == "excess",
+        "controlled": is_controlled(study),
+        "certainty_alone": certainty_sentences(study, tables),
     }
+
+
+def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
+    """Return a sentence for each metric by which scores differ, and skill does not."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for table in tables:
+        name = study.display("dataset", table.dataset)
+        for (model, method, metric), cell in table.cells.items():
+            sentence = only_certainty(cell.verdicts, study.statistics["threshold"])
+            if sentence:
+                of = f"{study.display('metric', metric)}, {model} on {name}. {sentence}"
+                found[of].append(f"{study.display('method', method)}: {moved(cell.verdicts)}")
+    return [f"{of} {'; '.join(methods)}." for of, methods in found.items()]
 
 
 def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
@@ -300,17 +312,18 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
     judged = [row for table in tables for row in judged_rows(study, table).values()]
-    for counts in counts_of(judged):
+    for counts in counts_of(judged)[:1]:
         several = {id: n for id, n in counts.by_verdict.items() if n}
         several |= {"not tested": words["untested"]} if words["untested"] else {}
         yield (
             f"Decided: {counts.decided:,} of {counts.total + words['untested']:,} cells"
-            f"{', in excess over random explanations' if words['excess'] else ''}"
+            f"{_BY_CONTROL if words['controlled'] else ''}"
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )
     for finding in words["findings"]:
         yield f"{finding.metric} {finding.sentence(study)}"
     if words["more_findings"] > 0:
         yield f"{words['more_findings']} more gaps are smaller."
+    yield from words["certainty_alone"]
     if words["nothing_found"]:
         yield words["nothing_found"]

@@ -22,6 +22,7 @@ from exparity.report.tables import MOST_PAIRS, by_dataset
 from exparity.report.verdicts import (
     QUANTITIES,
     Counts,
+    certainty,
     counts_of,
     legend,
     missed_line,
@@ -186,6 +187,10 @@ def build(context: Context) -> Content:
             "missed_line": missed_line,
             "run": run_of(judged),
             **finding_words(study, context.tables),
+            "certainty": {
+                dataset: certainty(row for row in judged if row["dataset"] == dataset)
+                for dataset in study.datasets
+            },
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
             "total": next(iter(counts_of(judged)), None),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],

@@ -40,7 +40,7 @@ OVER_TRAININGS = {
     name: kind
     for part in (CrossedTest, ScaleTests, Rooms)
     for name, kind in record_columns(part).items()
-}
+} | {"certainty_d": pa.float64()}
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = FurtherArtefact(
     fields(

@@ -22,6 +22,7 @@ from exparity.stages.excess import RandomScores, random_by
 from exparity.stages.reading import read_compared
 from exparity.stages.skill import Controls, Skill, skill_of
 from exparity.stats.crossed import PROMPT, TRAINING
+from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.skill import Scale
 from exparity.types import FloatArray, IntArray
@@ -208,23 +209,41 @@ class Classifiers:
         collapsed: those that predict one class.
         uninformative: those, and prompts that the model hardly answers with a class.
         run: a training or a prompt.
+        certainty: probability of the true class of the texts of each group.
     """
 
     accuracy: Mapping[int, float]
     collapsed: frozenset[int]
     uninformative: frozenset[int]
     run: str
+    certainty: Mapping[int, Mapping[str, FloatArray]]
+
+    def certainty_d(self, group_a: str, group_b: str) -> float:
+        """Return d of the probability of the true class, mean over the informative trainings."""
+        pairs = (
+            [of.get(group, np.zeros(0)) for group in (group_a, group_b)]
+            for seed, of in self.certainty.items()
+            if seed not in self.uninformative
+        )
+        gaps = [float(cohens_d(*pair)) for pair in pairs if min(map(len, pair)) > 1]
+        return float(np.mean(gaps)) if gaps else float("nan")
 
 
 def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classifiers:
     """Read what the predictions of each training say of its classifier."""
     accuracy: dict[int, float] = {}
+    certainty: dict[int, dict[str, FloatArray]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
     for path in predictions:
         table, metadata = read_examples(path, "predictions")
         require_same_cell(("the scores", model.ids), (path, metadata["wildcards"]))
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
-        accuracy[seed] = float((predicted == table.column("label").to_numpy()).mean())
+        labels = table.column("label").to_numpy()
+        accuracy[seed] = float((predicted == labels).mean())
+        rows = zip(table.column("probabilities").to_pylist(), labels.tolist(), strict=True)
+        sure = np.array([row[label] for row, label in rows])
+        groups = np.array(table.column("group").to_pylist(), dtype=object)
+        certainty[seed] = {group: sure[groups == group] for group in set(groups.tolist())}
         if is_collapsed(predicted):
             collapsed.add(seed)
         if "label_mass_low" in metadata.get("flags", ()):
@@ -234,4 +253,5 @@ def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classif
     missing = {cell.seed for cell in model.cells} - accuracy.keys()
     if missing:
         raise InputError(f"compare: needs the predictions of seed {min(missing)} as well")
-    return Classifiers(accuracy, frozenset(collapsed), frozenset(collapsed | unanswered), run)
+    uninformative = frozenset(collapsed | unanswered)
+    return Classifiers(accuracy, frozenset(collapsed), uninformative, run, certainty)

@@ -92,6 +92,7 @@ def _tested(
                 **asdict(test),
                 **asdict(scales),
                 **asdict(rooms),
+                "certainty_d": classifiers.certainty_d(test.group_a, test.group_b),
             }
 
 

@@ -38,7 +38,7 @@ def test_jobs_ask_for_their_models_weights(
     monkeypatch.setattr("exparity.config.experiment.n_weights", lambda *_: 8_000_000_000)
     model = {"checkpoint": checkpoints["bert"], "training": {"epochs": epochs}}
     config = {
-        "datasets": {"bios": {}},
+        "datasets": {"pairs_all": {}},
         "models": {"large": model, "tiny": {"init": "scratch", "architecture": "bert"}},
         "methods": {method: {}},
         "metrics": {"gini": {}},
@@ -46,7 +46,7 @@ def test_jobs_ask_for_their_models_weights(
         "gradient_precision": "fp32" if epochs == 0 else "bf16",
     }
     experiment = Experiment.from_mapping(config)
-    cell = {"dataset": "bios", "model": "large", "seed": 0}
+    cell = {"dataset": "pairs_all", "model": "large", "seed": 0}
     ids = {**cell, "method": method} if stage == "explain" else cell
     assert experiment.memory_mb(stage, ids) == pytest.approx(expected * 8000 + 3000, abs=1)
     assert experiment.memory_mb(stage, {**ids, "model": "tiny"}) == 8000

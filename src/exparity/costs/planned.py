@@ -232,12 +232,24 @@ def _require_untrained(experiment: Experiment, dataset: str) -> None:
 
 def check_data_or_exit(experiment: Experiment) -> None:
     """Check the data of a run that begins; on an error, say so and exit with 2."""
-    logging.getLogger("exparity.data").setLevel(logging.ERROR)
     try:
-        check_data(experiment)
+        with without_news_of_data():
+            check_data(experiment)
     except InputError as error:
         print(f"exparity: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
+
+
+@contextmanager
+def without_news_of_data() -> Iterator[None]:
+    """Leave it to the job that prepares data to say what is odd in them."""
+    logger = logging.getLogger("exparity.data")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:

@@ -17,7 +17,13 @@ from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
 from exparity.costs.forecast import at_trainings, forecast, hours, plain, plan_text
-from exparity.costs.planned import ExampleCounts, check_data, dag_jobs, planned_jobs
+from exparity.costs.planned import (
+    ExampleCounts,
+    check_data,
+    dag_jobs,
+    planned_jobs,
+    without_news_of_data,
+)
 from exparity.resources import workflow_file
 from exparity.tools.detectable import (
     check_samples,
@@ -36,6 +42,7 @@ log = logging.getLogger(__name__)
 _NAMED = 10
 
 
+@without_news_of_data()
 def plan(
     *,
     configfile: Annotated[ConfigFiles, Flag(bare=True)] = (DEFAULT,),
@@ -58,8 +65,6 @@ def plan(
     Raises:
         InputError: a bad config, a sample too small for any test, or a folder that is not there.
     """
-    # What is odd in the data is for the job to say that prepares them.
-    logging.getLogger("exparity.data").setLevel(logging.ERROR)
     experiment = read_experiment(configfile, config)
     for line in cautions(experiment):
         log.warning("%s", line)

@@ -137,7 +137,8 @@ class SequenceHead(Head):
 
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.probabilities`."""
-        if model.config.problem_type == _SEVERAL and self.stands_alone(model.config) is None:
+        problem = getattr(model.config, "problem_type", None)
+        if problem == _SEVERAL and self.stands_alone(model.config) is None:
             return logits.sigmoid()
         return logits.softmax(-1)
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from exparity.artefacts.files import read_results
     from exparity.benchmarking import Benchmark, benchmark
     from exparity.core.errors import ExparityError, InputError
-    from exparity.engine.classifier import Classifier, load_classifier
+    from exparity.engine.classifier import Classifier
+    from exparity.engine.loading import load_classifier
     from exparity.explanations import Explanation
     from exparity.methods import explain
     from exparity.metrics import evaluate
@@ -35,7 +36,8 @@ _HOMES = {
     "artefacts.files": ["read_results"],
     "benchmarking": ["Benchmark", "benchmark"],
     "core.errors": ["ExparityError", "InputError"],
-    "engine.classifier": ["Classifier", "load_classifier"],
+    "engine.classifier": ["Classifier"],
+    "engine.loading": ["load_classifier"],
     "explanations": ["Explanation"],
     "methods": ["explain"],
     "metrics": ["evaluate"],

@@ -10,7 +10,7 @@ from support import CPU
 from exparity import cli
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
-from exparity.engine.classifier import load_classifier
+from exparity.engine.loading import load_classifier
 from exparity.stages.bias import bias_cell
 from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
 from exparity.stages.prepare import prepare

@@ -102,7 +102,7 @@ def test_texts_that_are_cut_are_counted_and_flagged(cell, tmp_path, monkeypatch)
     """What is cut off has a score of 0 beside the rationale, and the table of tests says so."""
     limit = 10
     loader = partial(exparity.load_classifier, max_length=limit)
-    monkeypatch.setattr("exparity.engine.classifier.load_classifier", loader)
+    monkeypatch.setattr("exparity.engine.loading.load_classifier", loader)
     rows = {row["example_id"]: row for row in explained(cell, tmp_path / "x.parquet")}
     tokenizer = exparity.load_classifier(str(cell / "mine" / "3"), "cpu").tokenizer
     examples = {e.example_id: e for e in read_prepared(cell / "data.parquet", "test").examples}

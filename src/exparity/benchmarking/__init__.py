@@ -78,7 +78,7 @@ class Benchmark:
         words: Mapping[str, str] | None = None,
         chat: bool = False,
     ) -> None:
-        from exparity.engine.classifier import load_classifier
+        from exparity.engine.loading import load_classifier
         from exparity.engine.preflight import check_texts
         from exparity.engine.sources import ZERO_SHOT, settings_of
 

@@ -89,7 +89,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
 
 def load(checkpoint: Any, machine: Machine) -> Classifier:
     """Load the classifier of a job; see :func:`exparity.load_classifier`."""
-    from exparity.engine.classifier import load_classifier
+    from exparity.engine.loading import load_classifier
 
     settings = asdict(machine)
     make_repeatable(settings.pop("threads"))

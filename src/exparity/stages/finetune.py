@@ -162,7 +162,7 @@ def _check_untrained(
     texts: Sequence[str | tuple[str, str]],
 ) -> None:
     """Refuse a model that the engine does not run as it is, before it is trained."""
-    from exparity.engine.classifier import load_classifier
+    from exparity.engine.loading import load_classifier
     from exparity.engine.preflight import check_function
 
     if head_of(model.config).id != SEQUENCE:
@@ -319,7 +319,7 @@ def predict(
     machine: Machine,
 ) -> list[dict[str, Any]]:
     """Predict the test split with a saved checkpoint, and return the rows of the artefact."""
-    from exparity.engine.classifier import load_classifier
+    from exparity.engine.loading import load_classifier
     from exparity.engine.preflight import check_function
 
     examples = data.split("test")

@@ -20,7 +20,7 @@ _PREFIX = "exparity-"
 _SERVER = str(Path(__file__).with_name("server.py"))
 """With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
-ENGINE = ("exparity.engine.classifier", "exparity.models.auto")
+ENGINE = ("exparity.engine.loading", "exparity.models.auto")
 """What every job imports that runs a model, torch and transformers above all."""
 FACTS = ("exparity.artefacts.files:facts_of_code", "exparity.core.registry:entry_points")
 """What every job looks up, and keeps for the processes that it forks."""

@@ -1,0 +1,170 @@
+"""From what users have at hand, a checkpoint or objects of transformers, to a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.calls import checked, checked_value
+from exparity.core.device import require_bf16, resolve_device
+from exparity.core.errors import InputError
+from exparity.engine.classifier import Classifier
+from exparity.engine.sources import objects_of, settings_of
+from exparity.models.checkpoints import (
+    check_vocabulary,
+    input_limit,
+    load_config,
+    load_model,
+    load_tokenizer,
+)
+from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
+from exparity.models.manifest import require_intact
+from exparity.models.prompts import TEXT, PromptSpec
+from exparity.models.reference import read_reference
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+@checked
+def load_classifier(
+    checkpoint: Any,
+    device: str = "auto",
+    precision: str = "fp32",
+    *,
+    revision: str | None = None,
+    max_length: int | None = None,
+    token_budget: int | None = None,
+    shortcuts: bool = False,
+    prompt: str | None = None,
+    words: Mapping[str, str] | None = None,
+    chat: bool = False,
+    label: str | None = None,
+) -> Classifier:
+    """Load a fine-tuned sequence classifier or a prompted language model, or take a loaded one.
+
+    Args:
+        checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer; or objects of
+            transformers, a pair (model, tokenizer) or a pipeline for text classification or
+            generation, which are used as they are, not copied, with dropout switched off. A
+            classifier is returned.
+        device: ``auto`` (a GPU if there is one; objects stay where they are), ``cpu``, ``cuda`` or
+            ``cuda:N``. Of several GPUs, one that the fewest of your processes have.
+        precision: ``fp32``, ``bf16`` (weights in bfloat16; probabilities still in float32), or
+            ``fp16`` (float16 for GPUs without bf16: gradients are taken in fp32, and so is all that
+            leaves the range of float16, or is too coarse in it). Objects keep theirs.
+        revision: commit of a Hub repository.
+        max_length: longest input in tokens; longer texts are cut. The model's limit if None.
+        token_budget: padded tokens per batch; a measured default for the device if None.
+        shortcuts: leave out work of the last layer that cannot reach the output; faster, with
+            probabilities that differ by rounding alone. Known for BERT, RoBERTa, GPT-2
+            and OLA.
+        prompt: template with ``{text}`` in it, for a causal language model; None for the text
+            alone. The tokens around the text are neither masked, removed nor scored.
+        words: word that answers the prompt for each class, by class, with the blank that its place
+            wants, such as ``{"negative": " bad", "positive": " good"}``.
+        label: of a model of several labels, the one to explain: the classes are then this label and
+            its absence. Without it, each label is a target, with its own probability.
+        chat: put the prompt into the tokenizer's chat template, as a message of the user.
+
+    Returns:
+        A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.
+
+    Raises:
+        InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
+            or has weights that would be random, or a bad argument.
+    """
+    if isinstance(checkpoint, Classifier):
+        here = checkpoint.device
+        if device != "auto" and resolve_device(device) != here:
+            raise InputError(
+                f"device '{device}': the classifier is loaded, on {here}; leave it out"
+            )
+        settings: dict[str, Any] = {
+            "revision": revision,
+            "max_length": max_length,
+            "token_budget": token_budget,
+        }
+        settings |= {"precision": precision != "fp32" or None, "shortcuts": shortcuts or None}
+        settings |= {"prompt": prompt, "words": words, "chat": chat or None, "label": label}
+        for name, value in settings.items():
+            if value is not None:
+                raise InputError(f"{name}: the classifier is loaded already; set it there")
+        return checkpoint
+    if label is not None and words is not None:
+        raise InputError("label: is of models with a classification head; leave it out")
+    if words is None and (prompt is not None or chat):
+        raise InputError("words: name the word that answers the prompt for each class")
+    template = TEXT if prompt is None else prompt
+    spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
+    if isinstance(checkpoint, str | Path):
+        name = str(checked_value(checkpoint, str | Path, "checkpoint"))
+        target = resolve_device(device)
+        if precision == "bf16":
+            require_bf16(target, "precision")
+        model, tokenizer, head = _loaded(name, revision, precision, spec)
+    else:
+        model, tokenizer = objects_of(checkpoint)
+        max_length = max_length or settings_of(checkpoint).max_length
+        head = new_head(LABEL_WORDS if spec else SEQUENCE)
+        head.require_model(model)
+        if spec:
+            head.bind(spec, tokenizer)
+        name = model.config.name_or_path or type(model).__name__
+        if revision is not None or precision != "fp32":
+            raise InputError(f"{name}: a loaded model has its revision and precision; leave both")
+        spread = getattr(model, "hf_device_map", None)
+        if device != "auto" and spread:
+            raise InputError(f"device '{device}': {name} is spread over devices; leave it out")
+        if any(weight.is_meta for weight in model.parameters()):
+            raise InputError(
+                f"{name}: has weights that are on no device; load it without offloading"
+            )
+        table: Any = model.get_input_embeddings()
+        target = table.weight.device if device == "auto" else resolve_device(device)
+    head.label = label
+    head.class_names(model)  # a label that there is not is named first
+    check_vocabulary(name, model, tokenizer)
+    limit = input_limit(model, tokenizer)
+    if max_length is not None:
+        if not 1 <= max_length <= limit:
+            raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
+        limit = max_length
+    if token_budget is not None and token_budget < 1:
+        raise InputError(f"token_budget {token_budget}: give 1 token or more")
+    classifier = Classifier(
+        model,
+        tokenizer,
+        head=head,
+        device=target,
+        max_length=limit,
+        token_budget=token_budget,
+        shortcuts=shortcuts,
+    )
+    return classifier.in_fp16() if precision == "fp16" else classifier
+
+
+def _loaded(
+    checkpoint: str, revision: str | None, precision: str, spec: PromptSpec | None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
+    """Load the model, the tokenizer and the head of a folder or a Hub id."""
+    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float32"}
+    if precision not in dtypes:
+        raise InputError(f"precision '{precision}': use fp32, bf16 or fp16")
+    folder, base = Path(checkpoint), read_reference(Path(checkpoint))
+    if base is not None:
+        require_intact(folder)
+        checkpoint, revision = base.checkpoint, base.revision
+        head = new_head(LABEL_WORDS)
+    else:
+        head = new_head(LABEL_WORDS) if spec else head_of(load_config(checkpoint, revision))
+    model = load_model(checkpoint, revision, dtype=dtypes[precision], head=head)
+    tokenizer = load_tokenizer(checkpoint, revision)
+    if base is not None:
+        tokenizer.model_max_length = base.max_length
+    if spec:
+        head.bind(spec, tokenizer)
+    else:
+        head.read(folder)
+    return model, tokenizer, head

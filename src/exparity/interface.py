@@ -1,4 +1,4 @@
-"""What authors of plug-ins import: the types of :mod:`exparity.types` and the ranges of options."""
+"""Names for authors of plug-ins: the types of :mod:`exparity.types` and the ranges of options."""
 
 from exparity.core.flags import Count as Count
 from exparity.core.flags import NotNegative as NotNegative

@@ -30,7 +30,7 @@ FRAME_WORD = -2
 
 
 class Falls(NamedTuple):
-    """How far a text's target falls as steps change the text, each from the whole text.
+    """Falls of a text's target from the whole text, one for each step that changes the text.
 
     Attributes:
         sizes: (k,) tokens that each step takes; 0 each where steps are draws.
@@ -276,7 +276,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Origin:
-    """What made an explanation, so that a metric can make another in the same way.
+    """Recipe of an explanation, by which a metric makes another in the same way.
 
     Attributes:
         method: registered id.

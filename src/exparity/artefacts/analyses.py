@@ -1,4 +1,4 @@
-"""What an analysis declares, and the registry of analyses: folders of :mod:`exparity.analyses`.
+"""Facts of an analysis, and the registry of analyses: folders of :mod:`exparity.analyses`.
 
 Stages that are made unasked, such as the verdicts of every study, declare themselves in the same
 way. The registry is here, so that the table of artefacts knows what is made; implementations are
@@ -30,7 +30,7 @@ _OF_JOB = ("model_id", "metric_id", "seed", "machine")
 
 
 class ExperimentView(Protocol):
-    """What an analysis may ask an experiment for when it settles the options of a job."""
+    """Answers of an experiment that an analysis needs to settle the options of a job."""
 
     config: Mapping[str, Any]
     datasets: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the report says of an analysis.
+    """Section of an analysis in the report.
 
     Attributes:
         values: what its template is given, beside ``study``.
@@ -126,7 +126,7 @@ class FurtherArtefact:
 
 @dataclass(frozen=True)
 class AnalysisFacts:
-    """What an analysis declares.
+    """Facts of an analysis.
 
     Attributes:
         level: what there is one artefact of; see :data:`LEVELS`.
@@ -183,7 +183,7 @@ class AnalysisFacts:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it cannot do without in a dataset; see :mod:`exparity.config.applies`."""
+        """Parts of a dataset that it needs; see :mod:`exparity.config.applies`."""
         asked = {"rationale": self.needs_rationales, "groups": self.compares_groups}
         return tuple(need for need, wanted in asked.items() if wanted)
 

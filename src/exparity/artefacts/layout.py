@@ -1,4 +1,4 @@
-"""Where artefacts lie below the results folder: the one table of their paths and ids.
+"""The one table of paths and ids of artefacts below the results folder.
 
 A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
 ``seeds``, ``methods`` and ``metrics`` of an experiment, and the cells of each of its ``analyses``.

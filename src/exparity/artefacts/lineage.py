@@ -1,4 +1,4 @@
-"""What a result was made from: one key of a job's options and of the content of its inputs.
+"""Lineage of a result: one key of a job's options and of the content of its inputs.
 
 Every result of the workflow records its key. Where it differs from what the config and the files
 say now, the result belongs to another config, or an input was replaced. File times, which copying

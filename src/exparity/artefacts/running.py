@@ -1,4 +1,4 @@
-"""How stages and analyses run: what they return, and how that is written."""
+"""The runner of stages and analyses: it calls one, and writes its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exparity.core.flags import Output
 
 
 class Made(NamedTuple):
-    """What a stage or an analysis made.
+    """Result of a stage or an analysis.
 
     Attributes:
         rows: of its artefact, one mapping each, with the ids that the path of the file lacks.

@@ -32,7 +32,7 @@ _ALTERED = "its bytes are not those that were written"
 
 
 class Seal(NamedTuple):
-    """What a seal says of its file, in hexadecimal.
+    """Content of a seal, in hexadecimal.
 
     Attributes:
         lineage: key of what the file was made from; empty where it is unknown.

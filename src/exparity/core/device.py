@@ -29,7 +29,7 @@ _MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_N
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where a job runs a model.
+    """Device and threads of a job that runs a model.
 
     Attributes:
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
@@ -44,7 +44,7 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Inference(Machine):
-    """Where and how a job runs a trained model.
+    """Device, precision and speed of a job that runs a trained model.
 
     Attributes:
         precision: arithmetic of the model; gradients are coarse in bf16, and taken in fp32 with

@@ -1,4 +1,4 @@
-"""How numbers and settings are written for readers: on the page, in figures, on the terminal."""
+"""Formats of numbers and settings for readers: on the page, in figures, on the terminal."""
 
 from __future__ import annotations
 

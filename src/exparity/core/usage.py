@@ -1,4 +1,4 @@
-"""What the running process has used of the machine so far.
+"""Use of the machine by the running process so far.
 
 Snakemake's benchmark files sample this twice a second at first, and then every half minute, which
 misses the end of each job and all of a short one. The process itself knows.

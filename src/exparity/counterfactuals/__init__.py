@@ -24,7 +24,7 @@ from exparity.types import BoolArray, Example, Facts
 
 @dataclass(frozen=True, kw_only=True)
 class CounterfactualFacts(Facts):
-    """What is true of a counterfactual generator whatever its inputs.
+    """Facts of a counterfactual generator, whatever its inputs.
 
     Attributes:
         groups: those that it can turn examples into; any if empty.

@@ -80,7 +80,7 @@ class _Person:
 
 @dataclass(frozen=True)
 class Population:
-    """How far things go along with one another; each is a share or a difference of shares."""
+    """Dependences of a generator; each is a share or a difference of shares."""
 
     # without pairs, the share of the larger gender within an occupation: of men where the
     # occupation's index is even, else of women

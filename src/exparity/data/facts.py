@@ -1,4 +1,4 @@
-"""What a dataset declares on registering."""
+"""Facts that a dataset declares on registering."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFacts(Facts):
-    """What is true of a dataset.
+    """Facts of a dataset.
 
     Attributes:
         attribute: the protected attribute; empty where examples are of no groups.

@@ -1,4 +1,4 @@
-"""What a classifier is trained on: examples, their weights, and what was held out of them."""
+"""Training set of a classifier: examples, their weights, and those held out of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MADE_BY = "made_by"
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What a classifier is trained on. Interventions make another with ``dataclasses.replace``.
+    """Training set of a classifier. Interventions make another with ``dataclasses.replace``.
 
     Attributes:
         dataset: id of the dataset's instance.

@@ -22,7 +22,7 @@ from exparity.types import Example, Facts
 
 @dataclass(frozen=True, kw_only=True)
 class InterventionFacts(Facts):
-    """What is true of a training-time intervention whatever its inputs.
+    """Facts of a training-time intervention, whatever its inputs.
 
     Attributes:
         needs_counterfactuals: True if it asks for counterfactuals of examples.

@@ -1,4 +1,4 @@
-"""What a config says of debiasing in a few words, as interventions in their order."""
+"""Recipes of debiasing, which a config names in a few words, as interventions in their order."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """What has a tokenizer, such as :class:`exparity.Classifier`."""
+    """Object with a tokenizer, such as :class:`exparity.Classifier`."""
 
     @property
     def class_names(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class KnownModel:
 
     @property
     def kind(self) -> dict[str, Any]:
-        """What it is whatever its checkpoint, as entries of a ``ModelSpec``."""
+        """Entries of a ``ModelSpec`` that do not depend on its checkpoint."""
         settings: dict[str, Any] = {"init": self.init}
         if self.tokenizer_only:
             settings |= {"architecture": self.architecture, "size": self.size}

@@ -82,7 +82,7 @@ class Adapter:
 
     @property
     def name(self) -> str:
-        """How messages name it."""
+        """Its name in messages."""
         return f"adapter {self.folder}"
 
     @property

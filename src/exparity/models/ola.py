@@ -38,7 +38,7 @@ class OlaConfig(PretrainedConfig):
 
 
 class OlaPreTrainedModel(PreTrainedModel):
-    """What the OLA models share."""
+    """Parts that the OLA models share."""
 
     config_class = OlaConfig
     base_model_prefix = "ola"

@@ -27,7 +27,7 @@ _PROBES = ("N/A", "It was good.", "The 3 of them went home")
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSpec:
-    """How a language model is asked for a class.
+    """Prompt that asks a language model for a class.
 
     Attributes:
         template: the prompt, with ``{text}`` once where the text goes.

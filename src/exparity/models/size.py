@@ -1,4 +1,4 @@
-"""How many weights a checkpoint has, read from the headers of its files."""
+"""Number of weights of a checkpoint, read from the headers of its files."""
 
 from __future__ import annotations
 

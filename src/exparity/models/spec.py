@@ -1,4 +1,4 @@
-"""What a config says of a model and of its training, as typed values.
+"""Settings of a model and of its training, as typed values.
 
 :mod:`exparity.config.models` describes the rest of the config.
 """
@@ -31,7 +31,7 @@ ENCODER_DECODERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
-    """Where a model's weights and tokenizer come from.
+    """Source of a model's weights and tokenizer.
 
     Attributes:
         init: load ``checkpoint`` (pretrained), or start from random weights (scratch), so that what
@@ -106,13 +106,13 @@ class ModelSpec:
 
     @property
     def source(self) -> str:
-        """How messages name its checkpoint: with its revision, if it has one."""
+        """Name of its checkpoint in messages: with its revision, if it has one."""
         return f"{self.checkpoint}@{self.revision}" if self.revision else str(self.checkpoint)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSpec:
-    """How a model is fine-tuned.
+    """Settings of fine-tuning.
 
     Attributes:
         epochs: passes over the training split; 0 leaves the weights as they are, for checkpoints

@@ -29,7 +29,7 @@ _BATCH = 50
 
 @dataclass(frozen=True)
 class CounterfactualPrediction:
-    """What is predicted for an example as it would be with another group.
+    """Predictions for an example as it would be with another group.
 
     Attributes:
         index: position of the example among the predictions.

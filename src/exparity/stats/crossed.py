@@ -33,7 +33,7 @@ _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
 
 @dataclass(frozen=True, kw_only=True)
 class GapTest:
-    """What is tested of a gap over trainings and texts.
+    """Tests of a gap over trainings and texts.
 
     Sizes are in units of d, gaps over ``pooled_sd``, unless another unit is named.
 
@@ -305,7 +305,7 @@ def _residuals(e: FloatArray, defined: BoolArray) -> FloatArray:
 
 
 class _Divided(NamedTuple):
-    """What is compared of two groups.
+    """Values of two groups to compare.
 
     Attributes:
         a, b: (s, n_a) and (s, n_b) values, NaN where undefined; every seed has one of each group.

@@ -1,4 +1,4 @@
-"""How far label and group go together: where they do, no gap tells one from the other."""
+"""Dependence of label and group: where it is strong, no gap tells one from the other."""
 
 from __future__ import annotations
 

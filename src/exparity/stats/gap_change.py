@@ -29,7 +29,7 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class GapChange(GapTest):
-    """How |d| between two groups changes from a base model to another, on the same examples.
+    """Change of |d| between two groups from a base model to another, on the same examples.
 
     What is tested over trainings is the change, in units of d. Of a single training the interval is
     the jackknife's; it is NaN where none covers.

@@ -1,4 +1,4 @@
-"""Which tests say something about explanations, so that they are counted."""
+"""Selection of the tests that say something about explanations; only these are counted."""
 
 from __future__ import annotations
 

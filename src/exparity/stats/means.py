@@ -1,4 +1,4 @@
-"""How high a metric's scores are: their mean over trainings and texts, with an interval."""
+"""Mean of a metric's scores over trainings and texts, with an interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sample can show at all: the smallest p-value and the smallest gap it can find."""
+"""Power of a sample: the smallest p-value and the smallest gap that it can find."""
 
 from __future__ import annotations
 

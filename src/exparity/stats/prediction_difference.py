@@ -1,4 +1,4 @@
-"""How far apart two groups' predicted probabilities are: with matched sets, and without."""
+"""Distance of two groups' predicted probabilities, with and without matched sets."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """How two quantities rise together.
+    """Rank correlation of two quantities.
 
     Attributes:
         n: pairs of values that are both defined.

@@ -26,7 +26,7 @@ _BATCH = 50
 
 
 class Draws(NamedTuple):
-    """How intervals are drawn.
+    """Settings of bootstrap intervals.
 
     Attributes:
         confidence: their coverage, in (0, 1).

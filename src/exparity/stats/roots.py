@@ -1,4 +1,4 @@
-"""Where monotone functions of many cells cross zero, all at once."""
+"""Roots of monotone functions of many cells, all at once."""
 
 from __future__ import annotations
 

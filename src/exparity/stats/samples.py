@@ -1,4 +1,4 @@
-"""What is compared: values, their groups and matched sets; and what of it is refused."""
+"""Samples to compare: values, their groups and matched sets, checked."""
 
 from __future__ import annotations
 

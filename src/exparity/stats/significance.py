@@ -1,4 +1,4 @@
-"""How many tests are significant, as the published study counts them."""
+"""Counts of significant tests, as the published study counts them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ LITTLE_ROOM = 0.1
 
 
 class Step(NamedTuple):
-    """How much better than chance something is, and how much a reference is: score of a text."""
+    """Gain of a text's score over chance, and the room that the reference leaves above chance."""
 
     gain: float
     room: float
@@ -153,7 +153,7 @@ def linearised(
 
 @dataclass(frozen=True)
 class ScaleTests:
-    """What tests of skill say scale by scale, beside a :class:`CrossedTest` of all; NaN without.
+    """Tests of skill scale by scale, beside a :class:`CrossedTest` of all; NaN without.
 
     Attributes:
         d_ranks, d_log_odds, d_probability: d on each scale.
@@ -170,7 +170,7 @@ class ScaleTests:
 
 @dataclass(frozen=True)
 class Rooms:
-    """What skill is made of, mean over trainings, by group; NaN without a skill.
+    """Parts of a skill by group, mean over trainings; NaN without a skill.
 
     Attributes:
         skill_a, skill_b: of the first and the second group, on the scale that is shown.

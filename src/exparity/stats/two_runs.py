@@ -1,4 +1,4 @@
-"""How far the gap of a cell differs between two runs of an experiment."""
+"""Difference of a cell's gap between two runs of an experiment."""
 
 from __future__ import annotations
 

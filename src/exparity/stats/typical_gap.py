@@ -32,7 +32,7 @@ _WIDENINGS = 12
 
 
 class TypicalGap(NamedTuple):
-    """What trainings and texts say of the gaps of trainings, each (n,), one for each cell.
+    """Claims about the gaps of trainings, each (n,), one for each cell.
 
     Gaps are in the unit of the estimate. p-values are of the claim that is named: the smaller, the
     better it is supported.
@@ -86,7 +86,7 @@ def two_errors(
 
 
 class _Cells(NamedTuple):
-    """(n, 1) what the statistic Q is compared with, and what it is made of.
+    """(n, 1) total that the statistic Q is compared with, and the parts of Q.
 
     Attributes:
         total: T.

@@ -62,7 +62,7 @@ def run_model(model: Any, **inputs: Any) -> Any:
 
 
 class Head:
-    """What is particular to one kind of classifier; by default, nothing.
+    """Particulars of one kind of classifier; by default, none.
 
     The default is a model of transformers whose outputs have ``logits`` of the classes.
 

@@ -1,4 +1,4 @@
-"""What a kind of classifier declares on registering."""
+"""Facts that a kind of classifier declares on registering."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from exparity.types import Facts
 
 @dataclass(frozen=True, kw_only=True)
 class HeadFacts(Facts):
-    """What is true of a kind of classifier.
+    """Facts of a kind of classifier.
 
     Attributes:
         auto: name of the Auto class of transformers that loads and builds its models.

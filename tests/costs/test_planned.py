@@ -4,11 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support import N_METHODS, N_METRICS, TINY
+from support import N_METHODS, N_METRICS
 
-from exparity.core.errors import InputError
-from exparity.costs.kinds import kind_of
-from exparity.costs.planned import ExampleCounts, dag_jobs
+from exparity.costs.planned import ExampleCounts, planned_jobs
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -18,28 +16,33 @@ CELLS = N_METHODS * N_METRICS
 PAIRS = {"n_pairs": 40}
 
 
-@pytest.fixture
-def counts_of(jobs_of):
-    return lambda experiment: Counter(job.kind.stage for job in jobs_of(experiment))
+def jobs_of(experiment, stage=None):
+    jobs = planned_jobs(experiment, ExampleCounts(experiment))
+    return [job for job in jobs if stage in (None, job.stage)]
 
 
 class TestJobs:
-    def test_of_every_stage(self, experiment, counts_of):
-        assert counts_of(experiment(seeds=[0, 1])) == {
+    def test_of_every_stage(self, experiment):
+        assert Counter(job.stage for job in jobs_of(experiment(seeds=[0, 1]))) == {
             "prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS,
             "evaluate": 2 * CELLS, "compare": 1, "judge": 1, "report": 1,
             "negative_control": 2 * N_METRICS, "removal_limits": 2,
         }  # fmt: skip
 
-    def test_numbers_of_examples(self, experiment, jobs_of):
-        found = {job.kind.stage: job.examples for job in jobs_of(experiment())}
-        assert found == {
+    def test_numbers_of_examples(self, experiment):
+        assert {job.stage: job.examples for job in jobs_of(experiment())} == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
-            "compare": 16, "judge": CELLS, "report": CELLS, "negative_control": 5 * 16,
+            "compare": 16, "judge": None, "report": None, "negative_control": 5 * 16,
             "removal_limits": 5 * 16,
         }  # fmt: skip
 
-    def test_samples_of_samples(self, experiment, jobs_of):
+    def test_those_with_an_output_are_finished(self, experiment):
+        path = Path("results/data/pairs_all.parquet")
+        path.parent.mkdir(parents=True)
+        path.touch()
+        assert [job.stage for job in jobs_of(experiment()) if job.finished] == ["prepare"]
+
+    def test_samples_of_samples(self, experiment):
         made = experiment(
             methods={"gradient": {"max_examples": 10}},
             metrics={"gini": {"max_examples": 7}, "sparsity": {"max_examples": 12}},
@@ -48,27 +51,10 @@ class TestJobs:
         assert [job.examples for job in jobs_of(made, "evaluate")] == [6, 10]  # whole pairs
         assert [job.examples for job in jobs_of(made, "negative_control")] == [5 * 6, 5 * 10]
 
-    def test_overrides_count(self, experiment, jobs_of):
+    def test_overrides_count(self, experiment):
         short = {"match": {"seed": 1}, "training": {"epochs": 1}}
         made = experiment(seeds=[0, 1], overrides=[short])
         assert [job.examples for job in jobs_of(made, "finetune")] == [3 * 64, 64]
-
-    def test_seeds_are_of_one_kind_and_models_are_not(self, experiment, jobs_of):
-        tiny = TINY["models"]["bert_tiny"]
-        models = {"a": tiny, "b": tiny, "c": {**tiny, "size": {**tiny["size"], "hidden_size": 32}}}
-        jobs = jobs_of(experiment(models=models, seeds=[0, 1, 2]), "finetune")
-        assert len(jobs) == 9
-        # What a model is called counts for nothing, what it is made of does.
-        assert len({job.kind for job in jobs}) == 2
-
-
-def test_a_config_that_snakemake_refuses(repository, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    snakefile = tmp_path / "Snakefile"
-    snakefile.write_text("rule all:\n    input: 'nowhere'\n")
-    (tmp_path / "mine.yaml").write_text("{}")
-    with pytest.raises(InputError, match=r"mine\.yaml: Missing input files .*nowhere"):
-        dag_jobs(snakefile, Path("mine.yaml"))
 
 
 class TestExampleCounts:
@@ -111,20 +97,3 @@ class TestExampleCounts:
         counts = ExampleCounts(made)
         assert (counts.train(use), counts.test(use)) == sizes
         assert counts.test(use, 100) == 100 // largest * largest
-
-
-def test_trainings_are_told_apart_by_what_they_train_on():
-    training = {"model": {"architecture": "bert", "init": "scratch"}, "training": {"epochs": 1}}
-    over = [{"use": "resampling", "params": {"mode": "over"}}]
-    plain, planned, finished, other = (
-        kind_of("finetune", ("mine", "tiny", "0"), {**training, **debias}, lambda *_: None)
-        for debias in (
-            {},
-            {"debias": [{**over[0], "digest": "of its code"}]},  # which a finished one has not
-            {"debias": over},
-            {"debias": [{"use": "resampling", "params": {"mode": "under"}}]},
-        )
-    )
-    assert planned == finished
-    assert len({plain, planned, other}) == 3
-    assert "debias" not in plain.made_of

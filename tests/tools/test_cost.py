@@ -33,9 +33,9 @@ def test_one_row_a_job(made, capsys):
     assert found["metric"].isna().tolist() == [False, True, True, True]
     assert read_artefact(made.root / "cost.parquet", "cost")[1]["stage"] == "cost"
     out = capsys.readouterr().out
-    rows = {line.split()[0]: line.split()[1:4] for line in out.splitlines()[:6]}
-    assert rows["explain"] == ["1", "1", "0.5"]
-    assert rows["evaluate"] == ["1", "unknown", "0.0001"]
+    rows = {line.split()[0]: line.split()[1:6] for line in out.splitlines()[:6]}
+    assert rows["explain"] == ["1", "1", "1", "0", "0.5"]
+    assert rows["evaluate"] == ["1", "1", "unknown", "unknown", "unknown"]
     assert "jobs that run a model ran on cuda:0 (2)" in out
     assert "1 jobs have no benchmark: their hours are not known and not counted" in out
 

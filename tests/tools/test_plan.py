@@ -5,113 +5,20 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import yaml
+from made_up import MadeUp
 from support import N_METHODS, N_METRICS, TINY, refused_by
 
 from exparity import cli
-from exparity.costs.estimate import LEVELS, Estimator
-from exparity.costs.finished import Finished, JobCost
-from exparity.costs.forecast import forecast, gigabytes, plain, plan_text
-from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
 from exparity.stats.power import planned_typical_gaps
 
 REFUSED = refused_by(__file__)
 
-LIME = Kind(("explain", "lime"), "of bert on pairs", True)
-TEST = Kind(("test",), "on pairs")
 SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
 JOBS = 1 + 3 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 3
-
-
-def finished(kind, seconds, examples=10, **facts):
-    return JobCost(kind, examples, seconds=seconds, **facts)
-
-
-def plan_of(planned, jobs, device="cpu"):
-    made = forecast(planned, Estimator(jobs, device))
-    return made, plan_text(made, "mine.yaml", [Finished("there", list(jobs), [])], device)
-
-
-class TestPlan:
-    def test_amounts(self):
-        jobs = [
-            finished(LIME, 3600.0, work_seconds=1800.0, cpu_seconds=1800.0, max_rss_mb=500.0,
-                     bytes=3000, data_bytes=1000),
-            finished(TEST, 36.0, work_seconds=0.0),
-        ]  # fmt: skip
-        planned = [JobCost(LIME, 10, True), JobCost(LIME, 20, False), JobCost(TEST, 10, False)]
-        made, shown = plan_of(planned, jobs)
-        (explain, test), total = made.stages, made.total
-        assert [stage.stage for stage in made.stages] == ["explain", "test"]
-        assert (explain.jobs, explain.finished, explain.unknown) == (2, 1, 0)
-        assert explain.seconds == pytest.approx(3600 + 5400)
-        assert explain.seconds_to_go == pytest.approx(5400)
-        assert explain.model_seconds == explain.seconds
-        assert explain.cpu_seconds == pytest.approx(1800 + 2700)
-        assert explain.max_rss_mb == 500.0
-        assert explain.bytes == pytest.approx(3000 + 4000)
-        assert (test.seconds, test.model_seconds, test.cpu_seconds) == (36.0, 0.0, None)
-        assert total.seconds == pytest.approx(9036.0)
-        assert total.seconds_to_go == pytest.approx(5436.0)
-        assert made.basis == {"the same kind": 3}
-        lines = shown.splitlines()
-        assert lines[0] == "mine.yaml: 3 jobs, of which 1 are finished"
-        assert lines[1] == "from 2 finished jobs in there"
-        assert "model hours" in lines[4]
-        assert " ".join(lines[5].split()) == "explain 2 1 2.5 1.5 2.5 524 MB 7 kB"
-        assert lines[7].split()[:6] == ["total", "3", "1", "2.51", "1.51", "2.5"]
-        assert "seeds=[0]" not in shown
-
-    def test_nothing_is_known(self):
-        made, shown = plan_of([JobCost(LIME, 10, False), JobCost(TEST, 10, False)], [])
-        assert made.total.unknown == 2
-        for line in shown.splitlines()[3:6]:
-            assert line.split()[3:] == ["unknown"] * 5
-        assert "Nothing has been measured yet." in shown
-        assert shown.endswith("run with\n--config 'seeds=[0]', and plan again")
-        row = plain(made)["total"]
-        assert [row[key] for key in ("seconds", "seconds_to_go", "bytes")] == [None] * 3
-
-    def test_a_part_is_unknown_and_never_counted_as_nothing(self):
-        planned = [JobCost(LIME, 10, False), *[JobCost(TEST, 10, False)] * 3]
-        made, shown = plan_of(planned, [finished(TEST, 3600.0)])
-        assert made.total.unknown == 1
-        assert "explain" in shown
-        assert "unknown  unknown" in shown
-        (total,) = [line for line in shown.splitlines() if line.startswith("total")]
-        assert total.split()[1:5] == ["4", "0", "3+", "3+"]
-        assert "       1  nothing alike: unknown, and not in any sum (+)" in shown
-        assert "    explain lime (1)" in shown
-        assert plain(made)["missing"] == {"explain lime": 1}
-
-    def test_the_basis_is_told(self):
-        other = LIME._replace(made_of="of gpt2 on pairs")
-        _, shown = plan_of([JobCost(LIME, 10, False)], [finished(other, 3600.0)])
-        assert "       1  the same stage, method and metric, per example, not scaled" in shown
-        assert "seeds=[0]" in shown
-        assert "Of 1 jobs, nothing tells which part of the time grows" in shown
-
-    def test_it_fits_a_terminal(self):
-        made, _ = plan_of([JobCost(LIME, 10, False), JobCost(TEST, 10, False)], [])
-        made.total = replace(made.total, jobs=99_999, finished=99_999, unknown=9_999)
-        made.total = replace(made.total, seconds=3e7, seconds_to_go=3e7, model_seconds=3e7)
-        made.total = replace(made.total, max_rss_mb=123_456.0, bytes=1.5e13)
-        made.undivided = 99_999
-        for level in LEVELS:
-            made.basis[level] = 99_999
-        shown = plan_text(made, Path("config/paper.yaml"), [], "cuda")
-        assert max(map(len, shown.splitlines())) <= 80
-
-    def test_on_a_gpu(self):
-        jobs = [finished(LIME, 3600.0, device="cuda:0")]
-        _, shown = plan_of([JobCost(LIME, 10, False)], jobs, "cuda")
-        assert "jobs that run a model were measured on a GPU (cuda)" in shown
-        assert "GPU-hours" in shown
 
 
 @pytest.fixture
@@ -142,15 +49,26 @@ class TestCommand:
         code, out, _ = run("plan", "--configfile", "tiny.yaml")
         assert code == 0
         assert out.startswith(f"tiny.yaml: {JOBS} jobs, of which 0 are finished\n")
-        assert "Nothing has been measured yet." in out
+        assert "Nothing has been measured yet: " in out
         assert f"{N_METHODS * N_METRICS} scores are tested, by 1 jobs of `compare` in all" in out
         assert not (here / "results").exists()
-        # M10: so many jobs does Snakemake announce.
+        # As many jobs as Snakemake announces.
         command = [sys.executable, "-m", "snakemake", "--snakefile", workflow_file("Snakefile")]
         command += ["--configfile", "tiny.yaml", "--cores", "1", "--dry-run"]
         told = subprocess.run(command, capture_output=True, text=True, check=True)
         total = re.search(r"^total +(\d+)$", told.stdout + told.stderr, re.MULTILINE)
         assert f"Snakemake says {total[1]}: it counts its rules all and cost" in out
+
+    def test_a_part_is_unknown_and_never_counted_as_nothing(self, here, run):
+        made = MadeUp(here / "results")
+        made.scores("gini")
+        made.benchmark("evaluate/pairs/bert/3/lime/gini", "7200.00")
+        seeds = ["--config", "seeds=[0, 1]", "methods={lime: {}}"]
+        out = run("plan", "--configfile", "tiny.yaml", *seeds)[1]
+        (total,) = [line for line in out.splitlines() if line.startswith("total")]
+        assert total.split()[3:5] == ["4+", "4+"]
+        assert "Unknown, and not in any sum (+): " in out
+        assert "explain lime (2)" in out
 
     def test_a_config_as_snakemake_takes_it(self, here, run):
         (here / "more.yaml").write_text("title: more\nseeds: [3]\n")
@@ -275,13 +193,3 @@ class TestCommand:
         path.write_text("torn")
         assert run("plan", "--configfile", "tiny.yaml")[0] == 0
         assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)
-
-
-class TestText:
-    @pytest.mark.parametrize(
-        ("bytes", "shown"),
-        [(None, "unknown"), (0, "0 kB"), (7000, "7 kB"), (999_000, "999 kB"), (1.5e6, "1.5 MB"),
-         (12e6, "12 MB"), (2.34e9, "2.3 GB"), (5e13, "50 TB")],
-    )  # fmt: skip
-    def test_sizes(self, bytes, shown):
-        assert gigabytes(bytes) == shown

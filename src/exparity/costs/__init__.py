@@ -1,1 +1,1 @@
-"""What jobs cost: measured on finished ones, estimated from these for those of Snakemake's DAG."""
+"""The jobs of an experiment: how many there are, what finished ones took, what others will."""

@@ -1,25 +1,21 @@
-"""The jobs of an experiment, those of Snakemake's DAG, and how many examples each works on."""
+"""The jobs of an experiment, counted from its grid, and how many examples each works on."""
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
-import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from exparity.artefacts.layout import path_of
-from exparity.artefacts.schemas import IDS
+from exparity.artefacts import layout
+from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
-from exparity.costs.finished import JobCost, read_footer
-from exparity.costs.kinds import Ids, ids_of, kind_of
+from exparity.costs.finished import JobCost, artefact_of_stage, read_footer, runs_model
 from exparity.data import load_dataset, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
@@ -30,122 +26,43 @@ if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
     from exparity.config.instances import Instance
 
-# What gathers what the others took is no part of what an experiment takes.
-_ACCOUNTS = "cost"
 _COLUMNS = ("example_id", "match_id", "group", "split")
 _READ_AT_START = 1 << 25
 """Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""
 
 
-@dataclass(frozen=True)
-class DagJob:
-    """A job of Snakemake's DAG.
-
-    Attributes:
-        stage: its rule.
-        ids: its wildcards, of those that name a cell.
-        options: what the workflow hands it, as JSON.
-        finished: whether Snakemake would leave it out.
-    """
-
-    stage: str
-    ids: Ids = ()
-    options: str = "{}"
-    finished: bool = False
-
-    @cached_property
-    def parameters(self) -> Any:
-        """Its options as the metadata of its artefact will have them."""
-        own = json.loads(self.options)
-        own.pop("digest", None)
-        if self.stage == "prepare":
-            return {**own.pop("params"), "use": own["use"]}
-        return own
+def planned_jobs(experiment: Experiment, counts: ExampleCounts) -> Iterator[JobCost]:
+    """Yield the jobs of an experiment, finished or not, each with the number of its examples."""
+    results, grid = Path(experiment.results), experiment.grid
+    for stage, artefact in artefact_of_stage().items():
+        for ids in layout.cells(grid, artefact):
+            output = layout.path_of(artefact, ids)
+            use = experiment.metrics[ids["metric"]].entry.id if "metric" in ids else ""
+            examples = _examples(experiment, stage, ids, counts)
+            there = (results / output).is_file()
+            yield JobCost(stage, ids, examples, there, output, runs_model(stage, use))
+    page = layout.REPORT["page"]
+    yield JobCost("report", {}, None, (results / page).is_file(), page)
 
 
-def dag_jobs(
-    snakefile: Path, *configfiles: Path, config: Mapping[str, Any] | None = None
-) -> list[DagJob]:
-    """Return the jobs that Snakemake has for a config, finished or not, rule by rule."""
-    from snakemake.api import SnakemakeApi
-    from snakemake.exceptions import RuleException, WorkflowError
-    from snakemake.settings.enums import Quietness
-    from snakemake.settings.types import (
-        ConfigSettings,
-        ExecutionSettings,
-        OutputSettings,
-        ResourceSettings,
-    )
-
-    # So quiet, a dry run ends with its DAG, before it goes through all jobs.
-    quiet = OutputSettings(quiet={Quietness.RULES, Quietness.PROGRESS})
-    try:
-        with _as_it_was(), SnakemakeApi(quiet) as api:
-            workflow = api.workflow(
-                resource_settings=ResourceSettings(cores=1),
-                config_settings=ConfigSettings(
-                    config=dict(config or {}), configfiles=[path.absolute() for path in configfiles]
-                ),
-                snakefile=snakefile,
-            )
-            workflow.dag().execute_workflow(
-                "dryrun", execution_settings=ExecutionSettings(lock=False, ignore_incomplete=True)
-            )
-            made = workflow._workflow  # the API names no other way to it
-            order = {rule.name: place for place, rule in enumerate(made.rules)}
-            jobs = [job for job in made.dag.jobs if job.output and job.rule.name != _ACCOUNTS]
-            read = [_read(job, made.dag.needrun(job)) for job in jobs]
-            return sorted(read, key=lambda job: order[job.stage])
-    except (RuleException, WorkflowError) as error:
-        raise InputError(f"{configfiles[-1]}: {' '.join(str(error).split())}") from None
-
-
-def _read(job: Any, needed: bool) -> DagJob:
-    wildcards = job.wildcards_dict
-    return DagJob(
-        stage=job.rule.name,
-        ids=tuple(wildcards[name] for name in IDS if name in wildcards),
-        options=job.params.get("options", "{}"),
-        finished=not needed,
-    )
-
-
-@contextmanager
-def _as_it_was() -> Iterator[None]:
-    """Undo what the workflow sets for a process that is to run it, and keep its news to itself."""
-    environment, thresholds = dict(os.environ), gc.get_threshold()
-    disabled = logging.root.manager.disable
-    logging.disable(logging.INFO)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(environment)
-        gc.set_threshold(*thresholds)
-        logging.disable(disabled)
-
-
-def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[JobCost]:
-    """Yield the jobs of a DAG with the kind of each and the number of its examples."""
-    cells = {(job.stage, job.ids): job.parameters for job in jobs}
-    scored = sum(job.stage == "evaluate" for job in jobs)
-    for job in jobs:
-        examples = _examples(job, cells, counts) if job.ids else scored
-        kind = kind_of(job.stage, job.ids, job.parameters, lambda *cell: cells.get(cell))
-        yield JobCost(kind, examples, job.finished)
-
-
-def _examples(job: DagJob, cells: Mapping[tuple[str, Ids], Any], counts: ExampleCounts) -> int:
+def _examples(
+    experiment: Experiment, stage: str, ids: layout.Ids, counts: ExampleCounts
+) -> int | None:
     """Return what a job works on: the examples of its cell, as far as they are not sampled."""
-    dataset = job.ids[0]
-    if len(job.ids) == 1:
+    if not ids:
+        return None
+    dataset = str(ids["dataset"])
+    if len(ids) == 1:
         return counts.total(dataset)
-    if job.stage == "finetune":
-        return int(job.parameters["training"]["epochs"]) * counts.train(dataset)
-    before = [("explain", job.ids[:4]), ("evaluate", job.ids[:5])][: max(0, len(job.ids) - 3)]
-    sampled = [cells[key] for key in before if "method" in ids_of(job.stage)] or [job.parameters]
-    examples = counts.test(dataset, *(parameters.get("max_examples") for parameters in sampled))
-    return examples * int(job.parameters.get("draws", 1))
+    settings = experiment.analyses if stage in ANALYSES.ids() else experiment
+    options = json.loads(settings.options(stage, ids))
+    if stage == "finetune":
+        return int(options["training"]["epochs"]) * counts.train(dataset)
+    sizes = [options.get("max_examples")]
+    if "method" in ids and "metric" in ids:
+        explained = {name: id for name, id in ids.items() if name != "metric"}
+        sizes.insert(0, json.loads(experiment.explain_options(**explained)).get("max_examples"))
+    return counts.test(dataset, *sizes) * int(options.get("draws") or 1)
 
 
 class ExampleCounts:
@@ -183,7 +100,7 @@ class ExampleCounts:
         return [e for e in self._examples(dataset) if e.split == "test"]
 
     def _load(self, dataset: str) -> list[Example]:
-        path = Path(self._experiment.results, path_of("data", {"dataset": dataset}))
+        path = Path(self._experiment.results, layout.path_of("data", {"dataset": dataset}))
         settings = json.loads(self._experiment.prepare_options(dataset))
         try:
             prepared = read_footer(path)["parameters"]
@@ -208,7 +125,7 @@ def check_data(experiment: Experiment) -> None:
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
         files = [*own, *(source.folder / file.path for file in instance.entry.facts.files)]
-        prepared = Path(experiment.results, path_of("data", {"dataset": dataset}))
+        prepared = Path(experiment.results, layout.path_of("data", {"dataset": dataset}))
         if prepared.is_file() or not all(file.is_file() for file in files):
             continue
         if instance.entry.facts.from_hub and not files:

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,13 +20,12 @@ from exparity.config.command_line import results_of
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
-from exparity.core.formats import aligned
 from exparity.costs.finished import JobCost, read_finished
-from exparity.costs.forecast import gigabytes, hours, totals
+from exparity.costs.forecast import table, totals
 
 log = logging.getLogger(__name__)
 _NAMED = 10
-_MEASURED = ("examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb", "device", "bytes")
+_COLUMNS = [field.name for field in fields(JobCost) if field.name not in ("ids", "finished")]
 
 
 @stage("cost")
@@ -56,10 +56,10 @@ def cost(
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name a folder of results with --results")
     finished = read_finished(results)
-    for line in finished.odd[:_NAMED]:
+    for line in finished.unreadable[:_NAMED]:
         log.warning("left out: %s", line)
-    if finished.odd[_NAMED:]:
-        log.warning("left out: %d more files", len(finished.odd) - _NAMED)
+    if finished.unreadable[_NAMED:]:
+        log.warning("left out: %d more files", len(finished.unreadable) - _NAMED)
     if not finished.jobs:
         raise InputError(f"{results}: no finished job there; is it a folder of results?")
     grid = read_grid(results)
@@ -75,20 +75,13 @@ def cost(
 
 
 def cost_summary(jobs: Sequence[JobCost]) -> str:
-    """Return what finished jobs took, stage by stage, as a table."""
-    rows = [["stage", "jobs", "hours", "CPU-hours", "model hours", "memory", "disk"]]
-    for total in totals(jobs):
-        wall = hours(total.seconds if total.known else None)
-        cpu, model = hours(total.cpu_seconds or 0.0), hours(total.model_seconds)
-        size = gigabytes(total.bytes)
-        rows.append([total.stage, f"{total.jobs:,}", wall, cpu, model, total.memory, size])
-    lines = [aligned(rows)]
-    devices = Counter(job.device for job in jobs if job.kind.runs_model)
+    """Return what finished jobs took, stage by stage, as a table, and where they ran."""
+    lines = [table(totals(jobs))]
+    devices = Counter(job.device for job in jobs if job.runs_model)
     if devices:
-        named = ", ".join(f"{device} ({count:,})" for device, count in devices.most_common())
-        lines.append(f"jobs that run a model ran on {named}")
-    untimed = sum(job.seconds is None for job in jobs)
-    if untimed:
+        counts = ", ".join(f"{device} ({count:,})" for device, count in devices.most_common())
+        lines.append(f"jobs that run a model ran on {counts}")
+    if untimed := sum(job.seconds is None for job in jobs):
         lines.append(
             f"{untimed:,} jobs have no benchmark: their hours are not known and not counted"
         )
@@ -96,10 +89,5 @@ def cost_summary(jobs: Sequence[JobCost]) -> str:
 
 
 def _row(job: JobCost) -> dict[str, Any]:
-    return {
-        "output": job.output,
-        "stage": job.kind.stage,
-        **{name: job.ids.get(name) for name in IDS},
-        "runs_model": job.kind.runs_model,
-        **{name: getattr(job, name) for name in _MEASURED},
-    }
+    columns = {name: getattr(job, name) for name in _COLUMNS}
+    return {**columns, **{name: job.ids.get(name) for name in IDS}}

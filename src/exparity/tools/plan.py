@@ -5,26 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.config.cautions import cautions
-from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
+from exparity.config.command_line import DEFAULT, read_experiment
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.costs.estimate import Estimator
-from exparity.costs.finished import Finished, read_finished
-from exparity.costs.forecast import at_trainings, forecast, hours, plain, plan_text
-from exparity.costs.planned import (
-    ExampleCounts,
-    check_data,
-    dag_jobs,
-    planned_jobs,
-    without_news_of_data,
-)
-from exparity.resources import workflow_file
+from exparity.costs.finished import Finished, JobCost, read_finished
+from exparity.costs.forecast import Total, at_trainings, estimated, hours, table, totals
+from exparity.costs.planned import ExampleCounts, check_data, planned_jobs, without_news_of_data
 from exparity.tools.detectable import (
     check_samples,
     planned_gaps,
@@ -82,32 +75,64 @@ def plan(
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name a folder of results with --from")
     known = [read_finished(f) for f in dict.fromkeys([results, *sources])]
-    for line in [line for finished in known for line in finished.odd][:_NAMED]:
+    for line in [line for finished in known for line in finished.unreadable][:_NAMED]:
         log.warning("left out: %s", line)
     device = device or _device(experiment, known)
-    estimator = Estimator((job for finished in known for job in finished.jobs), device)
-    dag = dag_jobs(workflow_file("Snakefile"), *configfile, config=read_overrides(config))
-    made = forecast(planned_jobs(dag, counts), estimator)
-    now = [len(experiment.seeds) if len(job.ids) > 2 else 0 for job in dag]
+    finished_jobs = [job for finished in known for job in finished.jobs]
+    jobs = estimated(planned_jobs(experiment, counts), finished_jobs, device)
+    *stages, total = totals(jobs)
     numbers = planned_numbers(experiment)
-    taken = [at_trainings(made.costs, now, n) for n in numbers]
-    tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in dag)
+    taken = [at_trainings(jobs, len(experiment.seeds), n) for n in numbers]
+    tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in jobs)
     if as_json:
-        about = {"config": named, "results": str(results), "device": device, "tests": tests}
         measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
-        values = {**about, "sources": measured, **plain(made)}
-        say(
-            json.dumps({**values, "by_trainings": list(rows_of(planned, numbers, taken))}, indent=1)
-        )
-    else:
-        say(plan_text(made, named, known, device))
-        if tests:
-            say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
-        unit = "+" if made.total.unknown else ""
-        amounts = [(jobs, f"{hours(seconds)}{unit}") for jobs, seconds in taken]
-        if not made.total.known:
-            amounts = [(jobs, "unknown") for jobs, _ in taken]
-        say(f"\n{trainings_text(experiment, planned, amounts)}")
+        values = {
+            "config": named,
+            "results": str(results),
+            "device": device,
+            "tests": tests,
+            "sources": measured,
+            "stages": [_values(stage) for stage in stages],
+            "total": _values(total),
+            "by_trainings": list(rows_of(planned, numbers, taken)),
+        }
+        say(json.dumps(values, indent=1))
+        return
+    say(f"{named}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
+    for finished in known:
+        if finished.jobs:
+            say(f"from {len(finished.jobs):,} finished jobs in {finished.folder}")
+    say(f"\n{table([*stages, total])}")
+    say(f"Snakemake says {total.jobs + 2:,}: it counts its rules all and cost as well")
+    if total.unknown == total.jobs:
+        say("\nNothing has been measured yet: run one seed, --config 'seeds=[0]', and plan again")
+    elif missing := Counter(map(_work, (job for job in jobs if job.seconds is None))):
+        say(f"\nUnknown, and not in any sum (+): {_listed(missing)}")
+        say("One seed, as a part of the run, measures it: --config 'seeds=[0]', and plan again")
+    if tests:
+        say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
+    mark = "+" if total.unknown else ""
+    nothing = total.unknown == total.jobs
+    amounts = [(n, "unknown" if nothing else f"{hours(seconds)}{mark}") for n, seconds in taken]
+    say(f"\n{trainings_text(experiment, planned, amounts)}")
+
+
+def _work(job: JobCost) -> str:
+    """Return the stage of a job with its method and metric."""
+    ids = [str(job.ids[name]) for name in ("method", "metric") if name in job.ids]
+    return " ".join([job.stage, *ids])
+
+
+def _listed(missing: Counter[str]) -> str:
+    names = [f"{work} ({count:,})" for work, count in missing.most_common(_NAMED)]
+    more = len(missing) - len(names)
+    return ", ".join([*names, f"{more} more"] if more else names)
+
+
+def _values(total: Total) -> dict[str, Any]:
+    """Return a total as plain values; unknown ones are None."""
+    amounts = ("seconds", "seconds_to_go", "model_seconds", "cpu_seconds", "bytes")
+    return {**vars(total), **dict.fromkeys(amounts if total.unknown == total.jobs else ())}
 
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:
@@ -115,5 +140,5 @@ def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu",
     configured = str(experiment.config["engine"]["device"]).partition(":")[0]
     if configured != "auto":
         return "cuda" if configured == "cuda" else "cpu"
-    jobs = (job for finished in known for job in finished.jobs if job.kind.runs_model)
+    jobs = (job for finished in known for job in finished.jobs if job.runs_model)
     return "cuda" if any(job.device.startswith("cuda") for job in jobs) else "cpu"

@@ -22,7 +22,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from exparity.stats.behrens_fisher import two_sided_p
-from exparity.stats.crossed import MeanGap, mean_gap
+from exparity.stats.mean_gap import MeanGap, mean_gap
 from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.typical_gap import TypicalGap, typical_gap
 from exparity.types import FloatArray

@@ -16,7 +16,8 @@ from stats.drawn import GROUPS, scores
 
 from exparity.stats import CrossedTest, crossed_tests
 from exparity.stats.behrens_fisher import two_sided_p
-from exparity.stats.crossed import GapTest, mean_gap
+from exparity.stats.crossed import GapTest
+from exparity.stats.mean_gap import mean_gap
 
 NAN = math.nan
 ORDER = ("m", "f")

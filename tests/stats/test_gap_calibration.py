@@ -5,7 +5,7 @@ import pytest
 
 from exparity.stats import benjamini_hochberg, holm, typical_gap
 from exparity.stats.behrens_fisher import two_sided_p
-from exparity.stats.crossed import mean_gap
+from exparity.stats.mean_gap import mean_gap
 
 DELTA = 0.2
 SHARES = (0.0, 0.7, 1.0)  # of τ in R

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from exparity.stats.behrens_fisher import critical_value, two_sided_p
-from exparity.stats.crossed import mean_gap
 from exparity.stats.gap_change import gap_changes
+from exparity.stats.mean_gap import mean_gap
 from exparity.stats.typical_gap import two_errors, typical_gap
 
 ORDER = ("a", "b")

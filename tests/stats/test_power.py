@@ -8,7 +8,7 @@ import scipy.stats
 
 from exparity.stats import minimal_detectable_effect, smallest_p
 from exparity.stats.behrens_fisher import TwoErrors, two_sided_p
-from exparity.stats.crossed import mean_gap
+from exparity.stats.mean_gap import mean_gap
 from exparity.stats.power import detectable_effect, planned_typical_gaps
 from exparity.stats.typical_gap import typical_gap
 

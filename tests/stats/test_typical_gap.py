@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exparity.stats import TypicalGap, typical_gap
-from exparity.stats.crossed import crossing_p, mean_gap
+from exparity.stats.mean_gap import crossing_p, mean_gap
 
 NAN = math.nan
 # D̄, V_S, V_I, V_E, S, ν_I; p_mean, p_large, p_small, R and its interval, at a threshold of 0.2

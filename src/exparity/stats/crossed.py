@@ -18,16 +18,16 @@ import numpy as np
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
-from exparity.stats.behrens_fisher import TwoErrors, upper_tail, welch
+from exparity.stats.behrens_fisher import upper_tail
+from exparity.stats.mean_gap import MeanGap, crossing_p, mean_gap
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
-from exparity.stats.typical_gap import two_errors, typical_gap
-from exparity.types import BoolArray, FloatArray, IntArray
+from exparity.stats.typical_gap import typical_gap
+from exparity.types import FloatArray, IntArray
 
 TRAINING, PROMPT = "training", "prompt"
 """What a run of a cell is: another training of the classifier, or another prompt of it."""
 NAN = math.nan
-_SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
 
 
@@ -113,37 +113,6 @@ class CrossedTest(GapTest):
     flags: list[str] = field(default_factory=list)
 
 
-class MeanGap(NamedTuple):
-    """A mean over trainings and texts, and how well it is known.
-
-    Attributes:
-        estimate: (...) D̄.
-        v_seeds: (...) V_S, what trainings and single cells contribute to its variance.
-        v_texts: (...) V_I, what texts and single cells contribute.
-        v_cells: (...) V_E, what single cells contribute, which is in both.
-        n_seeds: (...) S, trainings.
-        dof_texts: (...) degrees of freedom of V_I.
-        gaps: (..., s) the trainings' own gaps.
-        gap_errors: (..., s) their standard errors over other texts.
-        gap_dof: (..., s) the degrees of freedom of these.
-    """
-
-    estimate: FloatArray
-    v_seeds: FloatArray
-    v_texts: FloatArray
-    v_cells: FloatArray
-    n_seeds: IntArray
-    dof_texts: FloatArray
-    gaps: FloatArray
-    gap_errors: FloatArray
-    gap_dof: FloatArray
-
-    @property
-    def errors(self) -> TwoErrors:
-        """The variances of D̄ from trainings and from texts."""
-        return two_errors(*self[1:6])
-
-
 @checked
 def crossed_tests(
     scores: Sequence[Sequence[float] | FloatArray],
@@ -201,107 +170,6 @@ def crossed_tests(
         test.flags.extend(["missing_cells"] if missing else [])
         tests.append(test)
     return tests
-
-
-@np.errstate(all="ignore")
-def mean_gap(*parts: FloatArray) -> MeanGap:
-    """Estimate a mean over crossed trainings and texts (Judd, Westfall and Kenny 2012).
-
-    ``parts`` are the (..., s, n) differences within matched sets, or the values of two groups, NaN
-    where a cell is missing.
-
-    With e each cell's share in the error of D̄ (its deviation from its group's mean over that
-    group's number of cells), and the residuals r of e after an additive fit of seeds and texts:
-
-    - V_S = S/(S − 1) Σ_s (Σ_i e)² has what trainings and single cells contribute;
-    - V_I = Σ_groups n/(n − 1) Σ_i (Σ_s e)² what texts and single cells contribute;
-    - V_E = Σ_groups m/ν_E Σ r², of m cells with ν_E = m − S − n + 1, what single cells contribute,
-      which is in both.
-
-    For matched sets without missing cells V_S, V_I and V_E are the mean squares of the two-way
-    table over S·n.
-
-    What is approximate: missing cells leave some of the texts' variance in V_S and of the
-    trainings' in V_I, so that tests err on the safe side there. Of two groups, each example is
-    taken for a draw of its own; what a training does to both groups alike cancels.
-    """
-    estimate: Any = 0.0
-    of_seed: Any = 0.0
-    gaps: Any = 0.0
-    crossed: list[_Component] = []
-    shared: list[_Component] = []
-    own: list[_Component] = []
-    for sign, part in zip((1, -1), parts, strict=False):
-        defined = ~np.isnan(part)
-        m = defined.sum(axis=(-2, -1))
-        mean = np.where(defined, part, 0.0).sum(axis=(-2, -1)) / m
-        e = np.where(defined, part - mean[..., None, None], 0.0) / m[..., None, None]
-        n, seeds = defined.any(axis=-2).sum(axis=-1), defined.any(axis=-1).sum(axis=-1)
-        estimate, of_seed = estimate + sign * mean, of_seed + sign * e.sum(axis=-1)
-        crossed.append(_component(e.sum(axis=-2), n, n - 1))
-        residuals = _residuals(e, defined).reshape(*m.shape, -1)
-        shared.append(_component(residuals, m, m - seeds - n + 1))
-        k = defined.sum(axis=-1)
-        of_training = np.where(defined, part, 0.0).sum(axis=-1) / k
-        gaps = gaps + sign * of_training
-        within = np.where(defined, part - of_training[..., None], 0.0) / k[..., None]
-        own.append(_component(within, k, k - 1))
-    of_seeds = _component(of_seed, seeds, seeds - 1)
-    of_texts, of_trainings = (_Component(*welch(of_groups)) for of_groups in (crossed, own))
-    of_cells = np.sum([one.variance for one in shared], axis=0)
-    return MeanGap(
-        estimate,
-        of_seeds.variance,
-        of_texts.variance,
-        of_cells,
-        seeds,
-        of_texts.dof,
-        gaps,
-        np.sqrt(of_trainings.variance),
-        of_trainings.dof,
-    )
-
-
-@np.errstate(all="ignore")
-def crossing_p(gaps: FloatArray, errors: FloatArray, dof: FloatArray) -> FloatArray:
-    """Return the p-value of "no two trainings favour different groups".
-
-    Of each direction, the smallest one-sided p-value of a training counts, times the number of
-    trainings; the larger one of both directions (Piantadosi and Gail 1993,
-    doi:10.1002/sim.4780121307).
-    """
-    from scipy.special import stdtr
-
-    t = np.where((gaps == 0) & (errors == 0), 0.0, gaps / errors)
-    known = np.isfinite(errors) & (dof > 0)
-    seeds = gaps.shape[-1]
-    sides = [
-        np.minimum(1.0, seeds * np.where(known, stdtr(dof, side * t), 1.0).min(axis=-1))
-        for side in (-1, 1)
-    ]
-    return np.asarray(np.maximum(*sides))
-
-
-class _Component(NamedTuple):
-    """(...) an estimated variance and its degrees of freedom."""
-
-    variance: FloatArray
-    dof: FloatArray
-
-
-def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component:
-    """Scale the sum of squares of (..., k) shares in an error; NaN without degrees of freedom."""
-    variance = np.where(dof > 0, (shares**2).sum(axis=-1) * times / dof, NAN)
-    return _Component(variance, np.asarray(dof, dtype=np.float64))
-
-
-def _residuals(e: FloatArray, defined: BoolArray) -> FloatArray:
-    """Return what seeds and texts leave of the defined cells, (..., s, n), fitted additively."""
-    for _ in range(1 if defined.all() else _SWEEPS):
-        for axis in (-1, -2):
-            count = np.maximum(defined.sum(axis=axis, keepdims=True), 1)
-            e = np.where(defined, e - e.sum(axis=axis, keepdims=True) / count, 0.0)
-    return e
 
 
 class _Divided(NamedTuple):

@@ -18,8 +18,9 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
-from exparity.stats.crossed import GapTest, MeanGap, gap_tests, mean_gap
+from exparity.stats.crossed import GapTest, gap_tests
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
+from exparity.stats.mean_gap import MeanGap, mean_gap
 from exparity.stats.power import DETECTED
 from exparity.stats.samples import check_options, samples, set_index
 from exparity.types import BoolArray, FloatArray, IntArray

@@ -10,7 +10,7 @@ import numpy as np
 
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import critical_value
-from exparity.stats.crossed import mean_gap
+from exparity.stats.mean_gap import mean_gap
 from exparity.stats.samples import plain_ids, set_index
 from exparity.types import FloatArray
 
@@ -45,7 +45,7 @@ def mean_score(
 ) -> MeanScore:
     """Estimate the mean of a metric's scores.
 
-    The interval is that of :func:`~exparity.stats.crossed.mean_gap` over trainings and texts, whose
+    The interval is that of :func:`~exparity.stats.mean_gap.mean_gap` over trainings and texts, whose
     matched sets are drawn whole: what varies is each set's mean. Of one training it is Student's.
     """
     defined = ~np.isnan(scores)

@@ -130,7 +130,7 @@ def typical_gap(
 
     Args:
         estimate: (n,) D̄, the mean gap.
-        v_seeds: (n,) V_S; see :class:`~exparity.stats.crossed.MeanGap`. NaN counts as 0.
+        v_seeds: (n,) V_S; see :class:`~exparity.stats.mean_gap.MeanGap`. NaN counts as 0.
         v_texts: (n,) V_I.
         v_cells: (n,) V_E. NaN counts as 0.
         n_seeds: (n,) S, trainings. Of a single one, the size is that of all trainings only if they

@@ -45,8 +45,8 @@ def mean_score(
 ) -> MeanScore:
     """Estimate the mean of a metric's scores.
 
-    The interval is that of :func:`~exparity.stats.mean_gap.mean_gap` over trainings and texts, whose
-    matched sets are drawn whole: what varies is each set's mean. Of one training it is Student's.
+    The interval is that of :func:`~exparity.stats.mean_gap.mean_gap` over trainings and texts.
+    Matched sets are drawn whole: what varies is each set's mean. Of one training it is Student's.
     """
     defined = ~np.isnan(scores)
     sizes = len(scores), int(defined.any(axis=0).sum())

@@ -17,6 +17,7 @@ from support import refused_by
 from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.core.errors import InputError
+from exparity.core.registry import paths_of
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data._rows import read_rows
 from exparity.data.files import DataSource
@@ -419,7 +420,7 @@ class TestRefusals:
         )
         (tmp_path / "a.xlsx").touch()
         assert refused("a.xlsx") == (
-            "a.xlsx: unknown kind of table; use one of .csv, .tsv, .jsonl, .parquet"
+            "a.xlsx: unknown kind of table; use one of .csv, .tsv, .json, .jsonl, .parquet"
         )
         with pytest.raises(InputError, match="dataset table: name the file to read with 'path'"):
             load_dataset("table", NOWHERE)
@@ -427,6 +428,101 @@ class TestRefusals:
     def test_a_share_of_one_leaves_nothing_to_train_on(self, tmp_path):
         found, _ = load(write(tmp_path / "a.csv", table()), test_share=1)
         assert {example.split for example in found} == {"test"}
+
+
+class TestTablesInTheWild:
+    """Files as other tools and people write them."""
+
+    @pytest.mark.parametrize(
+        ("lines", "texts"),
+        [
+            (['"Great" film\t1', '5" long\t0'], ['"Great" film', '5" long']),
+            (['"unbalanced\t1', 'fine"\t0'], ['"unbalanced', 'fine"']),
+            (['"he said ""no"""\t1', "fine\t0"], ['he said "no"', "fine"]),
+            (['"a\tb"\t1', '"two\nlines"\t0'], ["a\tb", "two\nlines"]),
+        ],
+    )
+    def test_quotes_of_a_tsv_file_enclose_cells_or_are_text(self, lines, texts, tmp_path):
+        path = tmp_path / "a.tsv"
+        path.write_text("\n".join(["text\tlabel", *lines, ""]))
+        rows = [row for _, row in read_rows(path, ["text", "label"])]
+        assert [row["text"] for row in rows] == texts
+        assert [row["label"] for row in rows] == ["1", "0"]
+
+    @pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
+    def test_columns_inside_others(self, suffix, tmp_path):
+        rows = [
+            {"text": row["text"], "gold": {"label": row["label"]}, "who": {"is": row["group"]}}
+            for row in table()
+        ]
+        path = tmp_path / f"a.{suffix}"
+        path.write_text(json.dumps(rows)) if suffix == "json" else write(path, rows)
+        examples, facts = load(path, label="gold.label", group="who.is")
+        flat = write(tmp_path / "flat.csv", table())
+        assert examples == load(flat)[0]
+        assert facts.attribute == "who.is"
+        assert "no column 'gold.lable'" in refused(path, label="gold.lable", group="who.is")
+
+    def test_a_json_array_and_lines_under_its_suffix(self, tmp_path):
+        path = tmp_path / "a.json"
+        expected = load(write(tmp_path / "a.jsonl", table()))
+        path.write_text("\ufeff" + json.dumps(table(), indent=1))
+        assert load(path) == expected
+        path.write_text((tmp_path / "a.jsonl").read_text())
+        assert load(path) == expected
+        path.write_text("[1]")
+        assert refused(path) == f"{path}, row 1: expected a JSON object, found 1"
+
+    def hub_table(self, path, names):
+        classes = {"_type": "ClassLabel", "names": list(names)}
+        features = {"text": {"dtype": "string", "_type": "Value"}, "label": classes}
+        written = json.dumps({"info": {"features": features}})
+        rows = [{**row, "label": i % 2} for i, row in enumerate(table())]
+        rows[0]["label"] = -1
+        made = pa.Table.from_pylist(rows).replace_schema_metadata({"huggingface": written})
+        parquet.write_table(made, path)
+        return path
+
+    def test_classes_that_a_table_of_the_hub_names(self, tmp_path):
+        path = self.hub_table(tmp_path / "a.parquet", ("positive", "negative", "unsure"))
+        assert "1 without label (row 1)" in refused(path)
+        examples, facts = load(path, drop_incomplete=True)
+        assert facts.labels == ("positive", "negative", "unsure")
+        assert not facts.labels_sorted
+        assert all((int(e.example_id) - 1) % 2 == e.label for e in examples)
+        examples, facts = load(path, drop_incomplete=True, labels=["negative", "positive"])
+        assert all(int(e.example_id) % 2 == e.label for e in examples)
+        self.hub_table(path, ("positive",))
+        assert "label 1 is none of the 1 classes that the file names" in refused(path)
+
+    def test_several_files_are_one_table(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        expected = load(write(Path("all.jsonl"), table()))
+        names = [f"t-0000{i}-of-00002.jsonl" for i in range(2)]
+        for i, name in enumerate(names):
+            write(Path(name), table()[10 * i :][:10])
+        assert load_with_facts("table", NOWHERE, {"path": names}) == expected
+        assert load("t-*.jsonl") == expected
+        entry = DATASETS.get("table")
+        assert entry.input_files({"path": "t-*.jsonl"}, "datasets.mine") == [*map(Path, names)]
+        assert refused("u-*.jsonl") == "path: u-*.jsonl: fits no file; list the files"
+        rows = table()[10:]
+        rows[2]["text"] = ""
+        write(Path(names[1]), rows)
+        assert f"1 without text ({names[1]}:3)" in refused("t-*.jsonl")
+
+    def test_shards_of_the_hub_are_counted_by_their_names(self):
+        address = "hf://datasets/a/b/train-*-of-00003.parquet"
+        assert paths_of(address, "") == [address.replace("*", f"0000{i}") for i in range(3)]
+        with pytest.raises(InputError, match="fits no file; list the files, or write how many"):
+            paths_of("hf://datasets/a/b/*.parquet", "")
+
+    @pytest.mark.parametrize("name", ["None", "NULL", "N/A"])
+    def test_a_missing_group_by_name_is_one_if_it_is_listed(self, name, tmp_path):
+        rows = [{**row, "group": name if row["group"] == "old" else "young"} for row in table()]
+        path = write(tmp_path / "a.csv", rows)
+        assert "10 without group" in refused(path)
+        assert load(path, groups=["young", name])[1].groups == ("young", name)
 
 
 def test_braces_of_a_path_are_wildcards(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """exparity audit: what it checks before any job, the config that it writes, and a whole run."""
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -8,8 +9,10 @@ import sys
 from pathlib import Path
 
 import held
+import pyarrow as pa
 import pytest
 import yaml
+from pyarrow import parquet
 
 import exparity
 from exparity.core.errors import InputError
@@ -176,6 +179,14 @@ def test_without_names_of_outputs_their_order_is_asked_for(
     ((config, *_),) = runs
     assert config["datasets"]["reviews_2026"]["labels"] == ["Male", "Female"]
     assert list(config["models"]) == ["unnamed_0"]
+    declared = {"names": ["Male", "Female"], "_type": "ClassLabel"}
+    features = json.dumps({"info": {"features": {"author": declared}}})
+    rows = csv.DictReader(Path("Reviews 2026.csv").read_text().splitlines())
+    numbered = [{**row, "author": declared["names"].index(row["author"])} for row in rows]
+    made = pa.Table.from_pylist(numbered).replace_schema_metadata({"huggingface": features})
+    parquet.write_table(made, "hub.parquet")
+    audit(**{**asked, "checkpoint": str(unnamed), "table": "hub.parquet"})
+    assert runs[-1][0]["datasets"]["hub"]["labels"] == ["Male", "Female"]
 
 
 @pytest.mark.parametrize(("family", "known"), [("bert", True), ("distilbert", False)])

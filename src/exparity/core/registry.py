@@ -6,6 +6,7 @@ in a config. Registering is cheap: implementing modules import torch and the lik
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import importlib
 import importlib.util
@@ -30,6 +31,7 @@ from exparity.core.options import Option, options_of
 
 Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
+_SHARDS = re.compile(r"([^*]*)\*-of-([0-9]{1,5})([^*]*)")
 
 
 @dataclass(frozen=True)
@@ -61,23 +63,17 @@ class Entry(Generic[Facts]):
         paths = []
         for option in getattr(self.facts, "path_options", ()):
             value = options.get(option, self.options[option].default)
-            if value is None or (getattr(self.facts, "from_hub", False) and is_on_hub(value)):
+            if value is None:
                 continue
             place = f"{where}.{option}"
             if not value:
                 raise InputError(
                     f"{place}: name the file to read; paths are relative to the current folder"
                 )
-            if not Path(value).is_file():
-                raise InputError(
-                    f"{place}: no file {Path(value).absolute()}; paths are relative to the current "
-                    "folder"
-                )
-            if set("{}") & set(str(value)):
-                raise InputError(
-                    f"{place}: {value}: '{{' and '}}' are wildcards here; rename the file"
-                )
-            paths.append(Path(value))
+            several = getattr(self.facts, "from_hub", False)
+            for path in paths_of(value, place) if several else [value]:
+                if not (several and is_on_hub(path)):
+                    paths.append(_own_file(path, place))
         return paths
 
     @contextmanager
@@ -209,6 +205,42 @@ class Registry(Generic[Facts]):
 def entry_points() -> metadata.SelectableGroups:
     """Return what installed packages offer; looked up once, also for processes forked later."""
     return metadata.entry_points()
+
+
+def paths_of(value: str | Sequence[str], where: str) -> list[str]:
+    """Return the files that an option names: a path, a pattern with ``*``, or a list of these.
+
+    Files that a pattern fits are sorted. Of the Hub, it counts them: ``train-*-of-00002.parquet``.
+    """
+    paths: list[str] = []
+    for path in [value] if isinstance(value, str) else value:
+        if "*" not in path or (not is_on_hub(path) and Path(path).is_file()):
+            fitting = [path]
+        elif not is_on_hub(path):
+            fitting = sorted(glob.glob(path))
+        else:
+            shards = _SHARDS.fullmatch(path)
+            before, count, after = shards.groups() if shards else ("", "0", "")
+            numbers = (str(i).zfill(len(count)) for i in range(int(count)))
+            fitting = [f"{before}{number}-of-{count}{after}" for number in numbers]
+        if not fitting:
+            remedy = "list the files"
+            if is_on_hub(path):
+                remedy += ", or write how many there are, as in train-*-of-00002.parquet"
+            raise InputError(f"{where}: {path}: fits no file; {remedy}")
+        paths += fitting
+    return paths
+
+
+def _own_file(path: str, where: str) -> Path:
+    """Return the path of a file of the user's own, which must be there."""
+    if not Path(path).is_file():
+        raise InputError(
+            f"{where}: no file {Path(path).absolute()}; paths are relative to the current folder"
+        )
+    if set("{}") & set(str(path)):
+        raise InputError(f"{where}: {path}: '{{' and '}}' are wildcards here; rename the file")
+    return Path(path)
 
 
 def is_on_hub(path: str | Path) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.strict import parse_json
 from exparity.data.files import read_jsonl
 
 if TYPE_CHECKING:
@@ -19,14 +21,19 @@ PlacedRow = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
 
 _SEPARATOR = re.compile(r"(?i)sep=(.)")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_START = 1 << 12
+"""Bytes of a JSON file that tell an array from lines."""
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
 
 def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
-    """Yield the rows of a CSV, TSV, JSONL or Parquet file, as its suffix says.
+    """Yield the rows of a CSV, TSV, JSON, JSONL or Parquet file, as its suffix says.
 
-    CSV and TSV values are text as written: ``01`` and ``NA`` stay what they are.
+    CSV and TSV values are text as written: ``01`` and ``NA`` stay what they are. A column may be
+    one inside another, such as ``meta.age``. Classes that Parquet files of the Hugging Face Hub
+    hold as numbers come by their names.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -49,17 +56,24 @@ def _checked(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
 
 
 def csv_rows(
-    path: Path, columns: Sequence[str] | None, delimiter: str = ",", *, repeats: bool = False
+    path: Path,
+    columns: Sequence[str] | None,
+    delimiter: str = ",",
+    *,
+    repeats: bool = False,
+    quoted: bool = True,
 ) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV file; see :func:`read_rows`.
 
-    With ``repeats``, the first of several columns of one name is read, instead of none.
+    With ``repeats``, the first of several columns of one name is read, instead of none. Without
+    ``quoted``, quotes are text like any other.
     """
     csv.field_size_limit(_MAX_CELL)
     line = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            form: Any = {"quoting": csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE}
+            reader = csv.reader(file, delimiter=delimiter, strict=True, **form)
             header = next(reader, [])
             if _SEPARATOR.fullmatch(delimiter.join(header)):  # a line of spreadsheets, no header
                 header = next(reader, [])
@@ -79,9 +93,13 @@ def csv_rows(
     except csv.Error as error:
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}:{_first_not_utf8(path)}: not UTF-8 text ({error.reason}); save it as UTF-8"
-        ) from None
+        raise _not_utf8(path, error) from None
+
+
+def _not_utf8(path: Path, error: UnicodeDecodeError) -> InputError:
+    """Return what is wrong with a text file in another encoding, with the line."""
+    line = _first_not_utf8(path)
+    return InputError(f"{path}:{line}: not UTF-8 text ({error.reason}); save it as UTF-8")
 
 
 def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
@@ -133,14 +151,73 @@ def _separated_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Place
     yield from csv_rows(path, columns, delimiter)
 
 
+def _tab_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+    """Yield the rows of a TSV file, whose quotes part cells only if all of them can."""
+    yield from csv_rows(path, columns, "\t", quoted=_quotes_enclose(path))
+
+
+def _quotes_enclose(path: Path) -> bool:
+    """Return whether quotes in a TSV file enclose cells: False where one is only text."""
+    enclose = True
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        width = None
+        for line in file:
+            cells = line.rstrip("\r\n").split("\t")
+            width = width or len(cells)
+            if len(cells) != width and line.strip():  # quotes may enclose tabs or line breaks
+                return True
+            enclose &= all(_QUOTED.fullmatch(cell) for cell in cells if cell.startswith('"'))
+    return enclose
+
+
+def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+    """Yield the objects of a JSON array, or of lines where there is none."""
+    with path.open("rb") as file:
+        start = file.read(_START).removeprefix(BOM_UTF8).lstrip()
+    if not start.startswith(b"["):
+        yield from _jsonl_rows(path, columns)
+        return
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error) from None
+    for number, row in enumerate(parse_json(text, str(path)), start=1):
+        where = f"{path}, row {number}"
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: expected a JSON object, found {json.dumps(row)[:40]}")
+        yield where, _chosen(where, row, columns)
+
+
 def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     for number, row in read_jsonl(path):
         where = f"{path}:{number}"
-        names = row if columns is None else columns
-        for name in names:
-            if name not in row:
-                raise no_column(where, name, list(row))
-        yield where, {name: row[name] for name in names}
+        yield where, _chosen(where, row, columns)
+
+
+def _chosen(where: str, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of some columns; ``a.b`` is the entry b of what column a holds."""
+    if columns is None:
+        return row
+    chosen: dict[str, Any] = {}
+    for name in columns:
+        value: Any = row
+        for part in [name] if name in row else name.split("."):
+            if value is None:  # an empty column has no entries
+                break
+            if not isinstance(value, dict) or part not in value:
+                raise no_column(where, name, _names_in(row))
+            value = value[part]
+        chosen[name] = value
+    return chosen
+
+
+def _names_in(row: Mapping[str, Any], outer: str = "") -> list[str]:
+    """Return the columns of a row, those inside others after them."""
+    names = []
+    for name, value in row.items():
+        inner = _names_in(value, f"{outer}{name}.") if isinstance(value, dict) else ()
+        names += [outer + name, *inner]
+    return names
 
 
 def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
@@ -152,23 +229,78 @@ def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedR
             schema = file.schema_arrow
             names = schema.names if columns is None else columns
             for name in names:
-                if name not in schema.names:
-                    raise no_column(str(path), name, schema.names)
-                if schema.names.count(name) > 1:
-                    raise InputError(f"{path}: several columns are '{name}'; rename all but one")
-                if not _is_plain(schema.field(name).type):
+                kind = _type_of(path, name, schema)
+                if not _is_plain(kind):
                     raise InputError(
-                        f"{path}: column '{name}' is of type {schema.field(name).type}; make it "
-                        "text, whole numbers, or lists of these"
+                        f"{path}: column '{name}' is of type {kind}; make it text, whole numbers, "
+                        "or lists of these"
                     )
+            classes = {name: of for name in names if (of := _class_names(schema, name))}
             number = 0
             for batch in file.iter_batches(columns=list(dict.fromkeys(names))):
                 for row in batch.to_pylist():
                     number += 1
-                    yield f"{path}, row {number}", row
+                    where = f"{path}, row {number}"
+                    values = _chosen(where, row, names)
+                    for name, of in classes.items():
+                        values[name] = _class_name(where, name, values[name], of)
+                    yield where, values
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"{path}: not a readable Parquet file ({reason})") from None
+
+
+def _type_of(path: Path, name: str, schema: pa.Schema) -> pa.DataType:
+    """Return the type of a column, or of one inside another."""
+    from pyarrow import types
+
+    columns: Any = schema
+    for part in [name] if name in schema.names else name.split("."):
+        known = [field.name for field in columns]
+        if part not in known:
+            raise no_column(str(path), name, schema.names)
+        if known.count(part) > 1:
+            raise InputError(f"{path}: several columns are '{name}'; rename all but one")
+        kind = columns.field(part).type
+        columns = kind if types.is_struct(kind) else ()
+    return kind
+
+
+def class_names(path: Path, column: str) -> tuple[str, ...] | None:
+    """Return the classes that a Parquet file of the Hugging Face Hub declares of a column.
+
+    They are in the order of their numbers; None where a file declares none.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if path.suffix.lower() != ".parquet":
+        return None
+    try:
+        return _class_names(parquet.read_schema(path), column)
+    except (pa.ArrowException, OSError):
+        return None  # reading its rows says what is wrong
+
+
+def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
+    """Return the names of a column's classes by number, as the library `datasets` writes them."""
+    written = (schema.metadata or {}).get(b"huggingface")
+    try:
+        feature = json.loads(written or "{}")["info"]["features"][column]
+        return tuple(map(str, feature["names"])) if feature["_type"] == "ClassLabel" else None
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _class_name(where: str, column: str, value: Any, names: Sequence[str]) -> Any:
+    """Return the name of a class that is held as its number; −1 is none."""
+    if not isinstance(value, int) or value == -1:
+        return None if value == -1 else value
+    if not 0 <= value < len(names):
+        raise InputError(
+            f"{where}: {column} {value} is none of the {len(names)} classes that the file names"
+        )
+    return names[value]
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -189,7 +321,8 @@ def no_column(where: str, name: str, known: Sequence[str]) -> InputError:
 
 _READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[PlacedRow]]] = {
     ".csv": _separated_rows,
-    ".tsv": partial(csv_rows, delimiter="\t"),
+    ".tsv": _tab_rows,
+    ".json": _json_rows,
     ".jsonl": _jsonl_rows,
     ".parquet": _parquet_rows,
 }

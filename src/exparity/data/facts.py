@@ -45,8 +45,8 @@ class DatasetFacts(Facts):
         licence: terms of use.
         files: what it is read from; none if it is generated or brought by the user.
         path_options: its options that name files of the user's own.
-        from_hub: whether these may be addresses of the Hugging Face Hub as well, at the commit of
-            its option ``revision``.
+        from_hub: whether each of these may name several files, and addresses of the Hugging Face
+            Hub, at the commit of its option ``revision``.
         rationale_option: its option that brings rationales where it has none without it.
         group_option: its option that says where the groups are, if options decide on them; it has
             none where that or ``groups`` is set and empty.
@@ -54,6 +54,7 @@ class DatasetFacts(Facts):
         sizes: its training and test examples with default options, where that is published; for
             plans where its files are not at hand.
         dropped: number of rows that options leave out, by reason.
+        labels_sorted: whether the classes are in the order of their names, for want of another.
         group_decides_label: True if the same text of another group has another label, so that there
             are no counterfactuals that keep it.
         check_options: receives all options, whose files are there, before any job; raises
@@ -77,6 +78,7 @@ class DatasetFacts(Facts):
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    labels_sorted: bool = False
     group_decides_label: bool = False
     check_options: Callable[[Mapping[str, Any]], None] | None = None
 
@@ -105,3 +107,4 @@ class Loaded:
     groups: tuple[str, ...]
     labels: tuple[str, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
+    labels_sorted: bool = False

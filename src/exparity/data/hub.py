@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.core.hub import hub_problem
-from exparity.core.registry import is_on_hub
+from exparity.core.registry import is_on_hub, paths_of
 from exparity.data.files import FETCH
 
 _ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)/([^@]+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def local_copies(
+    path: str | Sequence[str], revision: str | None, *, download: bool
+) -> list[Path] | None:
+    """Return where the files of a table lie; None if one of them may not be downloaded."""
+    copies = [local_copy(one, revision, download=download) for one in paths_of(path, "path")]
+    here = [copy for copy in copies if copy is not None]
+    return here if len(here) == len(copies) else None
 
 
 def local_copy(path: str, revision: str | None, *, download: bool) -> Path | None:

@@ -1,4 +1,4 @@
-"""A table of the user's own: CSV, TSV, JSONL or Parquet; a text and a label a row, and a group."""
+"""A table of the user's own in a usual format: a text and a label a row, and a group."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
 from exparity.core.flags import Range
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
-from exparity.data._rows import read_rows, words_in
+from exparity.data._rows import class_names, read_rows, words_in
 from exparity.data._split import split_examples
 from exparity.data.facts import Loaded
 from exparity.data.files import FETCH, DataSource
-from exparity.data.hub import local_copy
+from exparity.data.hub import local_copies
 from exparity.types import Example, Split, Text
 
 Row = Mapping[str, Any]
@@ -33,7 +33,7 @@ _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Fillers of Hangul and the empty Braille pattern: letters and symbols by category."""
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _NO_GROUPS = frozenset({"None", "NULL", "null", "N/A", "n/a", "#N/A"})
-"""What tables hold for a missing group; as a class, `None` may be a name."""
+"""What tables hold for a missing group, unless `groups` names it; a class may have such a name."""
 _MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _WHOLE = re.compile(r"-?[0-9]+")
 _WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
@@ -44,12 +44,12 @@ _COLUMN_OPTIONS = (
 
 
 def check_table(options: Mapping[str, Any]) -> None:
-    """Read the table as far as its first row."""
+    """Read each file of the table as far as its first row."""
     named = [options[option] for option in _COLUMN_OPTIONS if option != "group"]
     by = [] if options["groups"] == [] else _columns_of(options["group"])
-    found = local_copy(options["path"], options["revision"], download=False)
-    if found is not None:  # or the job that downloads it says so
-        check_head(found, [*filter(None, named), *by])
+    files = local_copies(options["path"], options["revision"], download=False)
+    for file in files or ():  # or the job that downloads it says so
+        check_head(file, [*filter(None, named), *by])
 
 
 def check_head(path: Path, columns: Sequence[str]) -> None:
@@ -84,7 +84,7 @@ def _columns_of(group: str | Sequence[str] | None) -> list[str]:
 def own_table(
     source: DataSource,
     *,
-    path: str = "",
+    path: str | list[str] = "",
     revision: str | None = None,
     text: str = "text",
     label: str = "label",
@@ -104,12 +104,12 @@ def own_table(
     split_seed: int = 0,
     drop_incomplete: bool = False,
 ) -> Loaded:
-    """A table of your own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row.
+    """A table of your own: CSV, TSV, JSON or Parquet with a text, a label and a group a row.
 
     Args:
         source: whether a table of the Hub may be downloaded.
         path: the table, relative to where you run, or ``hf://datasets/OWNER/NAME/FILE`` of the
-            Hugging Face Hub.
+            Hugging Face Hub; of several files, a list or a pattern with ``*``.
         revision: commit of a table of the Hub, 40 digits.
         text: column of the text: a string, which the model reads byte for byte, or a list of words.
             Blanks part the words of a string.
@@ -129,7 +129,8 @@ def own_table(
         attribute: name of the protected attribute; that of the group's column, or of several
             (``gender & race``), if None.
         groups: the groups in the order that fixes the sign; sorted if None.
-        labels: the classes in the order of a model's outputs; sorted if None.
+        labels: the classes in the order of a model's outputs; if None, as a Parquet file of the
+            Hub declares them, else sorted.
         test_share: share of the rows in the test split, if no column says. With 1 there is no
             training split, which models with 0 epochs do not need.
         split_seed: seed of that split.
@@ -148,18 +149,21 @@ def own_table(
         )
     by = _columns_of(None if groups is not None and not groups else group)
     named = (text, label, id, match, split, rationale, text_b, rationale_b, spans)
-    found = local_copy(path, revision, download=source.download)
-    if found is None:
+    files = local_copies(path, revision, download=source.download)
+    path = path if isinstance(path, str) else ", ".join(path)
+    if files is None:
         raise InputError(f"{path} is not here; {FETCH}")
-    rows = list(read_rows(found, [*(name for name in named if name is not None), *by]))
+    columns = [*(name for name in named if name is not None), *by]
+    rows = [row for file in files for row in read_rows(file, columns)]
     if not rows:
         raise InputError(f"{path}: has no rows")
     n_rows = len(rows)
+    missing = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
     for _, row in rows:
-        row.update({name: None for name in by if str(row[name]).strip() in _NO_GROUPS})
+        row.update({name: None for name in by if str(row[name]).strip() in missing})
     incomplete = _incomplete(rows, text, [label, *by, *filter(None, (split, id))], id)
     if incomplete:
-        counts = _counted(incomplete)
+        counts = _counted(incomplete, by_file=len(files) > 1)
         if not drop_incomplete:
             raise InputError(
                 f"{path}: {len(incomplete):,} of {n_rows:,} rows "
@@ -172,7 +176,8 @@ def own_table(
     _refuse_swapped(path, rows, text, label)
     label_names = [_name(where, row, label) for where, row in rows]
     places = [where for where, _ in rows]
-    classes = _order(label, "labels", labels, label_names, places)
+    declared = class_names(files[0], label) if labels is None else labels
+    classes = _order(label, "labels", declared, label_names, places)
     crossed = AND.join(by)
     group_names = _groups(rows, by)
     order = _order(crossed, "groups", groups, group_names, places) if by else ()
@@ -213,7 +218,8 @@ def own_table(
     elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
     dropped = Counter(reason for reason, _ in incomplete.values())
-    return Loaded(examples, (attribute or crossed) if by else "", order, classes, dropped)
+    named_by = (attribute or crossed) if by else ""
+    return Loaded(examples, named_by, order, classes, dropped, labels_sorted=declared is None)
 
 
 def _incomplete(
@@ -235,7 +241,7 @@ def _incomplete(
     return incomplete
 
 
-def _counted(incomplete: Mapping[int, tuple[str, str]]) -> str:
+def _counted(incomplete: Mapping[int, tuple[str, str]], *, by_file: bool) -> str:
     """Return how many rows are incomplete for each reason, and where the first of them are."""
     places: dict[str, list[str]] = {}
     for reason, where in incomplete.values():
@@ -243,10 +249,13 @@ def _counted(incomplete: Mapping[int, tuple[str, str]]) -> str:
     parts = []
     for reason, of_reason in places.items():
         kind = "row" if ", row " in of_reason[0] else "line"
-        numbers = [re.split(r"\D", where)[-1] for where in of_reason[:_NAMED]]
+        first = of_reason[:_NAMED]
         more = ", …" if len(of_reason) > _NAMED else ""
         plural = "s" if len(of_reason) > 1 else ""
-        parts.append(f"{len(of_reason):,} {reason} ({kind}{plural} {', '.join(numbers)}{more})")
+        if not by_file:
+            first = [re.split(r"\D", where)[-1] for where in first]
+        lines = ", ".join(first) if by_file else f"{kind}{plural} {', '.join(first)}"
+        parts.append(f"{len(of_reason):,} {reason} ({lines}{more})")
     return ", ".join(parts)
 
 

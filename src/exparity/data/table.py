@@ -29,6 +29,7 @@ class PreparedData:
         groups: groups in their declared order.
         labels: class names by label index.
         attribute: the protected attribute.
+        labels_sorted: whether the classes are in the order of their names, for want of another.
     """
 
     dataset: str
@@ -36,6 +37,7 @@ class PreparedData:
     groups: tuple[str, ...]
     labels: tuple[str, ...]
     attribute: str
+    labels_sorted: bool = False
 
     def split(self, name: str) -> list[Example]:
         """Return the examples of a split, sorted by id."""
@@ -64,6 +66,7 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
         groups=tuple(metadata["groups"]),
         labels=tuple(metadata["labels"]),
         attribute=metadata["attribute"],
+        labels_sorted=metadata.get("labels_sorted", False),
     )
 
 

@@ -21,6 +21,17 @@ def numbered(count: int) -> tuple[str, ...]:
     return tuple(map(str, range(count)))
 
 
+def require_order(
+    id2label: Mapping[int, str], classes: Sequence[str], where: str, remedy: str
+) -> None:
+    """Refuse classes of which nothing says which output each is: sorted names, outputs without."""
+    if output_names(id2label) is None and tuple(classes) != numbered(len(id2label)):
+        raise InputError(
+            f"{where}: does not name its {len(id2label)} classes, and those of the data are "
+            f"{', '.join(classes)}; say in which order they are its outputs: {remedy}"
+        )
+
+
 def in_order_of_outputs(
     outputs: Sequence[str], classes: Collection[str], where: str
 ) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
-from exparity.models.heads import HEADS, SEQUENCE, head_of
+from exparity.models.class_names import require_order
+from exparity.models.heads import HEADS, SEQUENCE, head_of, new_head
 from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
@@ -120,6 +121,8 @@ def finetune_cell(
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
     if _finished(output, predictions, key):
         return
+    if prepared.labels_sorted and specs[0].checkpoint and not (specs[1].epochs or prompt):
+        _check_order(specs[0], prepared)
     training_set = _debiased(prepared, held_out, seed, interventions)
     train = partial(
         finetune,
@@ -170,6 +173,19 @@ def _check_untrained(
     classifier = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
     ids = [encoding.token_ids for encoding in classifier.encode(texts)]
     check_function(classifier, ids, texts)
+
+
+def _check_order(spec: ModelSpec, data: PreparedData) -> None:
+    """Refuse sorted classes for a checkpoint as it is that does not name its outputs."""
+    from exparity.models.checkpoints import load_config
+
+    name, head = str(spec.checkpoint), new_head(spec.head)
+    config = load_config(name, spec.revision, None if spec.adapter is None else Path(spec.adapter))
+    head.label = spec.label
+    head.require(name, config, data.labels)
+    if not head.keeps_outputs(config):
+        order = f"datasets.{data.dataset}.labels: [{', '.join(data.labels)}]"
+        require_order(config.id2label, data.labels, f"checkpoint {name}", order)
 
 
 def _write_history(trained: Trained, folder: Path, earlier_seconds: float, write: Write) -> None:

@@ -67,5 +67,6 @@ def prepare(
         "labels": list(facts.labels),
         "display": facts.display or dataset_id,
         **({"dropped": dict(facts.dropped)} if facts.dropped else {}),
+        **({"labels_sorted": True} if facts.labels_sorted else {}),
     }
     return Made(rows, {"dataset": dataset_id}, declared, {"use": use, **params})

@@ -23,7 +23,7 @@ from exparity.costs.planned import ExampleCounts
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
-from exparity.data.hub import local_copy
+from exparity.data.hub import local_copies
 from exparity.data.own_table import check_head
 from exparity.models.heads import LABEL_WORDS, Head, head_of, new_head
 from exparity.report.gather import gather
@@ -96,8 +96,8 @@ def audit(
     --label stars --group region --quick``
 
     Args:
-        table: CSV, TSV, JSONL or Parquet, with a text, a label and a group in each row; a path, or
-            ``hf://datasets/OWNER/NAME/FILE`` of the Hugging Face Hub.
+        table: CSV, TSV, JSON or Parquet, with a text, a label and a group in each row; a path, or
+            ``hf://datasets/OWNER/NAME/FILE`` of the Hugging Face Hub; with ``*`` in it, several.
         table_revision: commit of a table of the Hub, 40 digits.
         checkpoint: the classifier: a folder, or the id of a repository of the Hugging Face Hub.
         revision: commit of the checkpoint's repository.
@@ -137,9 +137,8 @@ def audit(
     named = {"text": text, "label": label, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
     by = [column.split("+") if "+" in column else column for column in group]
-    here = local_copy(table, table_revision, download=True)
-    assert here is not None  # it was to be downloaded
-    _check_flags(here, {**options, "group": "+".join(group)})
+    for here in local_copies(table, table_revision, download=True) or ():
+        _check_flags(here, {**options, "group": "+".join(group)})
     options |= {"path": table, "test_share": 1}
     options |= {"revision": table_revision} if table_revision else {}
     options |= {"drop_incomplete": True} if drop_incomplete else {}
@@ -159,9 +158,7 @@ def audit(
     else:
         head = head_of(pretrained)
         head.label = output
-        in_order = _in_order_of_outputs(
-            loaded[0].labels, checkpoint, pretrained, bool(labels), head
-        )
+        in_order = _in_order_of_outputs(loaded[0], checkpoint, pretrained, bool(labels), head)
         options["labels"] = list(in_order)
     id = _as_id(Path(table).stem, "table")
     ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
@@ -291,12 +288,13 @@ def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
 
 
 def _in_order_of_outputs(
-    classes: Sequence[str], checkpoint: str, pretrained: Any, in_order: bool, head: Head
+    facts: DatasetFacts, checkpoint: str, pretrained: Any, in_order: bool, head: Head
 ) -> Sequence[str]:
     """Return the classes of a table in the order of a checkpoint's outputs."""
-    from exparity.models.class_names import in_order_of_outputs, numbered, output_names
+    from exparity.models.class_names import in_order_of_outputs, output_names, require_order
 
-    outputs, where = output_names(pretrained.id2label), f"checkpoint {checkpoint}"
+    classes, where = facts.labels, f"checkpoint {checkpoint}"
+    outputs = output_names(pretrained.id2label)
     several = pretrained.problem_type == "multi_label_classification"
     if several or head.keeps_outputs(pretrained):
         head.require(checkpoint, pretrained, classes)
@@ -304,12 +302,8 @@ def _in_order_of_outputs(
     if not in_order and outputs is not None:
         head.require(checkpoint, pretrained)
         classes = in_order_of_outputs(outputs, classes, where)
-    elif not in_order and classes != numbered(pretrained.num_labels):
-        raise InputError(
-            f"{where}: does not name its {pretrained.num_labels} classes, and those of the data "
-            f"are {', '.join(classes)}; say in which order they are its outputs: --labels "
-            f"{' '.join(classes)}"
-        )
+    elif facts.labels_sorted:
+        require_order(pretrained.id2label, classes, where, f"--labels {' '.join(classes)}")
     head.require(checkpoint, pretrained, classes)
     return classes
 

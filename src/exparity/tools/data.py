@@ -15,7 +15,7 @@ from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.core.registry import Entry, is_on_hub
+from exparity.core.registry import Entry, is_on_hub, paths_of
 from exparity.data import DATASETS
 from exparity.data.facts import DatasetFacts, RemoteFile
 from exparity.data.files import DataSource, unverified, with_digest
@@ -113,9 +113,11 @@ def fetch_data(
                 say(f"{id}: {unverified(path, file, sha256_of(path))}")
                 continue
             say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
-        if entry.facts.from_hub and is_on_hub(options.get("path", "")):
-            found = local_copy(options["path"], options.get("revision"), download=True)
-            say(f"{id}: {options['path']} is here: {found}")
+        named = paths_of(options.get("path", ""), id) if entry.facts.from_hub else []
+        if any(map(is_on_hub, named)):
+            for address in named:
+                copy = local_copy(address, options.get("revision"), download=True)
+                say(f"{id}: {address} is here: {copy}")
         elif entry.facts.path_options:
             paths = entry.input_files(options, f"datasets.{id}") if experiment else []
             say(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")

@@ -1,0 +1,48 @@
+"""Classes of a table whose order nothing says, for a checkpoint that is not trained."""
+
+import csv
+import json
+from shutil import copytree
+
+import pytest
+from stages.cells import inputs_of, train
+
+from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError
+from exparity.stages.prepare import prepare
+
+
+@pytest.fixture
+def unnamed(checkpoints, tmp_path):
+    """A checkpoint whose outputs are LABEL_0 and LABEL_1."""
+    folder = tmp_path / "unnamed"
+    copytree(checkpoints["bert"], folder)
+    settings = folder / "config.json"
+    written = json.loads(settings.read_text())
+    names = ["LABEL_0", "LABEL_1"]
+    written |= {"id2label": dict(enumerate(names)), "label2id": {n: i for i, n in enumerate(names)}}
+    settings.write_text(json.dumps(written))
+    return str(folder)
+
+
+def as_it_is(folder, checkpoint, classes, **options):
+    """Prepare a table and take a checkpoint as it is; return the classes."""
+    with (folder / "t.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label", "group"])
+        for i in range(24):
+            writer.writerow([f"the girl sings {i}", classes[i % 2], "ab"[i // 2 % 2]])
+    params = {"path": str(folder / "t.csv"), "test_share": 1, **options}
+    prepare(inputs_of(folder)["data"], use="table", params=params, dataset_id="mine")
+    train(folder, {"checkpoint": checkpoint}, epochs=0)
+    return read_artefact(inputs_of(folder)["data"], "data")[1]["labels"]
+
+
+def test_names_are_asked_for_and_positions_are_taken(unnamed, tmp_path):
+    asked = r"does not name its 2 classes, and .*: datasets.mine.labels: \[bad, good\]"
+    with pytest.raises(InputError, match=asked):
+        as_it_is(tmp_path, unnamed, ("good", "bad"))
+    with pytest.raises(InputError, match="does not name its 2 classes"):
+        as_it_is(tmp_path, unnamed, ("true", "false"))
+    assert as_it_is(tmp_path, unnamed, ("good", "bad"), labels=["good", "bad"]) == ["good", "bad"]
+    assert as_it_is(tmp_path, unnamed, (1.0, 0.0)) == ["0", "1"]

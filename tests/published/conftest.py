@@ -21,4 +21,4 @@ def equal_rows(study):
 @pytest.fixture(scope="session")
 def equal(equal_rows, tmp_path_factory):
     """The comparison of these rows."""
-    return compare_results(tmp_path_factory.mktemp("none"), equal_rows, OPTIONS)
+    return compare_results(equal_rows, OPTIONS)

@@ -47,15 +47,3 @@ def write_report(results, rows, options=OPTIONS):
     path = results / "disparity.parquet"
     write_artefact(path, "disparity", rows, {}, stage="judge", parameters={})
     (results / "grid.json").write_text(grid_text(options))
-
-
-def write_training(results, dataset, model, spec, seed=0, epochs=1):
-    """Write what a training leaves of itself: the predictions' metadata."""
-    write_artefact(
-        results / "predictions" / dataset / model / f"{seed}.parquet",
-        "predictions",
-        [],
-        {"dataset": dataset, "model": model, "seed": seed},
-        stage="finetune",
-        parameters={"model": spec, "training": {"epochs": epochs}},
-    )

@@ -14,7 +14,7 @@ from exparity.report.sections.published import content_of
 from exparity.report.templating import html_environment
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
-FILES = ("agreement", "bias", "cells", "correlation", "models")
+FILES = ("agreement", "cells")
 
 
 def read_csv(path):
@@ -92,11 +92,9 @@ class TestSummary:
     def test_sizes_of_tests_are_said(self, tmp_path):
         cells = [("geco_all", "bert", "lime", "gini"), ("geco_all", "bert", "shap", "gini")]
         rows = [row(c, 0, 0.01, 0.5, n_examples=n) for c, n in zip(cells, (80, 1234), strict=True)]
-        assert "test of ours: 80 to 1,234;" in comparison_summary(
-            compare_results(tmp_path, rows, {})
-        )
-        assert "test of ours: 80;" in comparison_summary(compare_results(tmp_path, rows[:1], {}))
-        assert "test of ours: 80 to 1,234;" in page(compare_results(tmp_path, rows, {}))
+        assert "test of ours: 80 to 1,234;" in comparison_summary(compare_results(rows, {}))
+        assert "test of ours: 80;" in comparison_summary(compare_results(rows[:1], {}))
+        assert "test of ours: 80 to 1,234;" in page(compare_results(rows, {}))
 
 
 def page(comparison):
@@ -133,25 +131,15 @@ class TestPage:
         for r in rows:
             if r["metric"] == "sufficiency":
                 r |= {"p": 0.9, "flags": ["rounding_noise"]}
-        text = page(compare_results(tmp_path, rows, OPTIONS))
+        text = page(compare_results(rows, OPTIONS))
         body = text[text.index("<summary>") :]
         assert body.count('title="rounding_noise"') == 1
         assert len(re.findall(r"0/5\*\s+\| 5/5 ≠", body)) == 1
         assert body.count("≠") == 2  # with the caption
         assert len(re.findall('<th scope="col">', body)) == 2 + 6
 
-    def test_bias_is_shown(self, tmp_path):
-        from published.test_bias import tests_of, write_bias
-
-        values = {"tpr": 0.5, "tnr": 0.25, "apd_by_label": 0.125}
-        write_bias(tmp_path, "geco_all", "bert", 0, values, flags=["collapsed"])
-        text = page(compare_results(tmp_path, tests_of("geco_all", "bert", 1), OPTIONS))
-        assert "<td>0.500 ± 0.000</td>" in text
-        assert "<td>0.996 ± 0.001</td>" in text
-        assert "1 collapsed" in text
-
     def test_without_matches_there_is_no_section(self, tmp_path):
-        found = compare_results(tmp_path, [row(("x", "bert", "lime", "gini"), 0, 0.5, 0.1)], {})
+        found = compare_results([row(("x", "bert", "lime", "gini"), 0, 0.5, 0.1)], {})
         assert content_of(found) is None
 
     def test_ids_are_escaped(self, tmp_path):
@@ -160,7 +148,7 @@ class TestPage:
             row(("geco_all", name, "lime", "gini"), 0, 0.01, 0.5),
             row((name, name, "lime", "gini"), 0, 0.01, 0.5),
         ]
-        text = page(compare_results(tmp_path, rows, {}, models={name: "bert"}))
+        text = page(compare_results(rows, {}, models={name: "bert"}))
         assert "<script" not in text
         assert text.count("&lt;script&gt;") >= 2
         assert not re.search(r"<(img|link|iframe|object|embed|script)|\son\w+=|(src|href)=", text)

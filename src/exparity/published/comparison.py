@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
-from exparity.published.agreement import Agreement, Correlation, agreements, correlations
+from exparity.core.grouping import grouped
+from exparity.published.agreement import Agreement, agreements
 from exparity.published.gaps import our_gaps
 from exparity.published.matching import MatchedCell, check_map, match_cells, match_names
 from exparity.published.study import PublishedStudy, load_study
-from exparity.published.trained import (
-    BiasMatch,
-    ModelNote,
-    match_bias,
-    model_sources,
-    note_on,
-)
 from exparity.stats.informative import of_quantity
 
 
@@ -48,18 +43,14 @@ class GapMatch:
 class Comparison:
     """Our results beside a published study: cells of a grid, or gaps of classifiers.
 
-    Attributes:
-        models: how our models differ from the published ones beside them.
+    ``left_out`` is what of ours was not published.
     """
 
     study: PublishedStudy
     left_out: Sequence[str]
     matches: Sequence[MatchedCell] = ()
     gaps: Sequence[GapMatch] = ()
-    models: Sequence[ModelNote] = ()
     agreements: Sequence[Agreement] = ()
-    correlations: Sequence[Correlation] = ()
-    bias: Sequence[BiasMatch] = ()
 
     @property
     def published_cells(self) -> int:
@@ -72,19 +63,8 @@ class Comparison:
         sizes = {match.n_examples for match in self.matches}
         return " to ".join(f"{size:,}" for size in sorted({min(sizes), max(sizes)}))
 
-    @property
-    def stand_ins(self) -> list[ModelNote]:
-        """Return the models that are known not to be as published."""
-        return [note for note in self.models if note.as_published is False]
-
-    @property
-    def not_published(self) -> str:
-        """Return what could not be compared, in one line."""
-        return "; ".join(self.left_out)
-
 
 def compare_results(
-    results: Path,
     rows: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
     *,
@@ -94,7 +74,6 @@ def compare_results(
     """Put the results of a grid beside a published study.
 
     Args:
-        results: folder of all results.
         rows: rows of the disparity artefact.
         options: the grid of the run; what is missing is taken from the rows.
         study: id of the study.
@@ -104,31 +83,17 @@ def compare_results(
         The comparison; its ``matches`` are empty where nothing of ours was published.
 
     Raises:
-        InputError: unknown study or model, or a damaged bias artefact.
+        InputError: unknown study or model.
     """
     published, rows = load_study(study), of_quantity(rows, "score")
     names = match_names(rows, published, options, models or {})
     matches, left_out = match_cells(rows, published, names)
-    used = {match.ids[:2] for match in matches}
-    cells = sorted({(row["dataset"], row["model"], row["seed"]) for row in rows})
-    trained = [
-        {"dataset": dataset, "model": model, "seed": seed}
-        for dataset, model, seed in cells
-        if (dataset, model) in used
-    ]
-    sources = model_sources(results, trained)
-    notes = [note_on(id, names["model"][id], source, published) for id, source in sources.items()]
-    kinds: dict[str, list[str]] = {}
-    for kind, id in left_out:
-        kinds.setdefault(kind, []).append(id)
+    kinds = grouped(left_out, itemgetter(0)).items()
     return Comparison(
         study=published,
-        left_out=[f"{kind} {', '.join(ids)}" for kind, ids in kinds.items()],
+        left_out=[f"{kind} {', '.join(id for _, id in ids)}" for kind, ids in kinds],
         matches=matches,
-        models=notes,
         agreements=agreements(matches),
-        correlations=correlations(matches),
-        bias=match_bias(results, trained, published, names),
     )
 
 
@@ -168,9 +133,9 @@ def compare_gaps(
 
 def nothing_to_compare(comparison: Comparison) -> InputError:
     """Return the error that says why no cell could be compared."""
-    study = comparison.study
+    study, missing = comparison.study, "; ".join(comparison.left_out)
     return InputError(
-        f"no result has a counterpart in {study.id}: not there are {comparison.not_published}; "
+        f"no result has a counterpart in {study.id}, which has not {missing}; "
         f"it has datasets {', '.join(study.names('dataset'))} and models "
         f"{', '.join(study.names('model'))} (`--map MODEL=PUBLISHED` for models with other names)"
     )

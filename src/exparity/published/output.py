@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tomllib
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import indent
@@ -12,28 +11,35 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.columns import type_named
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
-from exparity.published.agreement import Agreement, Correlation
+from exparity.published.agreement import Agreement
 from exparity.published.comparison import Comparison, GapMatch
 from exparity.published.matching import IDS, MatchedCell
-from exparity.published.trained import BiasMatch, ModelNote
-from exparity.resources import resource
 
+_COUNTS, _WHOSE = ("significant", "total", "direction"), ("ours", "published")
 QUESTIONS = {
     "significant": "significant in most seeds",
     "direction": "direction, where both are significant",
     "considerable": "considerable effect",
+    "effect": "rank correlation of mean d",
 }
 
 
-@cache
-def _columns(table: str) -> pa.Schema:
-    """Return the columns of a table."""
-    columns = tomllib.loads(resource("published/columns.toml").read_text(encoding="utf-8"))[table]
-    return pa.schema([(name, type_named(kind)) for name, kind in columns.items()])
+_CELL = pa.schema(
+    [
+        *((name, pa.string()) for name in IDS),
+        *((f"our_{name}", pa.string()) for name in IDS),
+        *((f"{name}_{whose}", pa.int64()) for name in _COUNTS for whose in _WHOSE),
+        *((f"mean_d_{whose}", pa.float64()) for whose in _WHOSE),
+        ("sd_d_published", pa.float64()),
+        *((f"considerable_{whose}", pa.bool_()) for whose in _WHOSE),
+        ("n_examples", pa.int64()),
+        ("flags", pa.string()),
+        *((name, pa.string()) for name in ("table", "effect_table", "effect_label")),
+    ]
+)
 
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
@@ -41,16 +47,11 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     if not comparison.study.cells:
         title = "Gaps of classifiers, ours and published"
         return [Export.of("gaps", title, GapMatch, comparison.gaps)]
-    cells = [_cell(match) for match in comparison.matches]
-    export = partial(Export, folder="published")
+    cells, title = [*map(_cell, comparison.matches)], "Our cells beside the published ones"
     of = partial(Export.of, folder="published")
-    correlations = "Rank correlation of effects, ours and published"
     return [
-        export("cells", "Our cells beside the published ones", _columns("cells"), cells),
+        Export("cells", title, _CELL, cells, folder="published"),
         of("agreement", "Agreement with published cells", Agreement, comparison.agreements),
-        of("correlation", correlations, Correlation, comparison.correlations),
-        of("models", "Models that stand beside published ones", ModelNote, comparison.models),
-        of("bias", "Model bias, ours and published", BiasMatch, comparison.bias),
     ]
 
 
@@ -63,23 +64,23 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
 
 def _cell(match: MatchedCell) -> dict[str, Any]:
     ours, theirs = match.ours, match.theirs
-    d = theirs.mean
+    counts = {"significant": "significant", "total": "runs", "mean_d": "mean", "sd_d": "sd"}
     return {
         **theirs.key._asdict(),
         **vars(theirs),
         **{f"{name}_ours": value for name, value in vars(ours).items()},
-        "significant_published": theirs.significant,
-        "total_published": theirs.runs,
-        "mean_d_published": d,
-        "sd_d_published": theirs.sd,
+        **{f"{name}_published": getattr(theirs, of) for name, of in counts.items()},
         "considerable_published": theirs.considerable,
-        "majority_ours": ours.in_most_seeds,
-        "majority_published": theirs.in_most_seeds,
-        "direction_published": None if d is None else (d > 0) - (d < 0),
+        "direction_published": None if theirs.mean is None else sign(theirs.mean),
         "n_examples": match.n_examples,
         "flags": " ".join(ours.flags),
         **{f"our_{kind}": id for kind, id in zip(IDS, match.ids, strict=True)},
     }
+
+
+def sign(value: float) -> int:
+    """Return 1, 0 or −1."""
+    return (value > 0) - (value < 0)
 
 
 def comparison_summary(comparison: Comparison) -> str:
@@ -108,10 +109,3 @@ def mean_and_sd(mean: float, sd: float | None) -> str:
 def decimals(value: float | None) -> str:
     """Return a number with two decimals and its sign; a dash if there is none."""
     return "–" if value is None else f"{value:+.2f}"
-
-
-def interval(agreement: Agreement) -> str:
-    """Return an interval in percent; a dash if there is none."""
-    if agreement.low is None or agreement.high is None:
-        return "–"
-    return f"{100 * agreement.low:.1f} to {100 * agreement.high:.1f} %"

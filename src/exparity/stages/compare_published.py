@@ -44,9 +44,8 @@ def compare_published(
     else:
         table, _ = read_artefact(results / layout.path_of("disparity", {}), "disparity")
         options = read_grid(results) or {}
-        comparison = compare_results(
-            results, table.to_pylist(), options, study=study, models=models or {}
-        )
+        rows = table.to_pylist()
+        comparison = compare_results(rows, options, study=study, models=models or {})
         if not comparison.matches:
             raise nothing_to_compare(comparison)
     say(comparison_summary(comparison))

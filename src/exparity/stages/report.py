@@ -115,7 +115,7 @@ def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[
     found: dict[str, Comparison] = {}
     for name, kind in KINDS.items():
         if kind == "cells":
-            comparison = compare_results(results, study.rows, options, study=name)
+            comparison = compare_results(study.rows, options, study=name)
         elif kind == "gaps":
             comparison = compare_gaps(results, name, {}, runs)
         else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from exparity.published import output
-from exparity.published.agreement import Agreement, Correlation
+from exparity.published.agreement import Agreement
 from exparity.published.comparison import Comparison
 from exparity.published.matching import IDS, MatchedCell
 from exparity.report.context import Content
@@ -44,17 +44,14 @@ def same_decision(match: MatchedCell) -> bool:
     return match.ours.in_most_seeds == match.theirs.in_most_seeds
 
 
-def _rates(comparison: Comparison) -> list[tuple[str, dict[str, Agreement], Correlation | None]]:
-    """Return name, answers by question and rank correlation, of all cells and by dataset."""
-    rhos = {(c.by, c.group): c for c in comparison.correlations}
-    answers: dict[tuple[str, str], dict[str, Agreement]] = {}
+def _rates(comparison: Comparison) -> dict[str, dict[str, Agreement]]:
+    """Return the answers by question, of all cells and by dataset."""
+    rates: dict[str, dict[str, Agreement]] = {}
     for a in comparison.agreements:
         if a.by in ("all", "dataset"):
-            answers.setdefault((a.by, a.group), {})[a.question] = a
-    return [
-        (_name("dataset", group) if group else "All", by_question, rhos.get((by, group)))
-        for (by, group), by_question in answers.items()
-    ]
+            name = _name("dataset", a.group) if a.group else "All"
+            rates.setdefault(name, {})[a.question] = a
+    return rates
 
 
 def _side_by_side(comparison: Comparison) -> list[dict[str, Any]]:

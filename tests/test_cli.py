@@ -107,10 +107,10 @@ class TestHelp:
             ("debiasing", "--base ID the model without debiasing --recipes ID [ID ...]"),
         ],
     )
-    def test_p1_flags_say_what_they_do(self, line, words, run):
+    def test_flags_say_what_they_do(self, line, words, run):
         assert words in " ".join(run(line, "--help")[1].split())
 
-    def test_m9_a_path_may_come_first(self, run, tmp_path):
+    def test_a_path_may_come_first(self, run, tmp_path):
         code, _, err = run("plan", tmp_path / "my.yaml", "--json")
         assert (code, len(err)) == (2, 1)
         assert "my.yaml: cannot be read" in err[0]
@@ -319,9 +319,7 @@ class TestCompareGroups:
             assert len(re.findall(rf"INFO wrote {output} in \d", capsys.readouterr().err)) == lines
 
     @pytest.mark.parametrize(("ahead", "lines"), [(-3600, 1), (3600, 1), (0, 0)])
-    def test_d7_it_says_wrote_of_what_it_wrote(
-        self, run, tmp_path, capsys, monkeypatch, ahead, lines
-    ):
+    def test_it_says_wrote_of_what_it_wrote(self, run, tmp_path, capsys, monkeypatch, ahead, lines):
         """D7: of a file whose job started later, or will, by a clock that was wrong."""
         command, output = comparing(tmp_path)
         load = stage.read_compared

@@ -7,6 +7,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
+import yaml
 from demo_figures import check_planted
 
 import exparity
@@ -45,7 +46,7 @@ def test_every_column_is_documented(repository):
             assert f"`{name}`" in text, f"docs/artefacts.md: {artefact} lacks `{name}`"
 
 
-def test_m5_decisions_and_statistics_name_the_same_interval(repository):
+def test_decisions_and_statistics_name_the_same_interval(repository):
     """Companion of M5: the interval of d is a jackknife; BCa is that of the model bias alone."""
     decisions = (repository / "docs" / "decisions.md").read_text().split("\n\n")
     (interval,) = [part for part in decisions if part.startswith("**The interval ")]
@@ -216,3 +217,26 @@ def test_the_workflow_is_sound_where_only_snakemake_is_installed(repository):
     assert lint.returncode == 0
     assert re.search(r"exparity\S* is missing where Snakemake runs; install exp", plan.stdout)
     assert plan.returncode == 1
+
+
+def test_the_example_of_the_readme_has_results_of_its_own(repository):
+    text = (repository / "README.md").read_text()
+    section = text[text.index("## Use your own data") :]
+    config = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])
+    assert config["results"] not in ("", "results")
+
+
+def test_commands_of_the_docs_do_not_write_over_the_demo(repository):
+    """Where a config is named, it has results of its own, or they are named."""
+    command = re.compile(r"^snakemake (?!-n)(.*--configfile (config/\S+\.yaml).*)$", re.M)
+    for page in [repository / "README.md", *(repository / "docs").glob("*.md")]:
+        for line, named in command.findall(page.read_text()):
+            own = "results" in yaml.safe_load((repository / named).read_text())
+            assert own or "results=" in line, (page, line)
+
+
+def test_wide_formulas_scroll_by_themselves_on_a_phone(repository):
+    style = (repository / "docs" / "images" / "site.css").read_text()
+    (rule,) = re.findall(r'math\[display="block"\] \{(.*?)\}', style)
+    assert "overflow-x: auto" in rule
+    assert "block math" in rule  # otherwise formulas are laid out as text

@@ -440,7 +440,7 @@ def use_plugin(path, registry, value, classifier, explanations):
 
 @tries(100)
 @given(declarations(), VALUES)
-def test_d15_plugins(explained, tmp_path_factory, declared, value):
+def test_plugins(explained, tmp_path_factory, declared, value):
     """Plug-ins that declare what cannot be are refused, and those that fail later are one line."""
     source, kind, facts, id = declared
     registry = {"metric": METRICS, "method": METHODS}[kind]

@@ -90,7 +90,7 @@ def test_conda_has_what_exparity_requires_as_it_is_locked(repository):
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md"])
-def test_d24_the_pages_name_the_pythons_that_are_tested(repository, name):
+def test_the_pages_name_the_pythons_that_are_tested(repository, name):
     *others, newest = _tested(repository)
     assert f"Python {', '.join(others)} or {newest}" in (repository / name).read_text()
 
@@ -154,7 +154,7 @@ class TestTorch:
         assert _installed(checkout) == {"torch==1.0+cpu", "rest==1.0"}
 
     @pytest.mark.parametrize("reason", ["no file", "of another machine"])
-    def test_d20_without_a_cpu_build_the_other_is_taken(self, checkout, python, reason):
+    def test_without_a_cpu_build_the_other_is_taken(self, checkout, python, reason):
         if reason == "no file":
             (checkout / "wheels/torch-1.0+cpu-py3-none-any.whl").unlink()
         else:
@@ -165,7 +165,7 @@ class TestTorch:
         assert "no torch==1.0+cpu for this machine" in run.stdout
         assert _installed(checkout) == {"cuda-libraries==1.0", "rest==1.0"}
 
-    def test_d20_a_wrong_hash_ends_it(self, checkout, python):
+    def test_a_wrong_hash_ends_it(self, checkout, python):
         lock = checkout / "requirements-cpu.lock"
         lock.write_text(f"torch==1.0+cpu \\\n    --hash=sha256:{'0' * 64}\n")
         run = _make(checkout, PYTHON=python)
@@ -184,20 +184,20 @@ def _installed(checkout: Path) -> set[str]:
 class TestPython:
     """D24: fresh machines have other Pythons than the one that all was written with."""
 
-    def test_d24_the_first_that_is_tested_is_taken(self, checkout):
+    def test_the_first_that_is_tested_is_taken(self, checkout):
         for name, version in (("3", "3.10"), ("3.11", ""), ("3.12", "3.12"), ("3.13", "3.13")):
             _fake_python(checkout / "bin" / f"python{name}", version)
         run = _make(checkout, PATH=f"{checkout / 'bin'}:/usr/bin:/bin")
         assert "python3.12 makes an environment" in run.stderr
 
-    def test_d24_one_that_is_too_old_is_refused(self, checkout):
+    def test_one_that_is_too_old_is_refused(self, checkout):
         _fake_python(checkout / "bin/python", "3.9")
         run = _make(checkout, PYTHON=str(checkout / "bin/python"))
         assert run.returncode == 2
         assert "exparity needs Python 3.11 or newer" in run.stderr
         assert "is 3.9; name one: PYTHON=" in run.stderr
 
-    def test_d24_one_that_is_too_new_is_named(self, checkout):
+    def test_one_that_is_too_new_is_named(self, checkout):
         _fake_python(checkout / "bin/python", "3.99")
         run = _make(checkout, PYTHON=str(checkout / "bin/python"))
         assert "exparity is tested with Python 3.11, 3.12, 3.13; this is 3.99" in run.stderr

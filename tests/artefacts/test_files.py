@@ -477,7 +477,7 @@ class TestJobsThatMeet:
         assert path.stat().st_mtime_ns == written.st_mtime_ns
         assert "a job that started later" in caplog.text
 
-    def test_d7_a_start_in_the_future_protects_nothing(self, tmp_path, caplog, monkeypatch):
+    def test_a_start_in_the_future_protects_nothing(self, tmp_path, caplog, monkeypatch):
         """D7: what a job wrote whose clock was ahead is replaced."""
         path = tmp_path / "scores.parquet"
         with monkeypatch.context() as clock:

@@ -62,7 +62,7 @@ def test_one_text_and_targets_by_name(bert):
     assert np.array_equal(alone.scores, by_index[0].scores)
 
 
-def test_d18_settings_beside_a_loaded_classifier_are_refused(bert):
+def test_settings_beside_a_loaded_classifier_are_refused(bert):
     for device, message in (
         ("gpu", "device 'gpu': use auto"),
         ("meta", "loaded, on cpu; leave it"),
@@ -77,7 +77,7 @@ def test_d18_settings_beside_a_loaded_classifier_are_refused(bert):
 
 
 @pytest.mark.parametrize("label", [7, -1])
-def test_d18_training_labels_that_are_no_class_are_refused(bert, label):
+def test_training_labels_that_are_no_class_are_refused(bert, label):
     training = TEXTS, [0, label]
     message = f"target {label} of training text 1: the model has classes 0 to 1"
     with pytest.raises(InputError, match=message):

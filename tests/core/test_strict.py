@@ -70,7 +70,7 @@ class TestYaml:
         assert parse_yaml("", "x") is None
 
     @pytest.mark.parametrize("name", ["c.yaml", "c.json"])
-    def test_d19_a_byte_order_mark_is_skipped(self, name, tmp_path):
+    def test_a_byte_order_mark_is_skipped(self, name, tmp_path):
         path = tmp_path / name
         path.write_text('{"seeds": [0]}', encoding="utf-8-sig")
         assert read_yaml(path) == {"seeds": [0]}

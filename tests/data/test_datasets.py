@@ -236,7 +236,7 @@ class TestSample:
         small, large = sorted((one, two))
         assert set(ids(sample(examples, small))) <= set(ids(sample(examples, large)))
 
-    def test_m4_sets_within_a_group_are_balanced(self):
+    def test_sets_within_a_group_are_balanced(self):
         counts = {"age": 400, "race": 60, "sex": 20}
         examples = [
             example(f"{group}-{i}", match_id=f"{group}-{i // 2}", group=group)
@@ -250,7 +250,7 @@ class TestSample:
         assert Counter(e.group for e in sample(examples, 100)) == {"age": 40, "race": 40, "sex": 20}
 
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())))
-    def test_m4_no_group_is_ahead_by_more_than_a_set(self, units):
+    def test_no_group_is_ahead_by_more_than_a_set(self, units):
         examples = [
             example(f"{i}-{j}", match_id=f"m{i}" if size > 1 or matched else None, group=group)
             for i, (group, size, matched) in enumerate(units)
@@ -262,7 +262,7 @@ class TestSample:
             most = max(found.values(), default=0)
             assert all(most - found[g] <= 3 or found[g] == every[g] for g in every)
 
-    def test_m4_single_examples_are_drawn_beside_matched_sets(self):
+    def test_single_examples_are_drawn_beside_matched_sets(self):
         examples = [example(f"{i}{g}", match_id=f"m{i}", group=g) for i in range(40) for g in "ab"]
         examples += [example(f"x{i}{g}", group=g) for i in range(40) for g in "ab"]
         found = sample(examples, 40)

@@ -127,7 +127,7 @@ class TestCsv:
         ]
 
     @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
-    def test_d19_a_byte_order_mark_is_skipped(self, suffix, tmp_path):
+    def test_a_byte_order_mark_is_skipped(self, suffix, tmp_path):
         path = write(tmp_path / f"a.{suffix}", table())
         before = load(path)
         path.write_bytes(BOM_UTF8 + path.read_bytes())
@@ -204,7 +204,7 @@ class TestValues:
             tested = {i for i, e in by_id.items() if e.split == "test"}
             assert tested == {f"x{i}" for i in (*range(8), 17)}
 
-    def test_d18_a_set_that_pandas_writes_as_missing_is_none(self, tmp_path):
+    def test_a_set_that_pandas_writes_as_missing_is_none(self, tmp_path):
         rows = [{**row, "set": "nan" if i < 4 else f"s{i // 2}"} for i, row in enumerate(table(40))]
         found, _ = load(write(tmp_path / "a.csv", rows), match="set", test_share=0.25)
         assert sum(example.match_id is None for example in found) == 4
@@ -346,7 +346,7 @@ class TestRefusals:
         ],
     )
     @pytest.mark.parametrize(("column", "kind"), [("group", "group"), ("label", "class")])
-    def test_d9_names_that_look_the_same(self, column, kind, one, other, tmp_path):
+    def test_names_that_look_the_same(self, column, kind, one, other, tmp_path):
         first = table()[0][column]
         rows = [{**row, column: one if row[column] == first else other} for row in table()]
         message = refused(write(tmp_path / "a.csv", rows))
@@ -359,7 +359,7 @@ class TestRefusals:
         rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(128))]
         assert "128 classes, of at most 127" in refused(write(tmp_path / "a.csv", rows))
 
-    def test_m3_swapped_text_and_label(self, tmp_path):
+    def test_swapped_text_and_label(self, tmp_path):
         path = write(tmp_path / "a.csv", table(40))
         assert refused(path, text="label", label="text") == (
             f"{path}: 40 classes in column 'text', and 2 different texts in 'label'; text and "

@@ -116,7 +116,7 @@ def test_what_has_no_counterfactual_or_no_other_words_is_counted(caplog):
     "recipe", ["cda", "us_cda", "us_cda_jigsaw", {"counterfactuals": "substitute"}]
 )
 @pytest.mark.parametrize("none", [False, True], ids=["same words", "no counterfactuals"])
-def test_d12_counterfactuals_that_change_nothing_are_refused(recipe, none):
+def test_counterfactuals_that_change_nothing_are_refused(recipe, none):
     """A model was trained on copies, as if they were of the other group."""
     plain = training_set_of({cell: 4 for cell in SIZES}, groups=TWO)
 

@@ -151,7 +151,7 @@ def in_a_fork(training: Training, epoch: int | None = None) -> None:
 
 
 @pytest.mark.exhaustive
-def test_d25_fifty_kills_beside_busy_cores(repository, tmp_path, busy_cores):
+def test_fifty_kills_beside_busy_cores(repository, tmp_path, busy_cores):
     """Killed after any epoch and continued, in this process or in a worker: the same bytes."""
     data = prepared(tmp_path, paired=False, imbalance=0.75)
     undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=8)
@@ -189,7 +189,7 @@ def threads():
     torch.set_num_threads(before)
 
 
-def test_d25_threads_that_earlier_work_has_set_change_no_bit(repository, tmp_path, threads):
+def test_threads_that_earlier_work_has_set_change_no_bit(repository, tmp_path, threads):
     """Sums split over threads round differently, and torch keeps their number in a process."""
     data = prepared(tmp_path, paired=False, imbalance=0.75)
     trained = []

@@ -69,14 +69,14 @@ def execute(workflow) -> None:
     workflow.execute(executor_plugin=executor_plugin, updated_files=None)
 
 
-def test_d21_a_study_begins_once_before_the_plan(planned):
+def test_a_study_begins_once_before_the_plan(planned):
     for study in ("a", "b", "a"):
         before_plan(planned, study, lambda settings, study=study: planned.calls.append(study))
     execute(planned)
     assert planned.calls == ["a", "b", ("execute", None)]
 
 
-def test_d22_a_run_whose_input_does_not_appear_ends_with_an_error(planned):
+def test_a_run_whose_input_does_not_appear_ends_with_an_error(planned):
     before_plan(planned, "a", lambda settings: None)
     execute(planned)
     planned.answer = False

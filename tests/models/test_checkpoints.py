@@ -62,7 +62,7 @@ class Hub(BaseHTTPRequestHandler):
         pass
 
 
-def test_m8_the_hub_is_asked_once_for_what_is_no_folder(tmp_path):
+def test_the_hub_is_asked_once_for_what_is_no_folder(tmp_path):
     """A mistyped path took two minutes of retries, and nothing said that there is no folder."""
     code = """
 import exparity
@@ -109,7 +109,7 @@ def test_a_folder_that_lacks_something_or_is_damaged(folder, file, content, mess
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
-def test_d19_a_byte_order_mark_is_named(folder, name):
+def test_a_byte_order_mark_is_named(folder, name):
     (folder / name).write_bytes(BOM_UTF8 + (folder / name).read_bytes())
     refuse(folder, rf": {name} begins with a byte order mark, .*; save it as UTF-8 without one")
 

@@ -44,7 +44,7 @@ def test_every_flipped_bit_is_found(state, caplog):
     assert str(snapshot.facts["history"]) == "[{'loss': nan}]"
 
 
-def test_d25_what_is_loaded_lies_in_memory_as_new_tensors_do(state):
+def test_what_is_loaded_lies_in_memory_as_new_tensors_do(state):
     """MKL rounds differently where memory begins elsewhere, as that of a file does."""
     save(state, 1)
     loaded = state.load()

@@ -90,7 +90,7 @@ def test_continued_training_ends_with_the_same_weights(data, tmp_path, monkeypat
     assert same(whole, weights(continued))
 
 
-def test_d25_a_continued_training_keeps_its_threads(data, tmp_path, monkeypatch, caplog):
+def test_a_continued_training_keeps_its_threads(data, tmp_path, monkeypatch, caplog):
     """Begun with two and continued where there is one: the weights that two give."""
     import torch
 

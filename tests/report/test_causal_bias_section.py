@@ -97,7 +97,7 @@ def values(study, quantity, model, class_name=""):
         (24, None, ("100 %",)),
     ],
 )
-def test_d12_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care(
+def test_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care(
     study, tmp_path, unchanged, model, said
 ):
     context = build_context(study, tmp_path)

@@ -6,14 +6,17 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from exparity.report.sections.findings import (
+    dependence_sentences,
     finding_cautions,
     finding_words,
     findings_of,
     in_plain_words,
 )
 from exparity.report.templating import html_environment
-from exparity.stats.dependence import Dependence
+from exparity.stats.dependence import Dependence, cramers_v
 
 NAN = float("nan")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "findings.txt"
@@ -222,3 +225,19 @@ def test_what_makes_gaps_doubtful_is_said_first():
 
 if __name__ == "__main__":
     GOLDEN.write_text("\n".join(said()) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("labels", "warning"),
+    [([0, 0, 1, 1], "cannot be told apart"), ([0, 0, 0, 1], "go together"), ([0, 1, 0, 1], None)],
+)
+def test_label_and_group_that_go_together_are_said_first(labels, warning):
+    dependence = {"test": cramers_v(labels * 9, [*"mmff"] * 9)}
+    study = SimpleNamespace(
+        dependence={"own": dependence},
+        display=lambda kind, id: id,
+        declared=lambda dataset: SimpleNamespace(groups=("m", "f")),
+    )
+    sentences = dependence_sentences(study)
+    assert len(sentences) == (warning is not None)
+    assert all(f"label and group {warning}" in sentence for sentence in sentences)

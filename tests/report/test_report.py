@@ -525,3 +525,12 @@ def test_every_flag_that_is_set_somewhere_has_a_meaning(repository):
     named |= {"too_few", "undefined_values", "interval_none", "interval_percentile", ROUNDING_NOISE}
     assert {"constant", "no_variance"} <= named
     assert named <= set(meanings())
+
+
+def test_the_tests_of_a_cell_are_in_the_order_of_their_seeds(tmp_path):
+    settings = config(datasets=1, models=1, seeds=3, methods=1, metrics=1)
+    make_study(tmp_path, settings)
+    study = gather(tmp_path, options_of(settings))
+    study.rows.reverse()
+    (table,) = disparity_tables(study)
+    assert [[row["seed"] for row in rows] for rows in table.tests.values()] == [[0, 1, 2]]

@@ -156,25 +156,25 @@ def restart(request, restarts) -> Restart:
     return restarts[request.param]
 
 
-def test_d21_the_run_ends_with_the_undisturbed_tables(restart, undisturbed):
+def test_the_run_ends_with_the_undisturbed_tables(restart, undisturbed):
     checkout = restart.checkout
     assert restart.exit_code == 0, checkout.said
     assert tables(checkout, "scores") == tables(undisturbed, "scores")
     assert checkout.plan(*SCORES) == {}
 
 
-def test_d21_what_a_job_has_finished_is_not_made_again(restart):
+def test_what_a_job_has_finished_is_not_made_again(restart):
     assert len(restart.finished) >= FINISHED
     assert restart.finished.items() <= explanations(restart.checkout).items()
 
 
-def test_d22_no_run_waits_for_files_that_nobody_makes(restart):
+def test_no_run_waits_for_files_that_nobody_makes(restart):
     said = restart.first_said + restart.checkout.said
     assert "Waiting at most" not in said
     assert "some output files are missing" not in said
 
 
-def test_d21_leftovers_end_before_the_run_looks_at_files(restarts):
+def test_leftovers_end_before_the_run_looks_at_files(restarts):
     said = restarts["main_killed"].checkout.said
     left = "cancelled 1 job that an earlier run had left in the queue"
     assert said.index(left) < said.index("Building DAG of jobs"), said
@@ -182,6 +182,6 @@ def test_d21_leftovers_end_before_the_run_looks_at_files(restarts):
     assert int(planned) <= len(METHODS) - FINISHED
 
 
-def test_d23_a_terminated_run_cancels_its_jobs(restarts):
+def test_a_terminated_run_cancels_its_jobs(restarts):
     """The job could not end otherwise: it was released after that."""
     assert "Terminating processes on user request" in restarts["main_terminated"].first_said

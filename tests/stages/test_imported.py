@@ -67,7 +67,7 @@ def test_another_class_than_the_file_explains_is_refused(cell, tmp_path, exporte
     ],
     ids=["beyond", "below"],
 )
-def test_d8_what_is_stored_is_checked(cell, tmp_path, exported, factor, message):
+def test_what_is_stored_is_checked(cell, tmp_path, exported, factor, message):
     """D8: scores of float64 that float32 makes infinite, or all zero."""
     path, _ = exported
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -79,7 +79,7 @@ def test_d8_what_is_stored_is_checked(cell, tmp_path, exported, factor, message)
     assert not (tmp_path / "x.parquet").exists()
 
 
-def test_d8_what_a_method_gives_is_checked_as_it_is_stored(cell, tmp_path, monkeypatch):
+def test_what_a_method_gives_is_checked_as_it_is_stored(cell, tmp_path, monkeypatch):
     entry = METHODS.get("gradient")
     huge = dataclasses.replace(
         entry, function=lambda batch, **_: [1e39 * np.arange(1, n + 1) for n in batch.lengths]

@@ -293,16 +293,14 @@ class TestLeverage:
         ("distance", "flags", "is_shown"),
         [(0.0, (), True), (20.0, ("leverage",), True), (1e4, ("leverage",), False)],
     )
-    def test_m5_a_pair_that_the_fit_must_pass_through_is_no_evidence(
-        self, distance, flags, is_shown
-    ):
+    def test_a_pair_that_the_fit_must_pass_through_is_no_evidence(self, distance, flags, is_shown):
         scores, groups, pairs, lengths = self.pair_far_off(6, distance)
         gap = one(scores, groups, pairs, length=lengths)
         assert gap.flags == flags
         shown = [math.isfinite(x) for x in (gap.estimate, gap.standard_error, gap.p, gap.low)]
         assert shown == [is_shown] * 4
 
-    def test_m5_no_gap_is_larger_than_the_metric_allows(self):
+    def test_no_gap_is_larger_than_the_metric_allows(self):
         # the covariate differs by about 10 within pairs: without a difference is far outside
         differences = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
         lengths = [*(10 + differences), *np.zeros(5)]
@@ -317,7 +315,7 @@ class TestLeverage:
         assert math.isnan(gap.estimate)
         assert math.isnan(gap.p)
 
-    def test_m5_the_only_one_of_its_class_is_no_such_value(self):
+    def test_the_only_one_of_its_class_is_no_such_value(self):
         scores, groups, pairs, _ = self.pair_far_off(6, 0.0)
         gap = one(scores, groups, pairs, **{"class": [1, *[0] * 11]})
         assert gap.flags == ()

@@ -107,7 +107,7 @@ def test_what_is_asked_for_wins(runs, asked):
         (["town", "town"], ["reviews"]),
     ],
 )
-def test_d3_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
+def test_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
     distinct = list(dict.fromkeys(columns))
     with Path("reviews.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -139,7 +139,7 @@ def test_columns_with_a_plus_are_intersections(runs, asked):
 
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("results", ["mine", "."])
-def test_d4_a_config_of_someone_else_is_not_overwritten(runs, asked, results, dry_run):
+def test_a_config_of_someone_else_is_not_overwritten(runs, asked, results, dry_run):
     path = Path(results, "config.yaml")
     path.parent.mkdir(exist_ok=True)
     path.write_text("# mine\n")
@@ -151,7 +151,7 @@ def test_d4_a_config_of_someone_else_is_not_overwritten(runs, asked, results, dr
     assert not runs
 
 
-def test_d4_a_dry_run_replaces_no_config(runs, asked, capsys):
+def test_a_dry_run_replaces_no_config(runs, asked, capsys):
     audit(**asked, quick=True, results=Path("mine"), dry_run=True)
     path = Path("mine", "config.yaml")
     before = path.read_text()
@@ -301,7 +301,7 @@ def test_an_audit_of_a_table_with_gaps_says_on_its_page_what_is_left_out(
 
 
 @pytest.mark.workflow
-def test_m17_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tmp_path):
+def test_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tmp_path):
     write_table(tmp_path / "reviews.csv")
     results = tmp_path / "results" / "audit_reviews_bert"
     results.mkdir(parents=True)

@@ -77,7 +77,7 @@ def test_what_differs_is_named(first, second):
     assert len(comparison.cells) == 4
 
 
-def test_m14_of_a_model_the_keys_that_differ_are_named(first):
+def test_of_a_model_the_keys_that_differ_are_named(first):
     run = read_run(first)
     models = {"models.model_0": {"epochs": "3", "init": "scratch"}, "models.model_1": {"init": "a"}}
     others = {"models.model_0": {"epochs": "4", "init": "scratch", "dropout": "0.1"}}
@@ -129,7 +129,7 @@ def with_plugins(first, tmp_path_factory):
     return folder
 
 
-def test_d13_a_run_with_plugins_is_compared_without_them(first, with_plugins, capsys):
+def test_a_run_with_plugins_is_compared_without_them(first, with_plugins, capsys):
     """D13, M6: compare asks no registry for what the other run was made with."""
     assert main(["compare", str(with_plugins), str(first)]) == 0
     assert "8 cells of both, 8 with the same verdict" in capsys.readouterr().out
@@ -142,7 +142,7 @@ def test_d13_a_run_with_plugins_is_compared_without_them(first, with_plugins, ca
         *((content, r"grid\.json: is damaged.*run `snakemake`") for content in DAMAGED),
     ],
 )
-def test_d10_no_run(tmp_path, content, message):
+def test_no_run(tmp_path, content, message):
     """D10: what is no grid is one clear line."""
     if content is not None:
         (tmp_path / "grid.json").write_text(content, encoding="utf-8")
@@ -150,7 +150,7 @@ def test_d10_no_run(tmp_path, content, message):
         read_run(tmp_path)
 
 
-def test_d10_flips_of_the_grid_are_found(first, tmp_path):
+def test_flips_of_the_grid_are_found(first, tmp_path):
     """D10: 51 of 150 were taken as other settings."""
     shutil.copytree(first, tmp_path / "run")
     for flip in rotten(tmp_path / "run" / "grid.json", 60):

@@ -219,7 +219,7 @@ class TestD2:
         assert "every job starts anew: no usable temporary directory" in capsys.readouterr().err
 
 
-def test_d5_nothing_is_imported_from_the_working_folder(tmp_path):
+def test_nothing_is_imported_from_the_working_folder(tmp_path):
     folder = tmp_path / "writable by all"
     folder.mkdir()
     for name in (*sys.stdlib_module_names, "exparity", "numpy", "psutil", "torch", "sitecustomize"):

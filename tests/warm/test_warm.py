@@ -198,7 +198,7 @@ class TestServer:
         assert 200 < record.max_rss < 1000  # MB
 
     @pytest.mark.parametrize("server", [("pyarrow.parquet", "torch")], indirect=True)
-    def test_d24_no_warning_of_threads_that_do_no_harm(self, server, tmp_path):
+    def test_no_warning_of_threads_that_do_no_harm(self, server, tmp_path):
         """From 3.12 on, Python warns of any thread that there is at a fork."""
         assert result("leave", "5")[:2] == (5, "")
         assert (tmp_path / "server.txt").read_text() == ""

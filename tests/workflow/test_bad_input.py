@@ -30,7 +30,7 @@ def test_config_errors_come_before_any_job(checkout, changes, line):
     assert not checkout.results.exists()
 
 
-def test_d18_cores_below_one_are_refused_in_a_dry_run(checkout):
+def test_cores_below_one_are_refused_in_a_dry_run(checkout):
     checkout.configure()
     run = checkout.snakemake("-n", "--cores", "-5", check=2)
     assert run.stderr.splitlines()[-1] == "exparity: --cores -5: write 1 or more, or all"

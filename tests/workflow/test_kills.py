@@ -187,7 +187,7 @@ def test_two_runs_in_one_folder_or_into_one(checkout, tmp_path):
     assert len(exparity.read_results(checkout.results, "predictions")) == 16
 
 
-def test_d22_a_submission_whose_input_does_not_appear_fails(finished):
+def test_a_submission_whose_input_does_not_appear_fails(finished):
     """SLURM would call it completed, and the run wait for its outputs."""
     target = ("--mode", "remote", "--target-jobs", "prepare:dataset=pairs_all")
     wait = ("--latency-wait", "1", "--wait-for-files", "results/nobody/makes/it")

@@ -66,7 +66,7 @@ def test_what_is_gone_is_missed(reasons, finished, tmp_path):
         (tmp_path / "gone").rename(finished.results / name)
 
 
-def test_d21_an_attempt_knows_what_an_earlier_one_has_finished(experiment):
+def test_an_attempt_knows_what_an_earlier_one_has_finished(experiment):
     explained = f"results/explanations/{CELL}/integrated_gradients_x_input.parquet"
     score = f"results/{REMOVED['scores']}"
     everything = {f"results/models/{CELL}", f"results/{REMOVED['predictions']}", explained, score}

@@ -28,12 +28,12 @@ def copied(baseline, tmp_path, request) -> Checkout:
     return Checkout(root)
 
 
-def test_d14_a_copy_with_new_times_has_nothing_to_do(copied):
+def test_a_copy_with_new_times_has_nothing_to_do(copied):
     """D14: as ``cp -r`` makes it, with Snakemake's notes or without them."""
     assert copied.plan() == {}
 
 
-def test_d14_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
+def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
     """D14: what times told before: a run ends between a job and those that read its result."""
     finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
     finished.snakemake("--until", "explain")
@@ -44,7 +44,7 @@ def test_d14_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
     assert finished.plan() == {"report": 1}
 
 
-def test_d14_a_result_made_by_hand_is_made_again(finished):
+def test_a_result_made_by_hand_is_made_again(finished):
     path = finished.results / "scores" / CELL / "gradient" / "gini.parquet"
     table, facts = read_artefact(path, "scores")
     write_artefact(

@@ -223,10 +223,6 @@ def test_what_makes_gaps_doubtful_is_said_first():
         assert text.index(sentence[:20]) < text.index(findings)
 
 
-if __name__ == "__main__":
-    GOLDEN.write_text("\n".join(said()) + "\n", encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("labels", "warning"),
     [([0, 0, 1, 1], "cannot be told apart"), ([0, 0, 0, 1], "go together"), ([0, 1, 0, 1], None)],
@@ -241,3 +237,7 @@ def test_label_and_group_that_go_together_are_said_first(labels, warning):
     sentences = dependence_sentences(study)
     assert len(sentences) == (warning is not None)
     assert all(f"label and group {warning}" in sentence for sentence in sentences)
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text("\n".join(said()) + "\n", encoding="utf-8")

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 from made_up import config, copy_of, options_of
-from support import rotten
 
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.grid import grid_text, read_grid
@@ -89,16 +88,6 @@ def test_of_a_model_the_keys_that_differ_are_named(first):
     }
 
 
-def test_of_the_one_model_that_each_run_has_alone_the_keys_that_differ_are_named(first):
-    run = read_run(first)
-    common = {"epochs": "3", "init": "scratch"}
-    one, other = (
-        replace(run, settings={"models.both": {}, f"models.{id}": {**common, "dropout": dropout}})
-        for id, dropout in (("small", "0.1"), ("large", "0.2"))
-    )
-    assert compare_runs(one, other).settings == {"models.small / large.dropout": ("0.1", "0.2")}
-
-
 def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, capsys):
     settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
     folder = finish(copy_of(settings, tmp_path), settings)
@@ -130,7 +119,6 @@ def with_plugins(first, tmp_path_factory):
 
 
 def test_a_run_with_plugins_is_compared_without_them(first, with_plugins, capsys):
-    """D13, M6: compare asks no registry for what the other run was made with."""
     assert main(["compare", str(with_plugins), str(first)]) == 0
     assert "8 cells of both, 8 with the same verdict" in capsys.readouterr().out
 
@@ -143,16 +131,7 @@ def test_a_run_with_plugins_is_compared_without_them(first, with_plugins, capsys
     ],
 )
 def test_no_run(tmp_path, content, message):
-    """D10: what is no grid is one clear line."""
     if content is not None:
         (tmp_path / "grid.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_run(tmp_path)
-
-
-def test_flips_of_the_grid_are_found(first, tmp_path):
-    """D10: 51 of 150 were taken as other settings."""
-    shutil.copytree(first, tmp_path / "run")
-    for flip in rotten(tmp_path / "run" / "grid.json", 60):
-        with pytest.raises(InputError, match=r"grid\.json"):
-            pytest.fail(f"{flip}: {read_run(tmp_path / 'run').settings}")

@@ -140,26 +140,11 @@ def compare_runs(
     return RunComparison(
         first,
         second,
-        _differing(*_with_only_ones_paired(first.settings, second.settings)),
+        _differing(first.settings, second.settings),
         _differing(*(_written(run.versions) for run in (first, second))),
         cells,
         alone,
     )
-
-
-def _with_only_ones_paired(first: Settings, second: Settings) -> tuple[Settings, Settings]:
-    """Return settings in which the one model that each run has alone goes by one name."""
-    for kind in SETTLED:
-        alone = [
-            [key for key in one if key.startswith(f"{kind}s.") and key not in other]
-            for one, other in ((first, second), (second, first))
-        ]
-        if [len(keys) for keys in alone] == [1, 1]:
-            (ours,), (theirs,) = alone
-            name = f"{ours} / {theirs.removeprefix(f'{kind}s.')}"
-            first = {name if key == ours else key: value for key, value in first.items()}
-            second = {name if key == theirs else key: value for key, value in second.items()}
-    return first, second
 
 
 def _size(difference: GapDifference) -> float:

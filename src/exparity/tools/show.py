@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +12,11 @@ from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
 from exparity.config.command_line import results_of
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.escaping import visible
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides
 from exparity.core.settings import Statistics
-from exparity.metrics import METRICS
-from exparity.report.dependence import known_of_data
 from exparity.report.means import MEANS, MeanLine, mean_tables
-from exparity.report.terminal import ShownVerdicts, render, terminal_here, write
+from exparity.report.terminal import means_of, terminal_here, verdicts_of, write
 from exparity.report.verdicts import is_random
 
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
@@ -34,7 +34,7 @@ def show(
     configfile: ConfigFiles = (),
     config: Overrides = (),
 ) -> None:
-    """Print verdicts of results, and what the data can show.
+    """Print the verdicts of results.
 
     A cell is a line; of data without groups the means of the scores are printed, once there is a
     report. Single trainings are on the report's page and in its tables.
@@ -64,23 +64,15 @@ def show(
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
         if ids:
             known = {row[kind] for row in verdicts if not _is_of_any(row, kind)}
-            _check_known(kind, ids, known | {getattr(line, kind) for line in means})
+            known |= {getattr(line, kind) for line in means}
+            if unknown := [id for id in ids if id not in known]:
+                hint = did_you_mean(unknown[0], known)
+                raise InputError(f"there is no {kind} '{unknown[0]}' in the results shown; {hint}")
             verdicts = [row for row in verdicts if row[kind] in ids or _is_of_any(row, kind)]
             means = [line for line in means if getattr(line, kind) in ids]
-    uses = {**{row["metric"]: row["metric"] for row in verdicts}, **dict(grid.get("metrics", ()))}
-    directions = {
-        metric: METRICS.get(use).facts.direction
-        for metric, use in uses.items()
-        if use in METRICS.ids()  # not where it is of a plug-in
-    }
-    selection = ShownVerdicts(
-        title=grid.get("title", ""),
-        verdicts=verdicts,
-        threshold=grid.get("statistics", {}).get("threshold", Statistics.threshold),
-        means=mean_tables(means, directions),
-        dependence={name: known_of_data(results, name)[0] for name in compared},
-    )
-    write(terminal_here(), render(selection))
+    threshold = grid.get("statistics", {}).get("threshold", Statistics.threshold)
+    parts = chain(verdicts_of(verdicts, threshold), means_of(mean_tables(means, {})))
+    write(terminal_here(), chain([visible(grid["title"])] if grid.get("title") else (), parts))
 
 
 def _verdicts(results: Path) -> list[dict[str, Any]]:
@@ -99,10 +91,3 @@ def _means(results: Path) -> list[MeanLine]:
 def _is_of_any(row: Mapping[str, Any], kind: str) -> bool:
     """Return whether a row is of random explanations, which belong to every method."""
     return kind == "method" and is_random(row)
-
-
-def _check_known(kind: str, ids: Sequence[Any], known: Collection[Any]) -> None:
-    for id in ids:
-        if id not in known:
-            hint = did_you_mean(str(id), map(str, known))
-            raise InputError(f"there is no {kind} '{id}' in the results shown; {hint}")

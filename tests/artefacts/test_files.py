@@ -214,7 +214,7 @@ class TestRefusedOnWrite:
         ("artefact", "change"),
         [
             ("scores", {"score": "high"}),
-            ("predictions", {"label": 300}),
+            ("predictions", {"label": 40_000}),
             ("explanations", {"token_ids": ["a"]}),
             ("tests", {"significant": "yes"}),
             ("data", {"rationale": [300]}),

@@ -21,6 +21,8 @@ from exparity.core.registry import paths_of
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data._rows import read_rows
 from exparity.data.files import DataSource
+from exparity.data.table import read_prepared
+from exparity.stages.prepare import prepare
 
 REFUSED = refused_by(__file__)
 
@@ -356,8 +358,16 @@ class TestRefusals:
         assert f"write them alike if they are one {kind}, or rename one" in message
 
     def test_a_number_to_predict_is_no_class(self, tmp_path):
-        rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(128))]
-        assert "128 classes, of at most 127" in refused(write(tmp_path / "a.csv", rows))
+        rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(1001))]
+        assert "1,001 classes, of at most 1,000" in refused(write(tmp_path / "a.csv", rows))
+
+    def test_more_classes_than_a_byte_counts(self, tmp_path):
+        rows = [{**row, "label": i % 150} for i, row in enumerate(table(600))]
+        path = write(tmp_path / "a.csv", rows)
+        prepare(tmp_path / "d.parquet", use="table", params={"path": str(path), "test_share": 1})
+        prepared = read_prepared(tmp_path / "d.parquet")
+        assert prepared.labels == tuple(map(str, range(150)))
+        assert {example.label for example in prepared.examples} == set(range(150))
 
     def test_swapped_text_and_label(self, tmp_path):
         path = write(tmp_path / "a.csv", table(40))

@@ -54,7 +54,7 @@ def test_texts_of_every_form(classifier, texts):
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
 def test_a_missing_text_is_named(classifier, missing):
-    with pytest.raises(InputError, match="text 1: is missing; leave its row out"):
+    with pytest.raises(InputError, match="missing text in row 1; leave it out"):
         exparity.explain(classifier, ["a film", missing], 0, "uniform_random")
 
 

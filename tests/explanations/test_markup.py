@@ -53,6 +53,15 @@ def alpha(style):
 
 
 class TestExplanation:
+    def test_the_direction_is_that_of_the_text(self):
+        """Special tokens, which are Latin, have one of their own, so that they do not count."""
+        special = [True, False, False, True]
+        tokens = ["[CLS]", "\u05d0\u05e0\u05d9", "\u05d0\u05d5\u05d4\u05d1", "[SEP]"]
+        found = explanation(tokens, [0.0, 1.0, 2.0, 0.0], special_mask=special)
+        directions = [attrs.get("dir") for _, attrs in read(found).tokens]
+        assert directions == ["ltr", None, None, "ltr"]
+        assert '<div dir="auto"' in found._repr_html_()
+
     def test_shades_grow_with_scores_and_tell_signs_apart(self):
         tokens = read(explanation(["a", "b", "c", "d"], [2.0, -1.0, 0.5, 0.0])).tokens
         shades = [alpha(attrs["style"]) for _, attrs in tokens]

@@ -129,6 +129,11 @@ class TestDegenerate:
         assert found.n_pairs == 1
         assert math.isnan(found.d_ci_low)
 
+    def test_a_missing_set_may_be_what_pandas_has(self):
+        groups = ["male"] * 2 + ["female"] * 2
+        pairs = pd.array(["a", pd.NA, "a", None], "string")
+        assert compare_groups([1, 2, 3, 5.0], groups, pairs=pairs).n_pairs == 1
+
     def test_sets_may_come_from_a_data_frame(self):
         """There a missing set is NaN, and a filtered column has an index of its own."""
         rng = np.random.default_rng(0)

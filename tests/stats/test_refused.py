@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import pandas as pd
 import pytest
 
 from exparity import InputError
@@ -69,6 +70,8 @@ ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "g
         (of_pair, {"values": [1.0, 2.0], "pairs": ["a"]}, "2 values but 1 pairs"),
         (of_pair, {"values": [[1.0, 2.0]]}, "values must be a list of numbers"),
         (of_pair, {"values": [1.0] * 2, "groups": ["male", "x"]}, "'x' is not one of male, female"),
+        (of_pair, {"values": [1.0] * 2, "groups": ["male", pd.NA]}, "group of value 1 is missing"),
+        (of_pair, {"values": [1.0] * 2, "groups": [None, "male"]}, "group of value 0 is missing"),
         (of_pair, {"values": [1.0] * 2, "order": ("a", "a")}, "order must name two or more"),
         (of_pair, {"values": [1.0] * 2, "groups": ["a", "b"], "order": (*"abc",)}, "two groups"),
         (of_two, {"alpha": 0}, r"statistics\.alpha: .* is out of range"),

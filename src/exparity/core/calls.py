@@ -11,6 +11,7 @@ import reprlib
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence, Set
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
@@ -111,6 +112,12 @@ def listed(value: Any, name: str, what: str) -> list[Any]:
     except TypeError:
         raise InputError(f"{name} must be a list of {what}, not {shown(value)}") from None
     return list(items)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is none: None, NaN, or what pandas has in their place."""
+    is_nan = isinstance(value, Real) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:

@@ -23,8 +23,8 @@ from exparity.types import Example
 
 DATASETS: Registry[DatasetFacts] = Registry("dataset", "exparity.data", DatasetFacts)
 
-MAX_CLASSES = 127
-"""Labels are stored in one byte."""
+MAX_CLASSES = 1_000
+"""The bias of a classifier has rates of every class, and more are rather a number to predict."""
 
 MAX_GROUPS = 50
 """Every two groups are compared on every score, which takes 3 ms or more: here 4 s a test."""
@@ -145,6 +145,6 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
         )
     if len(facts.labels) > MAX_CLASSES:
         raise InputError(
-            f"dataset {id}: {len(facts.labels)} classes, of at most {MAX_CLASSES}; is the label a "
-            "number to predict?"
+            f"dataset {id}: {len(facts.labels):,} classes, of at most {MAX_CLASSES:,}; is the "
+            "label a number to predict?"
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from exparity.core.calls import listed, shown
+from exparity.core.calls import is_missing, listed, shown
 from exparity.core.errors import InputError
 from exparity.models.checkpoints import check_pairs
 from exparity.models.prompts import Prompt, read
@@ -92,12 +92,11 @@ def parted(texts: Sequence[TextLike], name: str = "texts") -> list[Parts]:
 
 
 def _text(text: str | Text | Sequence[str], where: str) -> Text:
-    # None, or what pandas has for a missing one, which is not even equal to itself.
-    if text is None or (not isinstance(text, str) and str(text) in ("nan", "<NA>")):
-        raise InputError(f"{where}: is missing; leave its row out")
     if isinstance(text, str):
         text = Text.of(text)
     elif not isinstance(text, Text):
+        if is_missing(text):
+            raise InputError(f"missing text in row {where.partition(' ')[2]}; leave it out")
         words = listed(text, where, "words")
         for word in words:
             if not isinstance(word, str):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.core.calls import array_of, listed, shown
+from exparity.core.calls import array_of, is_missing, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -44,6 +44,9 @@ def samples(
         raise InputError(f"value {int(np.flatnonzero(np.isinf(scores))[0])} is infinite")
     if len(order) < 2 or len(set(order)) < len(order):
         raise InputError(f"order must name two or more different groups, not {shown(order)}")
+    missing = next((i for i, group in enumerate(groups) if is_missing(group)), None)
+    if strangers and missing is not None:
+        raise InputError(f"the group of value {missing} is missing; leave the value out")
     if strangers:
         raise InputError(
             f"group '{min(map(str, strangers))}' is not one of {', '.join(map(str, order))}"
@@ -57,9 +60,9 @@ def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
     if pairs is None:
         return None
     for position, id in enumerate(pairs):
-        if not (id is None or isinstance(id, str | float | Integral)):
+        if not (is_missing(id) or isinstance(id, str | float | Integral)):
             raise InputError(f"pair {position} must be text, a number or None, not {shown(id)}")
-    return [None if id is None or id != id else str(id) for id in pairs]
+    return [None if is_missing(id) else str(id) for id in pairs]
 
 
 def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray | None:

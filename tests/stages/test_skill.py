@@ -1,0 +1,289 @@
+"""Skill of trained classifiers: it equals loops, and finds what is planted in explanations alone.
+
+Small classifiers are trained on biographies whose two versions differ in gender alone. Certainty of
+one group is changed by a formula, as its texts are scored and searched; its explanations are made
+worse by a permuted copy of themselves. All else is as in a run.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compared import judge
+from stages.cells import SMALL, rows_of, with_column
+from support import CPU
+
+from exparity import load_classifier
+from exparity.artefacts.files import read_artefact
+from exparity.core.seeding import derive_seed
+from exparity.data.table import read_prepared
+from exparity.methods import explain_encodings
+from exparity.metrics import MetricBatch
+from exparity.stages.compare import compare_model
+from exparity.stages.evaluate import evaluate_cell, negative_control_cell
+from exparity.stages.excess import RandomScores
+from exparity.stages.explain import explain_cell
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.limits import removal_limits_cell
+from exparity.stages.prepare import prepare
+from exparity.stages.skill import Controls, skill_of
+from exparity.stats.skill import SCALES
+
+SEEDS, DRAWS, STAGES = range(5), 5, 5
+METHOD, METRIC = "integrated_gradients_x_input", "comprehensiveness"
+MODEL = {"init": "scratch", "architecture": "bert", "size": {**SMALL, "hidden_size": 32}}
+TRAINING = {"epochs": 5, "batch_size": 16, "learning_rate": 4e-3}
+NOISE = 0.5
+"""Share of an explanation that is a permuted copy of itself."""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """Data, classifiers, predictions and explanations by seed."""
+    folder = tmp_path_factory.mktemp("planted")
+    data = folder / "data.parquet"
+    params = {"n_biographies": 250, "test_share": 0.16}
+    prepare(data, use="bios", params=params, data_dir=folder, dataset_id="bios")
+    for seed in SEEDS:
+        ids = {"model_id": "small", "seed": seed, "machine": CPU}
+        paths = data, folder / f"small/{seed}", folder / f"predictions-{seed}.parquet"
+        finetune_cell(*paths, model=MODEL, training=TRAINING, **ids)
+        explain_cell(
+            *paths, folder / f"plain-{seed}.parquet", use=METHOD, params={"n_steps": 8},
+            method_id=METHOD, **ids,
+        )  # fmt: skip
+    return folder
+
+
+class Experiment:
+    """The verdicts of the classifiers, with what is planted in one group or another."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder, self.patch = folder, monkeypatch
+        rows = rows_of(folder / "data.parquet", "data")
+        self.group_of = {row["example_id"]: row["group"] for row in rows}
+
+    def noisy(self, group, seed):
+        """The explanations, half of those of a group a permuted copy."""
+        source, target = (self.folder / f"{n}-{seed}.parquet" for n in ("plain", f"noisy-{group}"))
+        if group is None or target.exists():
+            return source if group is None else target
+        rng = np.random.default_rng(seed)
+        table = read_artefact(source, "explanations")[0].to_pylist()
+
+        def spoilt(i, scores):
+            if self.group_of[table[i]["example_id"]] != group:
+                return scores
+            content = np.flatnonzero(np.array(table[i]["word_ids"]) >= 0)
+            mixed = np.array(scores)
+            mixed[content] *= 1 - NOISE
+            mixed[content] += NOISE * np.array(scores)[rng.permutation(content)]
+            return mixed.tolist()
+
+        return with_column(source, target, "scores", spoilt)
+
+    def make_unsure(self, group):
+        """Halve the distance of every probability of a group's texts from a guess."""
+        measured = MetricBatch.target_outputs
+
+        def changed(batch, sequences, owners):
+            probability, log_odds = measured(batch, sequences, owners)
+            own = np.array([self.group_of[batch.keys[owner]] == group for owner in owners])
+            guess = 1 / batch.classifier.n_classes
+            halved = guess + (probability - guess) / 2
+            return (
+                np.where(own, halved, probability),
+                np.where(own, np.log(halved / (1 - halved)), log_odds),
+            )
+
+        if group is not None:
+            self.patch.setattr(MetricBatch, "target_outputs", changed)
+
+    def controls(self, unsure, seed):
+        """Scores of random explanations, and the limits of removal."""
+        paths = [self.folder / f"{n}-{unsure}-{seed}.parquet" for n in ("random", "limits")]
+        if not paths[0].exists():
+            ids = {"model_id": "small", "seed": seed, "machine": CPU, "draws": DRAWS}
+            names = "data.parquet", f"small/{seed}", f"predictions-{seed}.parquet"
+            given = [self.folder / name for name in names]
+            removal_limits_cell(*given, paths[1], directions=["removed"], stages=STAGES, **ids)
+            negative_control_cell(*given, paths[0], None, [paths[1]], use=METRIC, params={}, **ids)
+        return paths
+
+    def scores(self, noisy, seed, name):
+        output = self.folder / f"scores-{name}-{seed}.parquet"
+        if not output.exists():
+            paths = self.noisy(noisy, seed), self.folder / f"small/{seed}", output
+            options = {"use": METRIC, "params": {}, "metric_id": METRIC, "machine": CPU}
+            evaluate_cell(self.folder / "data.parquet", *paths, **options)
+        return output
+
+    def verdicts(self, *, unsure=None, noisy=None):
+        """Rows of the verdicts by quantity."""
+        name, data = f"{unsure}-{noisy}", self.folder / "data.parquet"
+        with self.patch.context() as self.patch:
+            self.make_unsure(unsure)
+            scores, random, limits = [], [], []
+            for seed in SEEDS:
+                drawn, searched = self.controls(unsure, seed)
+                scores.append(self.scores(noisy, seed, name))
+                random.append(drawn)
+                limits.append(searched)
+        tests, across = (self.folder / f"{n}-{name}.parquet" for n in ("tests", "across"))
+        predictions = [self.folder / f"predictions-{seed}.parquet" for seed in SEEDS]
+        compare_model(
+            data, predictions, scores, random, tests, across,
+            removal_limits=limits, statistics={"resamples": 0},
+        )  # fmt: skip
+        return {row["quantity"]: row for row in judge([across], [tests])}
+
+
+@pytest.fixture
+def experiment(trained, monkeypatch):
+    return Experiment(trained, monkeypatch)
+
+
+class Text:
+    """A text of a classifier in float64: what its target loses as tokens go, and its skill."""
+
+    def __init__(self, classifier, encoding, target):
+        self.classifier, self.target = classifier, target
+        self.ids, self.special = encoding.token_ids, encoding.special_mask
+        self.content = [i for i in range(len(self.ids)) if not self.special[i]]
+        ((self.whole_p, self.whole_odds),) = self.of([self.content])
+
+    def of(self, kept_sets):
+        sequences = [
+            [int(t) for i, t in enumerate(self.ids) if self.special[i] or i in kept]
+            for kept in map(set, kept_sets)
+        ]
+        outputs = self.classifier.outputs(sequences)
+        values = []
+        for p, logits in zip(outputs.probabilities, outputs.logits, strict=True):
+            others = [z for c, z in enumerate(logits) if c != self.target]
+            top = max(others)
+            rest = top + math.log(math.fsum(math.exp(z - top) for z in others))
+            values.append((float(p[self.target]), float(logits[self.target]) - rest))
+        return values
+
+    def falls(self, order, sizes):
+        """Falls in probability, and in log odds, without the first tokens of an order."""
+        left = self.of([set(self.content) - set(order[:size]) for size in sizes])
+        return [self.whole_p - p for p, _ in left], [self.whole_odds - odds for _, odds in left]
+
+    def searched(self):
+        left, order = list(self.content), []
+        for stage in range(1, STAGES + 1):
+            goal = stage * len(self.content) // STAGES
+            odds = self.of([[j for j in left if j != i] for i in left])
+            ranked = sorted(zip([o for _, o in odds], [-i for i in left], strict=True))
+            order += [-i for _, i in ranked[: goal - len(order)]]
+            left = [i for i in left if i not in order]
+        return order
+
+    def skill(self, scores, random_scores):
+        """Gain and room by scale; None where the explanation takes no token."""
+
+        def by(values):
+            return sorted(self.content, key=lambda i: (-values[i], -i))
+
+        n, positive = len(self.content), sum(scores[i] > 0 for i in self.content)
+        tenths = sorted({j * n // 10 for j in range(1, 11)} - {0})
+        own_sizes = sorted({min(size, positive) for size in tenths} - {0})
+        if not own_sizes:
+            return None
+        own = self.falls(by(scores), own_sizes)
+        random = [self.falls(by(values), tenths) for values in random_scores]
+        reference = self.falls(self.searched(), tenths)
+        pool = [fall for _, odds in random for fall in odds]
+
+        def rank(fall):
+            return sum((one < fall) + (one == fall) / 2 for one in pool) / len(pool)
+
+        def at_own(values):
+            return sum(interpolated(tenths, values, size) for size in own_sizes) / len(own_sizes)
+
+        found = {}
+        for scale, column, counted in (
+            ("ranks", 1, rank), ("log_odds", 1, float), ("probability", 0, float),
+        ):  # fmt: skip
+            each = [[counted(f) for f in one[column]] for one in random]
+            chance = at_own([math.fsum(c) / len(each) for c in zip(*each, strict=True)])
+            best = at_own([counted(fall) for fall in reference[column]])
+            mean = math.fsum(counted(fall) for fall in own[column]) / len(own_sizes)
+            found[scale] = mean - chance, best - chance
+        return found
+
+
+def interpolated(sizes, values, size):
+    """The value at a size, on a line between its neighbours; the first one below all."""
+    for i in range(1, len(sizes)):
+        if sizes[i - 1] <= size <= sizes[i]:
+            share = (size - sizes[i - 1]) / (sizes[i] - sizes[i - 1])
+            return values[i - 1] + share * (values[i] - values[i - 1])
+    return values[0] if size < sizes[0] else values[-1]
+
+
+@pytest.mark.reference
+def test_gain_and_room_equal_loops(experiment):
+    """Of 50 texts, drawn from all trainings."""
+    folder, rng = experiment.folder, np.random.default_rng(5)
+    for seed in SEEDS:
+        drawn, searched = experiment.controls(None, seed)
+        path = experiment.scores(None, seed, "None-None")
+        table, facts = read_artefact(path, "scores")
+        skill = skill_of(table, facts, RandomScores.read(drawn), Controls([searched]))
+        classifier = load_classifier(folder / f"small/{seed}", "cpu")
+        examples = {
+            e.example_id: e for e in read_prepared(folder / "data.parquet", "test").examples
+        }
+        explained = {
+            row["example_id"]: row["scores"]
+            for row in rows_of(folder / f"plain-{seed}.parquet", "explanations")
+        }
+        for place in rng.choice(table.num_rows, 10, replace=False).tolist():
+            id = table.column("example_id")[place].as_py()
+            (encoding,), target = classifier.encode([examples[id].words]), examples[id].label
+            random_scores = [
+                explain_encodings(
+                    classifier, [encoding], np.array([target]), [id], "uniform_random",
+                    derive_seed(seed, "negative_control", draw), {"per": "token"},
+                )[0].scores
+                for draw in range(DRAWS)
+            ]  # fmt: skip
+            expected = Text(classifier, encoding, target).skill(explained[id], random_scores)
+            for scale in SCALES:
+                found = skill.gain[scale][place], skill.room[scale][place]
+                wanted = (math.nan, math.nan) if expected is None else expected[scale]
+                assert found == pytest.approx(wanted, abs=1e-9, nan_ok=True), (id, scale)
+
+
+def words(rows):
+    return {quantity: rows[quantity]["verdict"] for quantity in ("score", "excess", "skill")}
+
+
+def test_certainty_alone_is_equivalent_by_skill(experiment):
+    rows = experiment.verdicts(unsure="female")
+    assert words(rows) == {"score": "different", "excess": "different", "skill": "equivalent"}
+    assert min(rows["score"]["d"], rows["excess"]["d"]) > 0.2
+    assert abs(rows["skill"]["d"]) < 0.1
+    # Random explanations are compared as they are, too, and their scores do not escape certainty.
+    assert rows["random_score"]["verdict"] == "different"
+    assert rows["random_skill"]["verdict"] in ("equivalent", "undecided")
+
+
+def test_noise_in_explanations_is_different_by_skill(experiment):
+    rows = experiment.verdicts(noisy="female")
+    assert rows["skill"]["verdict"] == "different"
+    assert rows["skill"]["d"] > 0.1
+    assert rows["skill"]["skill_b"] < rows["skill"]["skill_a"] - 0.1
+
+
+def test_noise_is_found_in_its_group_against_certainty(experiment):
+    """Score and excess name the other one."""
+    rows = experiment.verdicts(unsure="female", noisy="male")
+    assert rows["skill"]["verdict"] == "different"
+    assert rows["skill"]["d"] < -0.1
+    assert rows["score"]["d"] > 0.1
+    assert rows["excess"]["d"] > 0.1

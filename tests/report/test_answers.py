@@ -47,3 +47,12 @@ def test_a_gap_is_told_in_draws_of_two_texts(d, draws):
     assert f"that of Islam is the better explained in {draws} of 100 draws" in _in_plain_numbers(
         largest
     )
+
+
+def test_a_gap_of_skill_is_told_by_how_far_explanations_go():
+    skill = {"Islam": 0.652, "Women": 0.58}
+    largest = _Largest(SimpleNamespace(), ("m", "lime", "comp"), 0.62, "Islam", "Women", skill)
+    assert _in_plain_numbers(largest) == (
+        "From words at random to the best words that a search finds, explanations of Islam go 65 % "
+        "of the way, and those of Women 58 % (d = +0.62)."
+    )

@@ -36,7 +36,7 @@ from exparity.report.figures.style import (
 )
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import gather
-from exparity.report.picture import RANDOM, look_of, panels_of
+from exparity.report.picture import RANDOM, RANDOM_SCORES, look_of, panels_of
 from exparity.report.tables import by_cell, disparity_tables
 from exparity.report.verdicts import named
 
@@ -85,18 +85,19 @@ class TestVerdicts:
         (panel,) = panels_of(small, disparity_tables(small))
         (model,) = panel.models
         judged = {k[2:4]: of["excess"] for k, of in small.verdicts.items() if k[1] == model}
-        random = {
-            row["metric"]: row
+        judged |= {
+            (line, row["metric"]): row
+            for line, quantity in ((RANDOM, "random_excess"), (RANDOM_SCORES, "random_score"))
             for row in small.random_verdicts
-            if (row["quantity"], row["model"]) == ("random_excess", model)
+            if (row["quantity"], row["model"]) == (quantity, model)
         }
-        assert [line.name for line in panel.lines][-1] == RANDOM
+        assert [line.name for line in panel.lines][-2:] == [RANDOM, RANDOM_SCORES]
         with house_style():
             figure = verdicts_figure([panel], WIDTHS["2col"])
         said = texts(figure.axes[0])
-        for method, line in zip([*small.methods, RANDOM], panel.lines, strict=True):
+        for method, line in zip([*small.methods, RANDOM, RANDOM_SCORES], panel.lines, strict=True):
             for metric, (tile,) in zip(small.metrics, line.cells, strict=True):
-                row = random[metric] if method == RANDOM else judged[method, metric]
+                row = judged[method, metric]
                 assert tile.verdict.id == row["verdict"]
                 assert tile.size == f"R {row['rms_low']:.2f}–{row['rms_high']:.2f}"
                 words = f"{tile.verdict.label}: {tile.favoured}".removesuffix(": ")

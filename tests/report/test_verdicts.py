@@ -8,13 +8,16 @@ from made_up import config, make_study, options_of
 
 from exparity.artefacts.files import read_artefact
 from exparity.report.verdicts import (
+    certainty,
     counts_of,
     is_higher_better,
     legend,
     missed,
     moved,
+    notes_of,
     only_certainty,
     sentence_of,
+    skill_line,
     texts_line,
 )
 from exparity.stages.report import report
@@ -198,11 +201,74 @@ def test_scores_that_differ_where_skill_does_not_are_no_finding():
     other = {**CELL, "skill": {**CELL["skill"], "certainty_d": -0.9}}
     assert only_certainty(other, 0.2) == f"The classifier is less sure of Afro-Caribbean{tail}"
     alike = {**CELL, "skill": {**CELL["skill"], "certainty_d": 0.1}}
-    assert only_certainty(alike, 0.2) == f"Falls are not of one size in both groups{tail}"
+    why = "Whichever words are taken away, the classifier’s answers change more for one group"
+    assert only_certainty(alike, 0.2) == f"{why}{tail}"
     found = {**CELL, "skill": {**CELL["skill"], "verdict": "different"}}
     assert only_certainty(found, 0.2) == ""
     same = {**CELL, "score": row("equivalent"), "excess": row("undecided", quantity="excess")}
     assert only_certainty(same, 0.2) == ""
+
+
+def test_gaps_of_scores_alone_are_none_of_explanations():
+    """Where something else stands of the cell, and of random explanations."""
+    of = {"threshold": 0.2, "higher_is_better": True}
+    scores = row("different", stands=False)
+    assert sentence_of(scores, **of) == (
+        "Averaged over trainings, white texts have the better scores (d = −0.50)."
+    )
+    assert sentence_of(row("different", stands=False, n_seeds=1), **of) == (
+        "For this classifier, white texts have the better scores (d = −0.50)."
+    )
+    excess = row("unstable", quantity="excess", stands=False)
+    assert "2 of 3 have better excess for white" in sentence_of(excess, **of)
+    random = row("considerable", quantity="random_score")
+    assert "2 of 3 have better scores for white" in sentence_of(random, **of)
+
+
+def test_gaps_without_a_control_say_what_may_lie_behind_them():
+    of = {"threshold": 0.2, "higher_is_better": True}
+    bare = {"flags": ["not_relative"]}
+    tail = " No random explanations are scored by this metric: the gap may be one of the classifier"
+    assert f"{tail} or the texts." in sentence_of(row("different", **bare), **of)
+    assert tail not in sentence_of(row("equivalent", **bare), **of)
+    assert tail not in sentence_of(row("different"), **of)
+
+
+def test_skill_stands_with_what_it_is_made_of():
+    measured = {
+        "skill_a": 0.652, "skill_b": 0.58, "room_a": 0.4, "room_b": 0.27, "little_room_a": 0.0,
+        "little_room_b": 0.125, "d_ranks": 0.62, "d_log_odds": 0.39, "d_probability": -0.48,
+    }  # fmt: skip
+    cell = {**CELL, "skill": {**CELL["skill"], **measured}}
+    assert skill_line(cell) == (
+        "Skill of Afro-Caribbean 0.65, of white 0.58 (0: as random, 1: as the reference); room "
+        "between the two 0.40 and 0.27, below 0.1 in 0 and 12 % of texts; d by ranks +0.62, log "
+        "odds +0.39, probability −0.48."
+    )
+    one_scale = {**measured, "d_log_odds": float("nan"), "d_probability": float("nan")}
+    assert skill_line({"skill": {**CELL["skill"], **one_scale}}).endswith("12 % of texts.")
+    assert skill_line({"score": CELL["score"]}) == ""
+    none = dict.fromkeys(measured, float("nan"))
+    assert skill_line({"skill": {**CELL["skill"], **none}}) == ""
+
+
+def test_flags_of_a_verdict_are_put_into_words():
+    assert notes_of(row("undecided", flags=["room_differs", "missing_cells"])) == [
+        "In one group there is more to tell than in the other; texts with more room weigh more in "
+        "the skill of their group."
+    ]
+    assert notes_of({}) == []
+
+
+def test_how_sure_classifiers_are_is_told_by_model_where_there_are_several():
+    one = row("equivalent", model="bert", certainty_d=0.914)
+    sure = "how sure the classifier is of the true class: "
+    assert certainty([one, one]) == f"{sure}d = +0.91 of Afro-Caribbean − white"
+    both = certainty([one, row("equivalent", model="gpt", certainty_d=-0.2)])
+    assert both == (
+        f"{sure}bert d = +0.91 of Afro-Caribbean − white; gpt d = −0.20 of Afro-Caribbean − white"
+    )
+    assert certainty([row("equivalent", model="m", certainty_d=float("nan"))]) == ""
 
 
 def test_higher_skill_is_better_whatever_the_metric():

@@ -188,9 +188,9 @@ def search_by_loop(p, n, stages, keep):
 
 
 @st.composite
-def texts(draw):
+def texts(draw, longest=24):
     """A text: a closed-form classifier, random orders, and an explanation at its own steps."""
-    n = draw(st.integers(1, 24))
+    n = draw(st.integers(1, longest))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     weights, crossed = rng.normal(0, 1, n), rng.normal(0, 0.3, n)
 
@@ -239,6 +239,72 @@ def test_the_search_finds_the_extremes_where_tokens_add_up(n, keep):
     )
     extreme = every.min(axis=0) if keep else every.max(axis=0)
     assert found == pytest.approx(extreme, abs=1e-12)
+
+
+LOWEST_AND_HIGHEST = {
+    "logistic": (logistic, 0.109884, 0.623182),
+    "pairs": (pairs, 0.122581, 0.636188),
+}
+"""Mean falls over all prefixes: the exact limits of NAOPC by its authors' own search."""
+
+
+def beam(p, n, width, keep):
+    """The mean fall that normalised AOPC (Edin et al. 2024) finds with some orders at a time."""
+    full, sign = p([True] * n), 1 if keep else -1
+    orders = [((), 0.0)]
+    for _ in range(n):
+        longer = []
+        for order, total in orders:
+            for token in set(range(n)) - set(order):
+                taken = (*order, token)
+                fall = full - p([other not in taken for other in range(n)])
+                longer.append((taken, total + fall))
+        orders = sorted(longer, key=lambda one: sign * one[1])[:width]
+    return orders[0][1] / n
+
+
+def mean_fall(p, order):
+    """Of an order in which tokens go."""
+    return float(falls(p, order, range(1, len(order) + 1)).probability.mean())
+
+
+@pytest.mark.parametrize("name", LOWEST_AND_HIGHEST)
+def test_limits_of_normalised_aopc(name):
+    """The search, one token at a time, is theirs with a single order; a wide one is exact."""
+    p, lowest, highest = LOWEST_AND_HIGHEST[name]
+    every = [mean_fall(p, order) for order in ALL]
+    assert (min(every), max(every)) == pytest.approx((lowest, highest), abs=6e-7)
+    assert beam(p, N, len(ALL), keep=True) == pytest.approx(lowest, abs=6e-7)
+    assert beam(p, N, len(ALL), keep=False) == pytest.approx(highest, abs=6e-7)
+    for keep, limit in ((True, lowest), (False, highest)):
+        order = searched(p, N, keep, stages=N)
+        found = mean_fall(p, order[::-1] if keep else order)
+        assert found == pytest.approx(beam(p, N, 1, keep), abs=1e-12)
+        if name == "logistic":  # words add up: no search finds more
+            assert found == pytest.approx(limit, abs=6e-7)
+
+
+@given(texts(), st.booleans())
+def test_one_token_at_a_time_is_the_narrowest_beam(text, keep):
+    n, p, *_ = text
+    order = searched(p, n, keep, stages=n)
+    found = mean_fall(p, order[::-1] if keep else order)
+    assert found == pytest.approx(beam(p, n, 1, keep), abs=1e-12)
+
+
+@given(texts(longest=5))
+def test_no_search_is_beyond_the_extremes_of_all_orders(text):
+    n, p, *_ = text
+    sizes = range(1, n + 1)
+    every = np.array([falls(p, o, sizes).probability for o in itertools.permutations(range(n))])
+    for keep in (False, True):
+        order = searched(p, n, keep, stages=n)
+        found = falls(p, order[::-1] if keep else order, sizes).probability
+        assert (found <= every.max(axis=0) + 1e-12).all()
+        assert (found >= every.min(axis=0) - 1e-12).all()
+        first = every.min(axis=0) if keep else every.max(axis=0)
+        # Of one token alone, and of all but one, it looks at all.
+        assert found[0] == pytest.approx(first[0], abs=1e-12)
 
 
 LEAVES = {

@@ -1,7 +1,8 @@
 """The picture that the page begins with: the verdict of every cell, and whom it favours.
 
-Page and figure draw the same panels. Random explanations are a row of their own, so that readers
-see whether they are as equal as they should be.
+Page and figure draw the same panels. Random explanations have two rows of their own: judged as
+methods are, so that readers see whether they are as equal as they should be, and by their raw
+scores, whose gaps are the classifier's.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any
 from exparity.core.formats import signed
 from exparity.report.gather import Study
 from exparity.report.tables import MOST_PAIRS, Row, Table, by_dataset
-from exparity.report.verdicts import is_higher_better, named, sentence_of
+from exparity.report.verdicts import certainty, is_higher_better, named, sentence_of
 from exparity.stats.verdicts import Verdict
 
-RANDOM = "Random explanations"
+RANDOM, RANDOM_SCORES = RANDOM_LINES = ("Random explanations", "Random, raw scores")
 SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·"}
 """How a tile without room for words says its look."""
 CARRIED = "one_training_carries"
@@ -51,6 +52,11 @@ class PictureRow:
     name: str
     cells: Sequence[Sequence[Tile]]
 
+    @property
+    def is_random(self) -> bool:
+        """Whether it is of random explanations."""
+        return self.name in RANDOM_LINES
+
 
 @dataclass(frozen=True)
 class PicturePanel:
@@ -58,6 +64,7 @@ class PicturePanel:
 
     Attributes:
         name: the dataset, as readers know it.
+        certainty: how much surer classifiers are of one group; empty where that is not known.
         models: those that each cell has a tile of.
         metrics: names of the columns, with an arrow towards better values.
     """
@@ -68,6 +75,7 @@ class PicturePanel:
     name: str
     metrics: Sequence[str]
     lines: Sequence[PictureRow]
+    certainty: str = ""
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile, row by row."""
@@ -88,17 +96,19 @@ def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
     return "a" if (row["d"] > 0) == higher_is_better else "b"
 
 
+def random_line(row: Row) -> str | None:
+    """Return in which line a verdict of random explanations is; None if in neither."""
+    if row["quantity"] == "random_score":
+        return RANDOM_SCORES
+    return RANDOM if row["stands"] else None
+
+
 def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
     """Return a panel for each table that has verdicts, of datasets with few pairs of groups."""
     panels = []
     few = [pairs for pairs in by_dataset(tables).values() if len(pairs) <= MOST_PAIRS]
     for table in chain.from_iterable(few):
         pair = table.dataset, table.group_a, table.group_b
-        random = {
-            (row["model"], row["metric"]): row
-            for row in study.random_verdicts
-            if (row["dataset"], row["group_a"], row["group_b"]) == pair and row["stands"]
-        }
         rows: dict[str, dict[tuple[str, str], Row]] = {
             study.display("method", method): {
                 (model, metric): cell.standing
@@ -107,8 +117,12 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
             }
             for method in table.methods
         }
-        if any(random.values()):
-            rows[RANDOM] = random
+        random: dict[str, dict[tuple[str, str], Row]] = {RANDOM: {}, RANDOM_SCORES: {}}
+        for row in study.random_verdicts:
+            line = random_line(row)
+            if line and (row["dataset"], row["group_a"], row["group_b"]) == pair:
+                random[line][row["model"], row["metric"]] = row
+        rows |= {name: of_line for name, of_line in random.items() if of_line}
         lines = [
             PictureRow(
                 name,
@@ -132,7 +146,10 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
             metrics = [f"{study.display('metric', k)} {study.arrow(k)}" for k in table.metrics]
             name = study.display("dataset", table.dataset)
             groups = table.group_a, table.group_b
-            panels.append(PicturePanel(*groups, table.models, name, metrics, lines))
+            judged = [cell.standing for cell in table.cells.values() if cell.standing]
+            panels.append(
+                PicturePanel(*groups, table.models, name, metrics, lines, certainty(judged))
+            )
     return panels
 
 

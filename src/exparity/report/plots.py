@@ -28,7 +28,7 @@ from exparity.report.figures.names import fitted, registered_names
 from exparity.report.figures.series import effects_forest
 from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.verdicts import verdicts_figure
-from exparity.report.picture import RANDOM, PicturePanel, PictureRow, tile_of
+from exparity.report.picture import RANDOM_LINES, PicturePanel, PictureRow, random_line, tile_of
 from exparity.report.tables import Table, by_cell, by_table, complete_rows, tables_of
 from exparity.report.verdicts import is_random
 from exparity.stats.multiplicity import CELL_IDS
@@ -170,12 +170,13 @@ def plot_verdicts(
 
 def _panels(rows: Sequence[Mapping[str, Any]], threshold: float) -> list[PicturePanel]:
     """Return the panels of what says most of each cell, with a row for random explanations."""
-    judged = [
-        {**row, "method": RANDOM} if is_random(row) else row
+    lines_of = [
+        (random_line(row), row) if is_random(row) else (row["method"] * row["stands"], row)
         for row in standing(rows)
-        if row["stands"] and row["verdict"]
+        if row["verdict"]
     ]
-    judged.sort(key=is_random)  # the last row
+    judged = [{**row, "method": line} for line, row in lines_of if line]
+    judged.sort(key=lambda row: RANDOM_LINES.index(row["method"]) if is_random(row) else -1)
     panels = []
     for (dataset, a, b), of_table in by_table(judged).items():
         cells = {key: row for key, (row, *_) in by_cell(of_table).items()}
@@ -184,7 +185,7 @@ def _panels(rows: Sequence[Mapping[str, Any]], threshold: float) -> list[Picture
         is_higher = [not name.endswith(ARROWS["lower"]) for name in names]
         lines = [
             PictureRow(
-                method if method == RANDOM else registered_names("method", method),
+                method if method in RANDOM_LINES else registered_names("method", method),
                 [
                     [
                         tile_of(

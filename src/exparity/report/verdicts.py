@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from exparity.report.flags import meaning_of
 from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
+from exparity.stats.skill import LITTLE_ROOM
 from exparity.stats.verdicts import Verdict
 
 Row = Mapping[str, Any]
@@ -39,6 +41,8 @@ QUANTITIES = {
 its score."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
+_TOLD = ("depends_on_scale", "no_room", "room_differs", "stepless")
+"""Flags of a verdict that readers must know of before they believe it."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,38 @@ def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
     why = (
         f"The classifier is less sure of {less}"
         if abs(d) >= threshold
-        else ("Falls are not of one size in both groups")
+        else "Whichever words are taken away, the classifier’s answers change more for one group"
     )
     return f"{why}; this shows no difference of the explanations."
+
+
+def skill_line(cell: Mapping[str, Row]) -> str:
+    """Return the skill of both groups, what it is of, and d on each scale; empty without one."""
+    row = cell.get("skill", {})
+    if not row or math.isnan(row["skill_a"] + row["skill_b"]):
+        return ""
+    a, b = row["group_a"], row["group_b"]
+    values = {
+        name: [_Number(row[f"{name}_{side}"]) for side in "ab"]
+        for name in ("skill", "room", "little_room")
+    }
+    scales = {"ranks": "ranks", "log_odds": "log odds", "probability": "probability"}
+    gaps = [
+        f"{name} {_Number(row[f'd_{scale}']):+.2f}"
+        for scale, name in scales.items()
+        if math.isfinite(row[f"d_{scale}"])
+    ]
+    (own, other), (room, other_room), (little, other_little) = values.values()
+    line = f"Skill of {a} {own:.2f}, of {b} {other:.2f} (0: as random, 1: as the reference)"
+    line += f"; room between the two {room:.2f} and {other_room:.2f}"
+    line += f", below {LITTLE_ROOM} in {100 * little:.0f} and {100 * other_little:.0f} % of texts"
+    return f"{line}; d by {', '.join(gaps)}." if len(gaps) > 1 else f"{line}."
+
+
+def notes_of(row: Row) -> list[str]:
+    """Return what the flags of a verdict say that bear on what may be concluded of it."""
+    told = [meaning_of(flag) for flag in _TOLD if flag in row.get("flags", ())]
+    return [f"{meaning[0].upper()}{meaning[1:]}." for meaning in told]
 
 
 def certainty(rows: Iterable[Row]) -> str:
@@ -122,8 +155,10 @@ def certainty(rows: Iterable[Row]) -> str:
     gaps = dict.fromkeys(
         (row["model"], row["group_a"], row["group_b"], row["certainty_d"]) for row in rows
     )
-    words = [f"{model}: d = {_Number(d):+.2f} of {a} − {b}" for model, a, b, d in gaps if d == d]
-    return f"probability of the true class, {'; '.join(words)}" if words else ""
+    known = [(model, f"d = {_Number(d):+.2f} of {a} − {b}") for model, a, b, d in gaps if d == d]
+    several = len({model for model, _ in known}) > 1
+    words = [f"{model} {gap}" if several else gap for model, gap in known]
+    return f"how sure the classifier is of the true class: {'; '.join(words)}" if words else ""
 
 
 def is_random(row: Row) -> bool:
@@ -219,6 +254,18 @@ def missed(n_seeds: int) -> float:
     return float(1 - 0.05 ** (1 / n_seeds))
 
 
+def _preference(row: Row) -> tuple[str, str]:
+    """Return what a favoured group's texts, and the runs that favour it, are said to do.
+
+    Where something else stands of the cell, such as its skill, scores alone are not called
+    explanations.
+    """
+    if row.get("stands", True) and not is_random(row):
+        return "are explained better", "favour"
+    what = "excess" if row["quantity"].endswith("excess") else "scores"
+    return f"have the better {what}", f"have better {what} for"
+
+
 def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
     """Return what a cell's verdict says of it; empty if it has none."""
     if not row.get("verdict"):
@@ -232,14 +279,20 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
         sides.reverse()
     (favoured, n_favoured), (other, n_other) = sides
     template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
+    if verdict.is_gap and "not_relative" in row.get("flags", ()):
+        template += " No random explanations are scored by this metric: the gap may be one of the "
+        template += "classifier or the texts."
     if needs_texts(row):
         template += " More texts would settle it, and more {run}s would not."
+    better, favour = _preference(row)
     numbers = ("d", "rms_gap", "rms_low", "rms_high")
     return template.format(
         **{name: _Number(row[name]) for name in numbers},
         n_seeds=row["n_seeds"],
         run=run_of([row]),
         threshold=threshold,
+        better=better,
+        favour=favour,
         detectable=_Number(row["minimal_detectable_effect_corrected"]),
         favoured=favoured,
         other=other,

@@ -54,8 +54,9 @@ class Verdict:
             ``d``, ``rms_gap``, ``rms_low`` and ``rms_high``; ``favoured`` and ``other``, the names
             of the group that the mean gap favours and of the other one; and ``n_seeds``,
             ``n_favoured`` and ``n_other``, how many runs there are and favour each; ``run``, what
-            each of them is; and ``detectable``, the mean |d| that would have been found in a family
-            of this size.
+            each of them is; ``better`` and ``favour``, what is said of a favoured group, which has
+            better explanations, or better scores alone; and ``detectable``, the mean |d| that would
+            have been found in a family of this size.
         sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
         tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.
         is_gap: whether it counts as a gap.
@@ -93,8 +94,8 @@ VERDICTS = (
         "different",
         "Different",
         "The mean gap is not zero: the group named has the better explanations.",
-        "Averaged over {run}s, {favoured} texts are explained better (d = {d:+.2f}).",
-        "This classifier favours {favoured} (d = {d:+.2f}).",
+        "Averaged over {run}s, {favoured} texts {better} (d = {d:+.2f}).",
+        "For this classifier, {favoured} texts {better} (d = {d:+.2f}).",
         "bad",
         is_gap=True,
         favours=True,
@@ -106,7 +107,7 @@ VERDICTS = (
         "Unstable",
         "A {run} has a gap above {threshold:g}; the group that it favours changes.",
         "A {run} has a considerable gap (R = {rms_low:.2f} to {rms_high:.2f}); which group it "
-        "favours changes: {n_favoured} of {n_seeds} favour {favoured}, {n_other} {other}.",
+        "favours changes: {n_favoured} of {n_seeds} {favour} {favoured}, {n_other} {other}.",
         "",
         "bad",
         is_gap=True,
@@ -118,7 +119,7 @@ VERDICTS = (
         "considerable",
         "Considerable",
         "A {run} has a gap above {threshold:g}; whom the next one favours is not settled.",
-        "A {run} has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} favour "
+        "A {run} has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} {favour} "
         "{favoured}; whether the next does is not settled.",
         "",
         "bad",

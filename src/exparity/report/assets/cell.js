@@ -58,6 +58,8 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     return [
       make("div", { class: "pair" }, make("div", null,
         cells.moved[i] ? make("p", { class: "measure" }, make("strong", null, `${cells.moved[i]}. `), cells.certainty[i]) : null,
+        cells.skill[i] ? make("p", { class: "measure" }, cells.skill[i]) : null,
+        ...cells.notes[i].map((text) => make("p", { class: "note" }, text)),
         sentences.length ? make("ul", { class: "measure" }, sentences) : null,
         make("p", { class: "measure" }, ...sentence),
         flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,

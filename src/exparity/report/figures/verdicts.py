@@ -18,7 +18,7 @@ from exparity.report.figures.style import (
     WIDTHS,
     tint,
 )
-from exparity.report.picture import RANDOM, SIGNS, PicturePanel, Tile
+from exparity.report.picture import SIGNS, PicturePanel, Tile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +77,7 @@ def _panel(axes: Axes, panel: PicturePanel, room: int, *, tilted: bool) -> None:
         range(len(panel.lines)), [fitted(visible(line.name), 20) for line in panel.lines]
     )
     for label, line in zip(axes.get_yticklabels(), panel.lines, strict=True):
-        label.set_fontstyle("italic" if line.name == RANDOM else "normal")
+        label.set_fontstyle("italic" if line.is_random else "normal")
     axes.set_title(f"{visible(panel.name)}, {_pair(panel)}")
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)

@@ -35,13 +35,14 @@ _WORDS, _TEXTS = 3, 3
 
 
 class _Largest(NamedTuple):
-    """The cell of the largest gap, and whose explanations are better there."""
+    """The cell of the largest gap, whose explanations are better there, and skill by group."""
 
     table: Table
     key: CellKey
     d: float
     better: str
     worse: str
+    skill: Mapping[str, float] | None = None
 
 
 def build(context: Context) -> Content | None:
@@ -80,7 +81,8 @@ def _largest(context: Context) -> _Largest | None:
     higher = is_higher_better(row, context.study.metric_facts(key[2]).direction)
     is_first = look_of(row, named(row["verdict"]), higher_is_better=higher) == "a"
     groups = (table.group_a, table.group_b) if is_first else (table.group_b, table.group_a)
-    return _Largest(table, key, row["d"], *groups)
+    skill = {table.group_a: row["skill_a"], table.group_b: row["skill_b"]}
+    return _Largest(table, key, row["d"], *groups, skill if row["quantity"] == "skill" else None)
 
 
 def _explanations_or_certainty(context: Context) -> str:
@@ -160,6 +162,13 @@ def _in_plain_numbers(largest: _Largest | None) -> str:
         return "No gap was found whose size could be told."
     if not math.isfinite(largest.d):
         return "Every text of one group scores higher than every text of the other."
+    if largest.skill is not None:
+        better, worse = (100 * largest.skill[group] for group in (largest.better, largest.worse))
+        return (
+            "From words at random to the best words that a search finds, explanations of "
+            f"{largest.better} go {better:.0f} % of the way, and those of {largest.worse} "
+            f"{worse:.0f} % (d = {signed(largest.d)})."
+        )
     share = NormalDist().cdf(abs(largest.d) / math.sqrt(2))
     return (
         f"The largest gap is d = {signed(largest.d)}: of one text of {largest.better} and one of "

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.picture import look_of
+from exparity.report.picture import RANDOM_LINES, look_of, random_line
 from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
 from exparity.report.verdicts import (
@@ -19,8 +19,10 @@ from exparity.report.verdicts import (
     is_higher_better,
     moved,
     named,
+    notes_of,
     only_certainty,
     sentence_of,
+    skill_line,
 )
 from exparity.stats.seeds import has_both_signs, mean_effect
 
@@ -63,12 +65,14 @@ class PairMatrix:
         better: cells in which the first is explained better than the second, by these two; a gap
             that favours either counts for both.
         total: cells in which any two of them are compared.
+        random: how often random explanations have a gap; empty if there are none.
     """
 
     groups: Sequence[str]
     blocks: Mapping[tuple[str, str], int]
     better: Mapping[tuple[str, str], int]
     total: int
+    random: str = ""
 
     def sums(self, group: str) -> tuple[int, int]:
         """Return in how many cells a group is explained better, and in how many worse."""
@@ -105,9 +109,27 @@ def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, Pair
                 better[a, b] += bool(sides & {"a", "both"})
                 better[b, a] += bool(sides & {"b", "both"})
         found[dataset] = PairMatrix(
-            groups, blocks, better, max(len(table.cells) for table in pairs)
+            groups, blocks, better, max(len(t.cells) for t in pairs), _of_random(study, dataset)
         )
     return found
+
+
+def _of_random(study: Study, dataset: str) -> str:
+    """Return how often random explanations have a gap on a dataset; empty if there are none."""
+    gaps: dict[str | None, list[bool]] = defaultdict(list)
+    for row in study.random_verdicts:
+        if row["dataset"] == dataset and row["verdict"]:
+            gaps[random_line(row)].append(named(row["verdict"]).is_gap)
+    judged, raw = (gaps[line] for line in RANDOM_LINES)
+    if not raw:
+        return ""
+    sentence = (
+        f"Random explanations of the same texts: raw scores have a gap in {sum(raw)} of {len(raw)} "
+        "comparisons, which is one of the classifier or the texts"
+    )
+    if not judged:
+        return f"{sentence}."
+    return f"{sentence}; by skill or excess, {sum(judged)} of {len(judged)}, where none should."
 
 
 def view_of(study: Study) -> str:
@@ -172,6 +194,8 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
             of_cell = cell.verdicts if cell else {}
             cells["moved"].append(moved(of_cell))
             cells["certainty"].append(only_certainty(of_cell, threshold))
+            cells["skill"].append(skill_line(of_cell))
+            cells["notes"].append(notes_of(cell.standing if cell else {}))
             cells["compared"].append(cell.standing.get("quantity", "score") if cell else "score")
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):

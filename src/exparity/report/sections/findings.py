@@ -139,6 +139,8 @@ def _standing(study: Study, method: str, metric: str, row: Mapping[str, Any]) ->
     better, worse = groups if (row["d"] > 0) == higher else groups[::-1]
     favours = named(row["verdict"]).favours
     sentence = sentence_of(row, threshold=study.statistics["threshold"], higher_is_better=higher)
+    if row["quantity"] == "skill":
+        sentence += f" Skill: {groups[0]} {row['skill_a']:.2f}, {groups[1]} {row['skill_b']:.2f}."
     return Standing(
         study.display("method", method),
         row["d"],

@@ -14,7 +14,7 @@ from exparity.report.context import Content, Context
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
-from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
+from exparity.report.picture import RANDOM_LINES, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import finding_words, one_training
@@ -174,7 +174,7 @@ def build(context: Context) -> Content:
             "matrices": matrices(study, context.tables, view),
             "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
             "measured": measured(study) if study.rows else {},
-            "random": RANDOM,
+            "random": RANDOM_LINES,
             "signs": SIGNS,
             "legend": legend(
                 threshold=study.statistics["threshold"],

@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 from collections import defaultdict
+from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -206,6 +207,22 @@ class TestPage:
             assert {"a", "b"} & set(look["style"].split()) == sides
             seen |= sides
         assert seen == {"a", "b"}
+
+    def test_cells_say_what_their_skill_is_made_of(self, study, options):
+        """And what flags of their verdicts mean, once they have a skill."""
+        known = gather.gather(study, options)
+        measured = {f"{k}_{g}": 0.5 for k in ("skill", "room", "little_room") for g in "ab"}
+        gaps = {f"d_{scale}": -0.25 for scale in ("ranks", "log_odds", "probability")}
+        more = {"quantity": "skill", "flags": ["no_room"], "stands": True, **measured, **gaps}
+        verdicts = {
+            cell: {"score": {**of["score"], "stands": False}, "skill": {**of["excess"], **more}}
+            for cell, of in known.verdicts.items()
+        }
+        known = replace(known, verdicts=verdicts)
+        cells = cell_data(known, disparity_tables(known))["cells"]
+        assert all("d by ranks −0.25, log odds −0.25, prob" in line for line in cells["skill"])
+        assert all(note.startswith("In one group even") for (note,) in cells["notes"])
+        assert set(cells["compared"]) == {"skill"}
 
     def test_flags_are_shown_on_the_cell_and_counted_above(self, page, disparity):
         titles = {cell[1].get("title") for d in SETTINGS["datasets"]
@@ -530,7 +547,7 @@ def test_every_flag_that_is_set_somewhere_has_a_meaning(repository):
 def test_the_tests_of_a_cell_are_in_the_order_of_their_seeds(tmp_path):
     settings = config(datasets=1, models=1, seeds=3, methods=1, metrics=1)
     make_study(tmp_path, settings)
-    study = gather(tmp_path, options_of(settings))
+    study = gather.gather(tmp_path, options_of(settings))
     study.rows.reverse()
     (table,) = disparity_tables(study)
     assert [[row["seed"] for row in rows] for rows in table.tests.values()] == [[0, 1, 2]]

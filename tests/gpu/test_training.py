@@ -14,9 +14,10 @@ from exparity.core.device import Machine
 from exparity.data.table import read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import build_model
+from exparity.models.loop import TrainingLoop
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import TrainingLoop, _encode, finetune
+from exparity.models.training import _encode, finetune
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 

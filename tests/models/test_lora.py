@@ -11,10 +11,11 @@ from exparity.config.experiment import Experiment
 from exparity.data.bios import LABELS
 from exparity.data.table import read_prepared
 from exparity.data.training_set import TrainingSet
+from exparity.models.loop import TrainingLoop
 from exparity.models.prompts import PromptSpec
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import TrainingLoop, finetune
+from exparity.models.training import finetune
 from exparity.stages.prepare import prepare
 
 peft = pytest.importorskip("peft")

@@ -15,9 +15,10 @@ from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
+from exparity.models.loop import TrainingLoop, linear_schedule
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import TrainingLoop, finetune, linear_schedule
+from exparity.models.training import finetune
 from exparity.stages.finetune import finetune_cell, predict
 from exparity.stages.prepare import prepare
 

@@ -1,0 +1,420 @@
+"""Fine-tuning through accelerate: AdamW, linear schedule with warm-up, resumable by epoch.
+
+Epoch order and dropout depend on (seed, epoch) alone, so that a training continued from a snapshot
+ends with the same weights as one that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from exparity.core.device import is_out_of_memory, require_bf16, resolve_device
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.progress import Progress
+from exparity.core.seeding import derive_seed, generator
+from exparity.models.schemes import training_mode
+from exparity.models.snapshots import Snapshot, StateFolder
+from exparity.models.spec import TrainingSpec
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerFast
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+class Item(NamedTuple):
+    """One example as the loop trains on it."""
+
+    token_ids: list[int]
+    label: int
+    example_id: str
+    group: str
+    weight: float = 1.0
+    token_types: list[int] | None = None
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One row of the training history; losses in nats, NaN where nothing was held out."""
+
+    epoch: int
+    step: int
+    learning_rate: float
+    train_loss: float
+    train_accuracy: float
+    validation_loss: float
+    validation_accuracy: float
+    seconds: float
+
+
+def linear_schedule(step: int, total: int, warmup: int) -> float:
+    """Return the factor on the peak learning rate: up over the warm-up, then down to 0."""
+    if step < warmup:
+        return step / max(1, warmup)
+    return max(0.0, (total - step) / max(1, total - warmup))
+
+
+class _EpochOrder:
+    """A sampler whose order is a function of (seed, epoch).
+
+    Where an epoch takes more examples than there are, they come round again, in another order.
+    """
+
+    def __init__(self, size: int, seed: int, per_epoch: int | None = None) -> None:
+        self.size, self.seed, self.epoch = size, seed, 0
+        self.per_epoch = size if per_epoch is None else per_epoch
+
+    def __len__(self) -> int:
+        return self.per_epoch
+
+    def __iter__(self) -> Iterator[int]:
+        draws = generator(self.seed, "finetune", "order", self.epoch)
+        left = self.per_epoch
+        while left > 0:
+            yield from draws.permutation(self.size)[:left].tolist()
+            left -= self.size
+
+
+class TrainingLoop:
+    """One training: the loop and what it keeps between epochs."""
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        tokenizer: PreTrainedTokenizerFast,
+        training: TrainingSpec,
+        seed: int,
+        state: StateFolder,
+        device: str,
+    ) -> None:
+        import torch
+        from accelerate import Accelerator
+        from accelerate.state import AcceleratorState
+        from accelerate.utils import DataLoaderConfiguration, patch_environment
+
+        target = resolve_device(device)
+        if training.precision == "fp16" and target.type != "cuda":
+            raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
+        if training.precision == "bf16":
+            require_bf16(target, "training.precision")
+        AcceleratorState._reset_state(reset_partial_state=True)
+        # Processes that train together are dealt GPUs by accelerate, as resolve_device knows.
+        alone = "LOCAL_RANK" not in os.environ and target.type == "cuda"
+        with patch_environment(**({"ACCELERATE_TORCH_DEVICE": target} if alone else {})):
+            self.accelerator = Accelerator(
+                cpu=target.type == "cpu",
+                mixed_precision="no" if training.precision == "fp32" else training.precision,
+                # batch_size counts over all processes
+                dataloader_config=DataLoaderConfiguration(split_batches=True),
+            )
+        self.pad_id = tokenizer.pad_token_id or 0  # which the mask tells from text
+        self.training, self.seed, self.state = training, seed, state
+        trained = [p for p in model.parameters() if p.requires_grad]
+        groups: list[dict[str, Any]] = [
+            {"params": [p for p in trained if p.ndim >= 2]},
+            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW(
+            groups, lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
+        )
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.best: Mapping[str, torch.Tensor] = {}
+        self.weighted = False
+        # Whether the loss of a batch is the mean of its examples'.
+        self.divisible = getattr(model, "divisible", True)
+        self.most_tokens: int | None = None  # padded, that fit into memory at once
+
+    def fit(
+        self, items: list[Item], held_out: list[Item], per_epoch: int | None = None
+    ) -> list[EpochRecord]:
+        """Train to the last epoch, or until validation stops improving."""
+        from torch.utils.data import DataLoader
+
+        order = _EpochOrder(len(items), self.seed, per_epoch)
+        self.weighted = any(item.weight != 1 for item in items)
+        batches: Any = DataLoader(
+            items,  # type: ignore[arg-type]
+            batch_size=self.training.batch_size,
+            sampler=order,
+            collate_fn=self._collate,
+        )
+        loader = self.accelerator.prepare(batches)
+        total = self.training.epochs * len(loader)
+        warmup = self.training.warmup_steps
+        warmup = round(self.training.warmup_share * total) if warmup is None else warmup
+
+        def rate_at(step: int) -> float:
+            return self.training.learning_rate * linear_schedule(step, total, warmup)
+
+        history = self._resume()
+        with Progress(total, "fine-tuning", "steps") as progress:
+            progress.advance(len(history) * len(loader))
+            for epoch in range(len(history), self.training.epochs):
+                if self._should_stop(history):
+                    log.info("no better validation loss for %s epochs", self.training.patience)
+                    break
+                order.epoch = epoch
+                record = self._epoch(epoch, loader, held_out, rate_at, progress)
+                history.append(record)
+                scores = f"loss {record.train_loss:.4f}, accuracy {record.train_accuracy:.3f}"
+                log.info("epoch %d of %d: training %s", epoch + 1, self.training.epochs, scores)
+                self._keep(history)
+        return history
+
+    def _epoch(
+        self,
+        epoch: int,
+        loader: Any,
+        held_out: list[Item],
+        rate_at: Callable[[int], float],
+        progress: Progress,
+    ) -> EpochRecord:
+        import torch
+
+        start = time.monotonic()
+        rank = self.accelerator.process_index
+        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, rank))
+        training_mode(self.model)
+        step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
+        for batch in loader:
+            rate = rate_at(step)
+            loss, hits = self._step(batch, rate)
+            self._require_finite(loss, epoch, step, rate)
+            size = len(batch["labels"])
+            loss_sum, correct, seen = loss_sum + loss * size, correct + hits, seen + size
+            step += 1
+            progress.advance()
+        # The last step of all has no loss after it.
+        weights = sum(float(p.detach().double().sum()) for p in self._bare().parameters())
+        self._require_finite(weights, epoch, step - 1, rate)
+        validation_loss, validation_accuracy = self._validate(held_out)
+        if held_out:
+            self._require_finite(validation_loss, epoch, step - 1, rate)
+        return EpochRecord(
+            epoch=epoch + 1,
+            step=step,
+            learning_rate=rate,
+            train_loss=loss_sum / seen,
+            train_accuracy=correct / seen,
+            validation_loss=validation_loss,
+            validation_accuracy=validation_accuracy,
+            seconds=time.monotonic() - start,
+        )
+
+    def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
+        """Take one optimiser step; returns the loss before it, and how many it got right."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        result = self._fitting(batch, self._differentiate)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return result
+
+    def _differentiate(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
+        """Add up the gradients of a batch's parts; returns its loss, and how many it got right."""
+        size, loss_sum, correct = sum(len(part["labels"]) for part in parts), 0.0, 0
+        for part in parts:
+            loss, hits = self._loss(part)
+            if len(parts) > 1:
+                loss = loss * (len(part["labels"]) / size)
+            self.accelerator.backward(loss)
+            loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
+        return loss_sum, correct
+
+    def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the mean loss of examples, and how many the model gets right."""
+        from torch.nn.functional import cross_entropy
+
+        inputs = {name: value for name, value in part.items() if name != "weights"}
+        output = self.model(**inputs)
+        loss = output.loss
+        if self.weighted:
+            losses = output.get("losses")
+            if losses is None:
+                losses = cross_entropy(output.logits, part["labels"], reduction="none")
+            loss = (part["weights"] * losses).mean()
+        return loss, (output.logits.argmax(-1) == part["labels"]).sum()
+
+    def _fitting(
+        self, batch: dict[str, torch.Tensor], run: Callable[[list[dict[str, torch.Tensor]]], Result]
+    ) -> Result:
+        """Run a batch in as many parts as memory needs, again with smaller ones where it ends."""
+        import torch
+
+        while True:
+            rows, width = batch["input_ids"].shape
+            height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
+            cuts = range(0, rows, height)
+            # Each attempt draws the same dropout, so that a training does not depend on the last.
+            drawn = torch.get_rng_state(), self._gpu_rng_state()
+            try:
+                return run([{k: v[at : at + height] for k, v in batch.items()} for at in cuts])
+            except RuntimeError as error:
+                if not is_out_of_memory(error) or self.accelerator.num_processes > 1:
+                    raise
+                if height == 1 or not self.divisible:
+                    raise _full(rows if height > 1 else 1, width) from None
+            self.most_tokens = max(1, min(height, rows) // 2) * width
+            log.warning("out of memory; a step goes on in parts of %d tokens", self.most_tokens)
+            self.optimizer.zero_grad()
+            torch.set_rng_state(drawn[0])
+            if drawn[1] is not None:
+                torch.cuda.empty_cache()
+                torch.cuda.set_rng_state(drawn[1], self.accelerator.device)
+
+    def _gpu_rng_state(self) -> torch.Tensor | None:
+        import torch
+
+        place = self.accelerator.device
+        return torch.cuda.get_rng_state(place) if place.type == "cuda" else None
+
+    def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
+        """Stop a training before it keeps what came of a number that is not one."""
+        if not math.isfinite(value):
+            raise ExparityError(
+                f"the training diverged in epoch {epoch + 1}, at step {step + 1} (learning rate "
+                f"{rate:.3g}): losses or weights are not finite; lower training.learning_rate, or "
+                "raise training.warmup_share"
+            )
+
+    def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
+        ids = [torch.tensor(item.token_ids) for item in items]
+        masks = [torch.ones_like(text) for text in ids]
+        types = [
+            torch.tensor(item.token_types) if item.token_types else torch.zeros_like(text)
+            for item, text in zip(items, ids, strict=True)
+        ]
+        several = any(item.token_types for item in items)
+        typed = {"token_type_ids": pad_sequence(types, batch_first=True)} if several else {}
+        return {
+            **typed,
+            "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.pad_id),
+            "attention_mask": pad_sequence(masks, batch_first=True),
+            "labels": torch.tensor([item.label for item in items]),
+            "weights": torch.tensor([item.weight for item in items]),
+        }
+
+    def _validate(self, items: list[Item]) -> tuple[float, float]:
+        import torch
+
+        if not items:
+            return float("nan"), float("nan")
+        self.model.eval()
+        loss, correct = 0.0, 0
+        with torch.no_grad():
+            for first in range(0, len(items), self.training.batch_size):
+                part = items[first : first + self.training.batch_size]
+                batch = {k: v.to(self.accelerator.device) for k, v in self._collate(part).items()}
+                loss_sum, hits = self._fitting(batch, self._measure)
+                loss, correct = loss + loss_sum, correct + hits
+        return loss / len(items), correct / len(items)
+
+    def _measure(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
+        """Return the sum of the losses of a batch's parts, without weights, and their hits."""
+        loss_sum, correct = 0.0, 0
+        for part in parts:
+            output = self.model(**{k: v for k, v in part.items() if k != "weights"})
+            loss_sum += output.loss.item() * len(part["labels"])
+            correct += int((output.logits.argmax(-1) == part["labels"]).sum())
+        return loss_sum, correct
+
+    def _should_stop(self, history: list[EpochRecord]) -> bool:
+        if self.training.patience is None or not history:
+            return False
+        losses = [record.validation_loss for record in history]
+        return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
+
+    def _kept(self) -> dict[str, torch.Tensor]:
+        """Return what a snapshot holds: all weights, or of a model with adapters these alone."""
+        module = self._bare()
+        weights = module.state_dict()
+        if self.training.lora is None:
+            return weights
+        trained = {name for name, weight in module.named_parameters() if weight.requires_grad}
+        return {name: weight for name, weight in weights.items() if name in trained}
+
+    def _load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        self._bare().load_state_dict(dict(weights), strict=self.training.lora is None)
+
+    def _bare(self) -> torch.nn.Module:
+        module: torch.nn.Module = self.accelerator.unwrap_model(self.model)
+        return module
+
+    def _keep(self, history: list[EpochRecord]) -> None:
+        """Snapshot a finished epoch, on the main process."""
+        import torch
+
+        weights = self._kept()
+        losses = [record.validation_loss for record in history]
+        if self.training.patience is not None and losses[-1] == min(losses):
+            self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
+        if self.accelerator.is_main_process:
+            scaler, state = self.accelerator.scaler, self.optimizer.state_dict()["state"]
+            facts = {
+                "epoch": len(history),
+                "history": [asdict(record) for record in history],
+                "scaler": scaler.state_dict() if scaler is not None else None,
+                "threads": torch.get_num_threads(),
+                "most_tokens": self.most_tokens,
+            }
+            moments = {
+                f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()
+            }
+            self.state.save(Snapshot(weights, moments, self.best, facts))
+        self.accelerator.wait_for_everyone()
+
+    def _resume(self) -> list[EpochRecord]:
+        """Load the latest snapshot; returns the history so far."""
+        import torch
+
+        snapshot = self.state.load()
+        if snapshot is None:
+            return []
+        self._load(snapshot.weights)
+        moments: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
+        for key, value in snapshot.moments.items():
+            index, _, entry = key.partition("/")
+            moments[int(index)][entry] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": dict(moments), "param_groups": groups})
+        if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
+            self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
+        self.best = snapshot.best
+        self.most_tokens = snapshot.facts.get("most_tokens")
+        history = [EpochRecord(**record) for record in snapshot.facts["history"]]
+        log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
+        threads = snapshot.facts.get("threads", torch.get_num_threads())
+        if threads != torch.get_num_threads():
+            log.info("with %d threads, as it began: weights depend on their number", threads)
+            torch.set_num_threads(threads)
+        return history
+
+    def finish(self) -> None:
+        """Leave the trained model (the best epoch's with early stopping) on the CPU."""
+        module = self._bare()
+        if self.best:
+            self._load(self.best)
+        module.eval()
+        module.to("cpu")
+
+
+def _full(rows: int, width: int) -> ExparityError:
+    """Return an error that says what does not fit into memory."""
+    what = "one text" if rows == 1 else f"{rows} texts"
+    return ExparityError(
+        f"out of memory: {what} of {width} tokens cannot be trained on at once; lower "
+        "training.max_length or training.batch_size, take training.lora, or another device"
+    )

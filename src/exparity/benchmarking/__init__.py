@@ -19,8 +19,9 @@ from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import decimals_of, notebook_html, number_text
 from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
+from exparity.methods.facts import MethodFacts
 from exparity.metrics import METRICS, Rationales, evaluate_many
-from exparity.metrics.facts import ARROWS
+from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.types import FloatArray, Text, TextLike
 
 if TYPE_CHECKING:
@@ -115,20 +116,24 @@ class Benchmark:
                     "one each, or None where it is unknown"
                 )
 
-    def explain(self, methods: Ids = PUBLISHED) -> Benchmark:
+    def explain(self, methods: Ids | None = None) -> Benchmark:
         """Explain the texts with several methods, and return this same benchmark.
 
         Args:
             methods: an id, ids, options by id, or ``all`` that can work with what was given, but
-                for methods with terms of their own (``attnlrp``).
+                for methods with terms of their own (``attnlrp``); by default those of ferret that
+                can work with the classifier.
         """
         facts = {id: METHODS.get(id).facts for id in METHODS.ids()}
+        fitting = {id: its for id, its in facts.items() if self._can_run(its)}
         every = [
             id
-            for id, its in facts.items()
+            for id, its in fitting.items()
             if not (its.path_options or its.terms) and (self._training or not its.needs_training)
         ]
-        options = self._with_study("methods", options_of_ids(methods, "methods", every))
+        default = [id for id in PUBLISHED if id in fitting]
+        asked = options_of_ids(default if methods is None else methods, "methods", every)
+        options = self._with_study("methods", asked)
         keys = [encoding.text for encoding in self._encodings]
         with Progress(len(options), "explaining", "methods") as progress:
             for method, params in options.items():
@@ -160,7 +165,8 @@ class Benchmark:
             raise InputError("there are no explanations to score yet; call explain() first")
         has_rationales = self._rationales is not None
         lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
-        every = [m for m in METRICS.ids() if METRICS.get(m).facts.needs not in lacking]
+        facts = {id: METRICS.get(id).facts for id in METRICS.ids()}
+        every = [m for m, its in facts.items() if its.needs not in lacking and self._can_run(its)]
         default = (*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ()))
         asked = options_of_ids(default if metrics is None else metrics, "metrics", every)
         options = self._with_study("metrics", asked)
@@ -168,6 +174,10 @@ class Benchmark:
             self.classifier, self.explanations, options, self._seed, rationales=self._rationales
         )
         return self
+
+    def _can_run(self, facts: MethodFacts | MetricFacts) -> bool:
+        """Return whether a method or metric needs no more of the classifier than it has."""
+        return facts.asks_only or not self.classifier.is_black_box
 
     def _with_study(self, block: str, options: Options) -> Options:
         known = self._study.get(block, {})
@@ -299,7 +309,7 @@ def benchmark(
     texts: str | Text | Sequence[TextLike],
     targets: Any = "predicted",
     *,
-    methods: Any = PUBLISHED,
+    methods: Any = None,
     metrics: Any = None,
     rationales: Rationales = None,
     training: tuple[Texts, Sequence[int]] | None = None,
@@ -320,7 +330,8 @@ def benchmark(
         texts: strings or lists of words; a single string is one text. A tuple of two strings is a
             pair, such as premise and hypothesis; a list of two strings is two texts.
         targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
-        methods: an id, ids, options by id, or ``all``; by default those of ferret.
+        methods: an id, ids, options by id, or ``all``; by default those of ferret that can work
+            with the classifier.
         metrics: an id, ids, options by id, or ``all``; by default those of ferret: faithfulness,
             and plausibility where there are rationales.
         rationales: for each text a 0 or 1 per word, 1 where the word carries the label, or None

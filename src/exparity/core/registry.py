@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from exparity.core.calls import is_of, shown
@@ -259,31 +260,35 @@ def _kinds(hint: Any) -> str:
 
 def load_plugin(name: str) -> None:
     """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name."""
+    load_module(name, "plugins")
+
+
+def load_module(name: str, key: str) -> ModuleType:
+    """Import a module of the user's, by a path to a ``.py`` file or its name; once a process.
+
+    Raises:
+        InputError: it is not there, or fails; names the config's key that it stands in.
+    """
     path = Path(name)
     is_file = name.endswith(".py")
     if is_file and not path.is_file():
         raise InputError(
-            f"plugins: no file {path.absolute()}; paths are relative to the current folder"
+            f"{key}: no file {path.absolute()}; paths are relative to the current folder"
         )
     try:
         with _held_in_process():
-            if is_file:
-                _load_file(path.resolve())
-            else:
-                importlib.import_module(name)
+            return _load_file(path.resolve()) if is_file else importlib.import_module(name)
     except InputError as error:
         message = str(error)
-        raise InputError(
-            message if str(path) in message else f"plugins: {path}: {message}"
-        ) from None
+        raise InputError(message if str(path) in message else f"{key}: {path}: {message}") from None
     except SystemExit:
         raise InputError(
-            f"plugins: {name}: ends the process when it is imported (sys.exit); put what is no "
+            f"{key}: {name}: ends the process when it is imported (sys.exit); put what is no "
             "declaration below `if __name__ == '__main__':`"
         ) from None
     except Exception as error:
         what = f"{path}: {type(error).__name__}" if is_file else f"cannot import module '{name}'"
-        raise InputError(f"plugins: {what}: {error}") from error
+        raise InputError(f"{key}: {what}: {error}") from error
 
 
 @contextmanager
@@ -303,12 +308,12 @@ def _held_in_process() -> Iterator[None]:
         os._exit = end
 
 
-def _load_file(path: Path) -> None:
+def _load_file(path: Path) -> ModuleType:
     # Named by its path, so that two plug-ins may have files of one name.
     tag = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"exparity_plugin_{path.stem}_{tag}"
     if name in sys.modules:
-        return
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -318,3 +323,4 @@ def _load_file(path: Path) -> None:
     except BaseException:
         del sys.modules[name]
         raise
+    return module

@@ -77,6 +77,9 @@ class Classifier:
         InputError: shortcuts are asked for and not known for this family of models.
     """
 
+    is_black_box = False
+    """Whether it only answers, and has no weights, gradients or embeddings."""
+
     def __init__(
         self,
         model: PreTrainedModel,

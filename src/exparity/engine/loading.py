@@ -1,16 +1,17 @@
-"""From what users have at hand, a checkpoint or objects of transformers, to a classifier."""
+"""From what users have at hand to a classifier."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.calls import checked, checked_value
+from exparity.core.calls import checked, checked_value, listed, shown
 from exparity.core.device import require_bf16, resolve_device
 from exparity.core.errors import InputError
+from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
-from exparity.engine.sources import objects_of, settings_of
+from exparity.engine.sources import is_function, objects_of, settings_of
 from exparity.models.checkpoints import (
     check_vocabulary,
     input_limit,
@@ -18,6 +19,7 @@ from exparity.models.checkpoints import (
     load_model,
     load_tokenizer,
 )
+from exparity.models.functions import read_function
 from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.manifest import require_intact
 from exparity.models.prompts import TEXT, PromptSpec
@@ -41,14 +43,18 @@ def load_classifier(
     words: Mapping[str, str] | None = None,
     chat: bool = False,
     label: str | None = None,
+    classes: Sequence[str] | None = None,
+    mask: str | None = None,
+    max_calls: int | None = None,
 ) -> Classifier:
-    """Load a fine-tuned sequence classifier or a prompted language model, or take a loaded one.
+    """Load a sequence classifier or a prompted language model, or take a loaded one or a function.
 
     Args:
         checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer; or objects of
             transformers, a pair (model, tokenizer) or a pipeline for text classification or
-            generation, which are used as they are, not copied, with dropout switched off. A
-            classifier is returned.
+            generation, which are used as they are, not copied, with dropout switched off; or a
+            function from a list of n texts to their (n, c) probabilities, of which nothing else is
+            known. A classifier is returned.
         device: ``auto`` (a GPU if there is one; objects stay where they are), ``cpu``, ``cuda`` or
             ``cuda:N``. Of several GPUs, one that the fewest of your processes have.
         precision: ``fp32``, ``bf16`` (weights in bfloat16; probabilities still in float32), or
@@ -67,6 +73,11 @@ def load_classifier(
         label: of a model of several labels, the one to explain: the classes are then this label and
             its absence. Without it, each label is a target, with its own probability.
         chat: put the prompt into the tokenizer's chat template, as a message of the user.
+        classes: of a function, the names of its columns, in order. What follows is of functions,
+            too, and what stands above is not.
+        mask: what stands in for a word that a method masks, such as ``...``; None leaves it out.
+        max_calls: most texts that the function is asked about; no bound if None. No text is asked
+            about twice, but a few, to see that answers stay.
 
     Returns:
         A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.
@@ -88,10 +99,23 @@ def load_classifier(
         }
         settings |= {"precision": precision != "fp32" or None, "shortcuts": shortcuts or None}
         settings |= {"prompt": prompt, "words": words, "chat": chat or None, "label": label}
+        settings |= {"classes": classes, "mask": mask, "max_calls": max_calls}
         for name, value in settings.items():
             if value is not None:
                 raise InputError(f"{name}: the classifier is loaded already; set it there")
         return checkpoint
+    of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
+    if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
+        of_model = {
+            "device": None if device == "auto" else device,
+            "precision": None if precision == "fp32" else precision,
+            **{"revision": revision, "max_length": max_length, "token_budget": token_budget},
+            **{"shortcuts": shortcuts or None, "prompt": prompt, "words": words},
+            **{"chat": chat or None, "label": label},
+        }
+        _refuse(of_model, "is of models; a function of texts runs as it is, so leave it out")
+        return _of_function(checkpoint, classes, mask, max_calls)
+    _refuse(of_function, f"is of a function of texts, not of {shown(checkpoint)}; leave it out")
     if label is not None and words is not None:
         raise InputError("label: is of models with a classification head; leave it out")
     if words is None and (prompt is not None or chat):
@@ -100,6 +124,11 @@ def load_classifier(
     spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
     if isinstance(checkpoint, str | Path):
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
+        if function := read_function(Path(name)):
+            require_intact(Path(name))
+            return _of_function(
+                function.load(), function.classes, function.mask, function.max_calls
+            )
         target = resolve_device(device)
         if precision == "bf16":
             require_bf16(target, "precision")
@@ -143,6 +172,30 @@ def load_classifier(
         shortcuts=shortcuts,
     )
     return classifier.in_fp16() if precision == "fp16" else classifier
+
+
+def _refuse(settings: Mapping[str, Any], reason: str) -> None:
+    """Refuse settings of another kind of classifier."""
+    for name, value in settings.items():
+        if value is not None:
+            raise InputError(f"{name}: {reason}")
+
+
+def _of_function(
+    predict: Any, classes: Sequence[str] | None, mask: str | None, max_calls: int | None
+) -> BlackBox:
+    """Return the classifier of a function."""
+    if classes is None:
+        raise InputError(
+            "classes: name the columns of the function, in order: load_classifier(predict, "
+            "classes=[...])"
+        )
+    names = [checked_value(name, str, "classes") for name in listed(classes, "classes", "names")]
+    if len(set(names)) < max(2, len(names)):
+        raise InputError(f"classes: must be two different names or more, not {shown(names)}")
+    if max_calls is not None and max_calls < 1:
+        raise InputError(f"max_calls {max_calls}: give 1 text or more")
+    return BlackBox(predict, names, mask=mask, max_calls=max_calls)
 
 
 def _loaded(

@@ -12,9 +12,12 @@ import torch
 
 from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError
+from exparity.core.registry import Entry, Registry
+from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
 from exparity.explanations import Explanation
 from exparity.models.checkpoints import check_known
+from exparity.models.functions import refusal
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
@@ -32,7 +35,7 @@ def check_function(
     """Compare the engine's probabilities with the plain model's on a few texts, once a classifier.
 
     The plain model gets what its tokenizer makes of a text, one text at a time, as in a pipeline of
-    transformers; the engine runs the texts alone and in batches.
+    transformers; the engine runs the texts alone and in batches. A function is asked again.
 
     Args:
         classifier: the model.
@@ -45,6 +48,9 @@ def check_function(
         ExparityError: probabilities differ, or the model does not run on embeddings, so that
             explanations would be of another function.
     """
+    if isinstance(classifier, BlackBox):
+        classifier.check_answers(sequences)
+        return
     if classifier.is_compared or not sequences:
         return
     engine = classifier.in_fp32 or classifier
@@ -115,8 +121,41 @@ def check_classifier(classifier: Any) -> None:
     if not isinstance(classifier, Classifier):
         raise InputError(
             f"classifier must come from exparity.load_classifier, not {shown(classifier)}; it "
-            "takes a folder or Hub id, a pair (model, tokenizer) or a pipeline"
+            "takes a folder or Hub id, a pair (model, tokenizer), a pipeline, or a function"
         )
+
+
+def check_asks_only(classifier: Classifier, entry: Entry[Any], registry: Registry[Any]) -> None:
+    """Check that a method or metric asks a classifier for no more than it has.
+
+    Raises:
+        InputError: the classifier is a function of texts; names what works with one.
+    """
+    if classifier.is_black_box and not entry.facts.asks_only:
+        raise InputError(refusal(entry, registry))
+
+
+def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> list[Explanation]:
+    """Return explanations with the ids that a function of texts knows their words by.
+
+    It learns them from the texts that it encodes. For other classifiers, ids stay.
+
+    Raises:
+        InputError: the tokens are not the words of the text.
+    """
+    if not classifier.is_black_box:
+        return list(explanations)
+    texts = [e.written or e.pair or e.text for e in explanations]
+    own = []
+    for explanation, encoding in zip(explanations, classifier.encode(texts), strict=True):
+        if len(encoding) != len(explanation):
+            raise InputError(
+                f"explanation of {explanation.text!r}: has {len(explanation)} tokens, and its text "
+                f"{len(encoding)} words, which are the tokens of a function of texts; build it "
+                "with exparity.Explanation.from_words"
+            )
+        own.append(replace(explanation, token_ids=encoding.token_ids))
+    return own
 
 
 def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tuple[int, int]:

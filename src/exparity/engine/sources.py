@@ -14,9 +14,15 @@ ZERO_SHOT = "zero-shot-classification"
 _TASKS = ("text-classification", "sentiment-analysis", "text-generation", ZERO_SHOT)
 _FORMS = (
     "model must be a checkpoint's folder or Hub id, a pair (model, tokenizer), a pipeline of "
-    "transformers for text classification or generation, or a classifier from "
-    "exparity.load_classifier"
+    "transformers for text classification or generation, a function of a list of texts, or a "
+    "classifier from exparity.load_classifier"
 )
+
+
+def is_function(given: Any) -> bool:
+    """Return whether this must be a function of texts: it can be called, and is no model."""
+    is_model = isinstance(given, type) or hasattr(given, "parameters") or hasattr(given, "task")
+    return callable(given) and not is_model
 
 
 def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:

@@ -399,10 +399,11 @@ def attribute(
 
     Tokens of a prompt get 0. More at :class:`MethodBatch`.
     """
-    from exparity.engine.preflight import check_targets
+    from exparity.engine.preflight import check_asks_only, check_targets
 
     call = origins[0]
     entry = METHODS.get(call.method)
+    check_asks_only(classifier, entry, METHODS)
     options = complete(method_options(entry), call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
     if classifier.in_fp32 is not None and entry.facts.needs_gradient:

@@ -57,3 +57,8 @@ class MethodFacts(Facts):
     def model_free(self) -> bool:
         """Whether scores depend on neither the model nor the embeddings."""
         return self.target == "none"
+
+    @property
+    def asks_only(self) -> bool:
+        """Whether answers about texts are all that it needs of a classifier."""
+        return not self.needs_gradient

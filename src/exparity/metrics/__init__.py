@@ -487,7 +487,7 @@ def evaluate_keyed(
         if entry.facts.needs == "attributions":
             inputs = (locked(pad(scores)), locked(pad(masks)))
         else:
-            model = _checked_model(classifier, explanations, metric)
+            model, explanations = _checked_model(classifier, explanations, entry)
 
             def run(chosen: Classifier, places: list[int]) -> FloatArray:
                 own: dict[int, Falls] = {}
@@ -542,27 +542,31 @@ def _as_declared(
 
 
 def _checked_model(
-    classifier: Classifier | None, explanations: Sequence[Explanation], metric: str
-) -> Classifier:
-    """Return the classifier that a metric runs, held to what it is and to what it can read."""
+    classifier: Classifier | None, explanations: Sequence[Explanation], entry: Entry[MetricFacts]
+) -> tuple[Classifier, Sequence[Explanation]]:
+    """Return the classifier that a metric runs, and explanations in its token ids; checks both."""
     if classifier is None:
-        raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
+        raise InputError(f"metric {entry.id}: runs the model, so it needs a classifier")
     from exparity.engine.preflight import (
+        check_asks_only,
         check_classifier,
         check_function,
         check_targets,
         check_token_ids,
+        in_own_ids,
     )
 
     check_classifier(classifier)
+    check_asks_only(classifier, entry, METRICS)
+    explanations = in_own_ids(classifier, explanations)
     for explanation in explanations:
         if explanation.token_ids is None:
             raise InputError(
-                f"explanation of {explanation.text!r}: metric {metric} runs the model, so it needs "
-                "token_ids; exparity.Explanation.from_words and from_tokens find them"
+                f"explanation of {explanation.text!r}: metric {entry.id} runs the model, so it "
+                "needs token_ids; exparity.Explanation.from_words and from_tokens find them"
             )
         check_token_ids(classifier, explanation)
     ids = [e.token_ids for e in explanations if e.token_ids is not None]
     check_function(classifier, ids, [e.pair or e.text for e in explanations], ids_are_given=True)
     check_targets(np.array([e.target for e in explanations]), classifier.n_classes)
-    return classifier
+    return classifier, explanations

@@ -32,6 +32,7 @@ class MetricFacts(Facts):
         stochastic: True if it draws random numbers.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
+        needs_weights: True if it moves embeddings along gradients, or draws weights anew.
         bounds_where: bounds under an option, by the name of one that is true or false.
         skill: what is compared with chance and a reference explanation, so that groups can be
             compared by :mod:`exparity.stats.skill`: falls as tokens are taken (``removal``), those
@@ -52,6 +53,7 @@ class MetricFacts(Facts):
     stochastic: bool
     passes: int = 1
     needs_gradient: bool = False
+    needs_weights: bool = False
     bounds_where: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     skill: Skill = "none"
     better_falls: Direction | None = None
@@ -83,3 +85,8 @@ class MetricFacts(Facts):
     def runs_model(self) -> bool:
         """Whether it needs the classifier."""
         return self.needs in ("probabilities", "explainer")
+
+    @property
+    def asks_only(self) -> bool:
+        """Whether answers about texts are all that it needs of a classifier."""
+        return not (self.needs_gradient or self.needs_weights)

@@ -21,6 +21,7 @@ from exparity.types import FloatArray
     reference="Adebayo et al. 2018, arXiv:1810.03292, section 3.1, all layers at once",
     display="Similarity at random weights",
     passes=5,
+    needs_weights=True,
 )
 def random_weights(batch: MetricBatch, *, draws: Count = 5) -> FloatArray:
     r"""How alike explanations are when the model has learnt nothing.

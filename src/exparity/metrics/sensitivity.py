@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     reference="Yeh et al. 2019, arXiv:1901.09392, definition 3",
     display="Sensitivity",
     passes=12,
+    needs_weights=True,
 )
 def sensitivity(
     batch: MetricBatch,

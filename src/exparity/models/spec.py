@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -27,6 +27,8 @@ ENCODER_DECODERS = (
     *("plbart", "t5", "t5gemma", "t5gemma2", "umt5"),
 )
 """Model types that classify with an encoder and a decoder, which exparity does not explain."""
+OF_FUNCTIONS = ("predict", "classes", "mask", "max_calls")
+"""Keys of a model that is a function, which has no others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,13 @@ class ModelSpec:
             the classes of the data are then its absence and its presence.
         chat: put prompts into the chat template of the checkpoint's tokenizer, as a message of the
             user; with head label_words.
+        predict: instead of all these, a function from a list of texts to probabilities, of which
+            nothing else is known, as ``module:function`` or ``file.py:function``; found from the
+            folder that Snakemake runs in. It is not trained.
+        classes: of ``predict``, the classes of the data in the order of its columns.
+        mask: of ``predict``, what stands in for a word that a method masks; if None, such words are
+            left out.
+        max_calls: of ``predict``, most texts that one job asks about; no bound if None.
     """
 
     init: Literal["pretrained", "scratch"] = "pretrained"
@@ -72,14 +81,27 @@ class ModelSpec:
     adapter: str | None = None
     label: str | None = None
     chat: bool = False
+    predict: str | None = None
+    classes: tuple[str, ...] = ()
+    mask: str | None = None
+    max_calls: Annotated[int, Range(at_least=1, at_most=_MOST**2)] | None = None
 
     def __post_init__(self) -> None:
+        if self.predict is not None:
+            self._check_function()
+            return
+        for key in OF_FUNCTIONS:
+            if getattr(self, key):
+                raise InputError(f"{key}: is of models with 'predict'; leave it out")
         if self.adapter is not None and self.init == "scratch":
             raise InputError("adapter: a model from scratch has none; leave it out")
         if self.label is not None and (self.init == "scratch" or self.head != "sequence"):
             raise InputError("label: is of checkpoints with a classification head; leave it out")
         if self.init == "pretrained" and not self.checkpoint:
-            raise InputError("a pretrained model needs 'checkpoint': a Hub id or a folder")
+            raise InputError(
+                "a pretrained model needs 'checkpoint': a Hub id or a folder; or 'predict', a "
+                "function"
+            )
         if self.init == "scratch" and not (self.architecture or self.checkpoint):
             raise InputError(
                 "a model from scratch needs 'architecture' (such as bert or gpt2), or a "
@@ -98,6 +120,15 @@ class ModelSpec:
                 f"scheme '{self.scheme}' would leave random weights as they are; a model from "
                 "scratch is trained whole (scheme: all)"
             )
+
+    def _check_function(self) -> None:
+        """Check that nothing is said of a function that is of models."""
+        for own in fields(self):
+            default = own.default if own.default is not MISSING else {}
+            if own.name not in OF_FUNCTIONS and getattr(self, own.name) != default:
+                raise InputError(f"{own.name}: is not of models with 'predict'; leave it out")
+        if len(set(self.classes)) < max(2, len(self.classes)):
+            raise InputError("classes: name the columns of predict, in order; two or more")
 
     @property
     def on_hub(self) -> bool:
@@ -166,6 +197,14 @@ class TrainingSpec:
                 raise InputError(
                     "training.lora: adapters train in one process; leave processes out"
                 )
+
+
+def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, Any]]:
+    """Return what artefacts say of a model and its training; of a function, what is its own."""
+    whole = {"model": asdict(model), "training": asdict(training)}
+    if model.predict is None:
+        return whole
+    return {"model": {key: whole["model"][key] for key in OF_FUNCTIONS}, "training": {"epochs": 0}}
 
 
 def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:

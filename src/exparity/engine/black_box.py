@@ -1,0 +1,275 @@
+"""A classifier that is a function of texts: it answers, and has neither weights nor a tokenizer.
+
+The words of a text are its tokens, and the "embedding" of a word is one number, its id. Methods and
+metrics mask, remove and pad rows of embeddings, so they run as they are: what rows are left of a
+text is put together again, byte for byte, and the function is asked about that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from exparity.core.calls import shown
+from exparity.core.errors import ExparityError, InputError
+from exparity.engine.classifier import Build, Classifier, Outputs
+from exparity.engine.encoding import parted
+from exparity.models.heads import SEQUENCE, new_head
+from exparity.types import Encoding, FloatArray, IntArray, Text, TextLike
+
+Predict = Callable[[list[str]], Any]
+"""From texts to an (n, c) array of probabilities, a row a text and a column a class."""
+_NO_WORD = 0  # id of what is left of nothing
+_LARGEST_ID = 2**31 - 1  # artefacts hold ids of 32 bits
+_NO_LIMIT = 2**31
+_TOGETHER = 64
+"""Texts of a call."""
+_ROWS = 1024  # inputs that are put together at once
+_SUM_TOLERANCE = 1e-3  # services round probabilities
+_SAME_TOLERANCE = 1e-4  # rounding of float32, in another batch
+LEAST_PROBABILITY = float(np.finfo(np.float32).eps)
+"""Smallest probability whose logarithm is taken; smaller ones count as this."""
+_ROLES = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
+
+
+class Piece(NamedTuple):
+    """What a word takes of its text; the pieces of a text make it up.
+
+    Attributes:
+        opens: whether the text begins with it.
+        blanks: blanks before it, which part it from the word before; kept only behind another word,
+            or where it opens the text.
+        body: the word, with what else stands between it and its neighbours.
+    """
+
+    opens: bool
+    blanks: str
+    body: str
+
+
+def pieces_of(text: Text) -> dict[int, Piece]:
+    """Return the pieces of a text by the index of their word; empty words have none.
+
+    As for tokens, what stands between two words belongs to the later one, and what stands behind
+    the last word to that.
+    """
+    words = [word for word, (start, end) in enumerate(text.spans) if text.string[start:end].strip()]
+    pieces, start = {}, 0
+    for word in words:
+        end = len(text.string) if word == words[-1] else text.spans[word][1]
+        body = text.string[start:end].lstrip()
+        pieces[word] = Piece(not start, text.string[start : end - len(body)], body)
+        start = end
+    return pieces
+
+
+class BlackBox(Classifier):
+    """A function of texts with named classes; see :func:`exparity.load_classifier`.
+
+    Attributes:
+        calls: texts that the function was asked about so far.
+    """
+
+    is_black_box = True
+
+    def __init__(
+        self,
+        predict: Predict,
+        classes: Sequence[str],
+        *,
+        mask: str | None = None,
+        max_calls: int | None = None,
+    ) -> None:
+        # None of the model's own state: there is no model.
+        self.class_names = tuple(classes)
+        self.device = torch.device("cpu")
+        self.head = new_head(SEQUENCE)
+        self.head.absent_id = _NO_WORD
+        names = [f"{role}_token{part}" for role in _ROLES for part in ("", "_id")]
+        self.tokenizer: Any = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
+        self.max_length = _NO_LIMIT
+        self.shortcuts = False
+        self.is_compared = False
+        self.in_fp32 = None
+        self.refusals = Counter[str]()
+        self.calls = 0
+        self._types = None
+        self._known = None
+        self._predict, self._mask, self._max_calls = predict, mask, max_calls
+        self._ids: dict[Piece, int] = {}
+        self._pieces: dict[int, Piece] = {}
+        self._answers: dict[bytes, FloatArray] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "model":
+            raise InputError(
+                "the classifier is a function of texts, and has no weights, gradients or embeddings"
+            )
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    @property
+    def vocabulary_size(self) -> int:
+        """One more than the largest id of a word."""
+        return _LARGEST_ID + 1
+
+    def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
+        """Return texts as words, which blanks part unless a :class:`exparity.Text` says otherwise.
+
+        Raises:
+            InputError: a text without any word, or a pair; names its position.
+        """
+        encodings = []
+        for position, text in enumerate(parted(texts)):
+            if isinstance(text, tuple):
+                raise InputError(
+                    f"text {position}: is a pair, and a function takes one text; join them"
+                )
+            pieces = pieces_of(text)
+            if not pieces:
+                raise InputError(f"text {position}: is empty; there is nothing to explain")
+            encodings.append(
+                Encoding(
+                    text=text.string,
+                    token_ids=np.array([self._id_of(piece) for piece in pieces.values()]),
+                    tokens=tuple(text.words[word] for word in pieces),
+                    word_ids=np.array(list(pieces), dtype=np.int64),
+                    special_mask=np.zeros(len(pieces), dtype=bool),
+                    offsets=np.array([text.spans[word] for word in pieces], dtype=np.int64),
+                    written=text,
+                )
+            )
+        return encodings
+
+    def _id_of(self, piece: Piece) -> int:
+        """Return the id of a piece: by its digest, so that it is the same in every process."""
+        known = self._ids.get(piece)
+        if known is None:
+            digest = blake2b(repr(tuple(piece)).encode(), digest_size=8).digest()
+            known = 1 + int.from_bytes(digest, "big") % _LARGEST_ID
+            while known in self._pieces:  # of another piece, once in billions
+                known = 1 + known % _LARGEST_ID
+            self._ids[piece], self._pieces[known] = known, piece
+        return known
+
+    def text_of(self, ids: Iterable[int]) -> str:
+        """Return what is left of a text; negative ids are of words that the mask stands in for."""
+        text = ""
+        for id in ids:
+            if id == _NO_WORD or (id < 0 and self._mask is None):
+                continue
+            if abs(id) not in self._pieces:
+                raise InputError(
+                    "the classifier is a function of texts: words can be left out or masked, but "
+                    "not moved"
+                )
+            opens, blanks, body = self._pieces[abs(id)]
+            text += (blanks if text or opens else "") + (body if id > 0 else str(self._mask))
+        return text
+
+    def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
+        """Return the (t, 1) float64 ids of words."""
+        return torch.tensor(np.asarray(token_ids), dtype=torch.float64)[:, None]
+
+    def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
+        """Return the ids of words that are masked."""
+        return -np.abs(token_ids)
+
+    def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
+        """Return what the function says of texts of which these words are left."""
+        return self._asked([self.text_of(map(int, ids)) for ids in sequences])
+
+    def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
+        """Return what the function says of texts that are made batch by batch, as rows of ids."""
+        texts = []
+        for first in range(0, len(lengths), _ROWS):
+            batch = list(range(first, min(first + _ROWS, len(lengths))))
+            rows = build(batch, max(lengths[place] for place in batch))[..., 0].tolist()
+            for place, ids in zip(batch, rows, strict=True):
+                texts.append(self.text_of(map(int, ids[: lengths[place]])))
+        return self._asked(texts)
+
+    def check_answers(self, sequences: Sequence[IntArray]) -> None:
+        """Ask about a few texts once more, each alone, and compare; once a classifier.
+
+        Raises:
+            ExparityError: the answers differ, so that explanations would be of chance.
+        """
+        if self.is_compared or not sequences:
+            return
+        by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
+        chosen = dict.fromkeys([by_length[0], by_length[len(by_length) // 2], by_length[-1]])
+        few = [sequences[place] for place in chosen]
+        texts = [self.text_of(map(int, ids)) for ids in few]
+        for text, first in zip(texts, self.outputs(few).probabilities, strict=True):
+            self._spend(1)
+            gap = float(np.abs(self._answer([text])[0] - first).max())
+            if not gap <= _SAME_TOLERANCE:
+                raise ExparityError(
+                    f"predict gives other probabilities for {shown(text)} when it is asked again, "
+                    f"alone (by {gap:.2g}); make it answer each text by itself and without chance"
+                )
+        self.is_compared = True
+
+    def _asked(self, texts: Sequence[str]) -> Outputs:
+        """Return what the function says of texts, each of which it is asked about once."""
+        keys = [_key(text) for text in texts]
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._answers}
+        self._spend(len(new))
+        waiting = list(new)
+        for first in range(0, len(waiting), _TOGETHER):
+            part = waiting[first : first + _TOGETHER]
+            self._answers.update(zip(part, self._answer([new[key] for key in part]), strict=True))
+        found = np.array([self._answers[key] for key in keys]).reshape(-1, self.n_classes)
+        return Outputs(found, np.log(np.clip(found, LEAST_PROBABILITY, None)))
+
+    def _spend(self, calls: int) -> None:
+        """Count texts that are about to be asked about, as far as the budget allows them."""
+        needed = self.calls + calls
+        if self._max_calls is not None and needed > self._max_calls:
+            raise InputError(
+                f"max_calls {self._max_calls}: this needs {needed} texts or more, of which "
+                f"{self.calls} were asked; raise it, take fewer texts, or have methods ask less"
+            )
+        self.calls = needed
+
+    def _answer(self, texts: list[str]) -> FloatArray:
+        """Call the function, and hold what it returns to what it must be: (n, c) float64."""
+        try:
+            answer = self._predict(list(texts))
+        except ExparityError:
+            raise
+        except Exception as error:  # whatever a user's function raises
+            reason = (str(error).strip() or "no message").splitlines()[0]
+            raise ExparityError(f"predict fails: {type(error).__name__}: {reason}") from error
+        if isinstance(answer, torch.Tensor):
+            answer = answer.detach().double().cpu().numpy()
+        try:
+            rows = np.array(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"predict must return numbers, not {shown(answer)}") from None
+        if rows.shape != (len(texts), self.n_classes):
+            raise InputError(
+                f"predict returns an array of shape {rows.shape} for {len(texts)} texts; it must "
+                f"be ({len(texts)}, {self.n_classes}), a column for each class "
+                f"({', '.join(self.class_names)})"
+            )
+        sums = rows.sum(axis=1)
+        good = (np.abs(sums - 1) <= _SUM_TOLERANCE) & (rows >= -_SUM_TOLERANCE).all(axis=1)
+        if not good.all():  # nor is anything that is not finite
+            bad = int(np.argmin(good))
+            raise InputError(
+                f"predict returns {rows[bad].tolist()} for {shown(texts[bad])}; a row must be "
+                "probabilities that sum to 1. Of several labels take one: [1 - p, p]"
+            )
+        return np.clip(rows, 0.0, 1.0)
+
+
+def _key(text: str) -> bytes:
+    """Return what a text is known by; texts themselves would fill the memory."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,112 @@
+"""Functions of texts that classify: how a config names them, and a folder that refers to one."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exparity.artefacts.lineage import sha256_of
+from exparity.core.errors import InputError
+from exparity.core.registry import Entry, Registry, load_module
+from exparity.models.spec import ModelSpec
+
+FUNCTION = "function.json"
+
+
+class Function(NamedTuple):
+    """The function that a checkpoint's folder refers to.
+
+    Attributes:
+        predict: ``module:function``, or ``file.py:function``.
+        classes: names of the classes, in the order of its columns.
+        mask: what stands in for a masked word; None where words are left out.
+        max_calls: most texts that a job asks about; None without bound.
+        digest: of the file of its module.
+    """
+
+    predict: str
+    classes: list[str]
+    mask: str | None
+    max_calls: int | None
+    digest: str
+
+    def load(self) -> Callable[[list[str]], Any]:
+        """Import the function."""
+        return load_function(self.predict)
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """Import a function by ``module:function`` or ``file.py:function``.
+
+    Modules are looked up where Python looks, and then in the working folder.
+    """
+    source_of(name)
+    module, _, attribute = name.rpartition(":")
+    found: Any = load_module(module, "predict")
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise InputError(f"predict: there is no function '{attribute}' in {module}")
+    function: Callable[..., Any] = found
+    return function
+
+
+def source_of(name: str) -> Path:
+    """Return the file of a function's module, which is not imported for it."""
+    module, _, attribute = name.rpartition(":")
+    if not module or not attribute:
+        raise InputError(f"predict: '{name}' names no function; write module:function")
+    if module.endswith(".py"):
+        path = Path(module)
+    else:
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)  # last: a file there hides no module
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None:
+            raise InputError(f"predict: there is no module '{module}' in Python's path or {here}")
+        path = Path(spec.origin or "")
+    if not path.is_file():
+        raise InputError(f"predict: there is no file {path.absolute()}")
+    return path
+
+
+def write_function(folder: Path, spec: ModelSpec) -> None:
+    """Have a folder refer to the function of a spec."""
+    assert spec.predict is not None
+    digest = sha256_of(source_of(spec.predict))
+    made = Function(spec.predict, list(spec.classes), spec.mask, spec.max_calls, digest)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FUNCTION).write_text(json.dumps(made._asdict(), indent=1) + "\n", encoding="utf-8")
+
+
+def read_function(folder: Path) -> Function | None:
+    """Return the function that a folder refers to; None if it holds a model."""
+    path = folder / FUNCTION
+    if not path.is_file():
+        return None
+    try:
+        found = Function(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"checkpoint {folder}: {FUNCTION} is damaged; run again") from error
+    if sha256_of(source_of(found.predict)) != found.digest:
+        raise InputError(
+            f"checkpoint {folder}: is of {found.predict}, whose file has changed since; run again"
+        )
+    return found
+
+
+def refusal(entry: Entry[Any], registry: Registry[Any]) -> str:
+    """Return why a method or metric has nothing to say of a function, and which ones do."""
+    ids = [id for id in registry.ids() if registry.get(id).facts.asks_only]
+    return (
+        f"{registry.kind} {entry.id}: needs the gradients or weights of a model, and the "
+        f"classifier is a function of texts; take {', '.join(ids[:-1])} or {ids[-1]}"
+    )

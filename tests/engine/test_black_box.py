@@ -1,0 +1,424 @@
+"""A function of texts as a classifier: what it is asked, how often, and what comes of it."""
+
+from itertools import combinations
+from math import comb, exp
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from methods.test_shap import naive_owen
+from tiny_models import make, wordpiece
+
+import exparity
+from exparity import ExparityError, InputError, Text
+from exparity.engine.black_box import pieces_of
+from exparity.methods import METHODS
+from exparity.methods.shap import text_hierarchy
+from exparity.metrics import METRICS
+
+CLASSES = ["negative", "positive"]
+WEIGHTS = {"warm": 0.2, "funny": 0.1, "terrible": -0.25, "not": -0.05}
+PLAIN = ["I loved this film", "terrible and not funny", "warm warm , and funny"]
+WILD = [
+    "  a warm\n\nfilm, not  funny!\t",
+    "我喜欢这部电影",
+    "naïve\u00a0café …",
+    " terrible",
+]
+
+
+def linear(texts):
+    """Probabilities that are 0.5 and the weights of the words."""
+    positive = np.array([0.5 + sum(WEIGHTS.get(w, 0) for w in text.split()) for text in texts])
+    return np.stack([1 - positive, positive], axis=1)
+
+
+def curved(texts):
+    """Words that act on each other, and where they stand."""
+    scores = [
+        sum(WEIGHTS.get(word, 0.02) * (8 - place) for place, word in enumerate(text.split()))
+        * (-1 if "not" in text.split() else 1)
+        for text in texts
+    ]
+    positive = np.array([1 / (1 + exp(-score)) for score in scores])
+    return np.stack([1 - positive, positive], axis=1)
+
+
+class Recording:
+    """A function that remembers the texts of each call."""
+
+    def __init__(self, function=linear):
+        self.function, self.calls = function, []
+
+    def __call__(self, texts):
+        self.calls.append(list(texts))
+        return self.function(texts)
+
+    @property
+    def texts(self):
+        return [text for call in self.calls for text in call]
+
+
+def box(function=linear, **options):
+    return exparity.load_classifier(function, classes=CLASSES, **options)
+
+
+@pytest.fixture(scope="module")
+def wrapped():
+    """A model of transformers with one piece a word, and a function around it."""
+    tokenizer = wordpiece()
+    model = make("bert", tokenizer)
+
+    def predict(texts):
+        with torch.no_grad():
+            inputs = tokenizer(texts, return_tensors="pt", padding=True)
+            return model(**inputs).logits.softmax(-1)
+
+    return exparity.load_classifier((model, tokenizer), "cpu"), predict
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("absent", ["removed", "masked"])
+def test_occlusion_of_a_wrapped_model_is_that_of_the_model(wrapped, absent):
+    model, predict = wrapped
+    texts = ["I loved this film , it was warm and funny", "the nurse was late", "bad"]
+    function = box(predict, mask="[MASK]")
+    options = {"method": "occlusion", "per": "word", "absent": absent}
+    for whole, own in zip(
+        exparity.explain(function, texts, 0, **options),
+        exparity.explain(model, texts, 0, **options),
+        strict=True,
+    ):
+        assert len(own) == len(whole) + 2
+        assert np.abs(own.scores).max() > 0.01
+        assert whole.scores == pytest.approx(own.scores[1:-1], abs=1e-6)
+
+
+@pytest.mark.reference
+def test_removal_from_a_wrapped_model_is_that_from_the_model(wrapped):
+    model, predict = wrapped
+    texts = ["I loved this film , it was warm and funny", "the nurse was late"]
+    function = box(predict)
+    marks = [np.arange(len(text.split()), 0, -1.0) - 2.5 for text in texts]
+    for metric in ("comprehensiveness", "sufficiency", "loo_correlation"):
+        ours, theirs = (
+            exparity.evaluate(
+                one,
+                [
+                    exparity.Explanation.from_words(
+                        one, text, own, "LABEL_1" if one is model else 1
+                    )
+                    for text, own in zip(texts, marks, strict=True)
+                ],
+                metric,
+                normalise_over="content",
+            )
+            for one in (function, model)
+        )
+        assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+def shapley(worth, n):
+    """Shapley values of n players, by all coalitions, in float64."""
+    values = np.zeros(n)
+    for player in range(n):
+        others = [other for other in range(n) if other != player]
+        for size in range(n):
+            share = 1 / (n * comb(n - 1, size))
+            for members in combinations(others, size):
+                gain = worth({*members, player}) - worth(set(members))
+                values[player] += share * gain
+    return values
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("text", ["a warm and not so very funny but terrible film", "not warm"])
+def test_kernel_shap_of_all_coalitions_is_exact(text):
+    words = text.split()
+
+    def worth(present):
+        return curved([" ".join(words[place] for place in sorted(present))])[0, 1]
+
+    (found,) = exparity.explain(box(curved), text, 1, "kernel_shap", n_samples=2**10)
+    assert np.abs(found.scores).max() > 0.1
+    assert found.scores == pytest.approx(shapley(worth, len(words)), abs=1e-9)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("text", ["a warm , not funny film", "not warm"])
+def test_partition_shap_of_all_branches_is_exact(text):
+    function, words = box(curved), text.split()
+    (encoding,) = function.encode([text])
+    (found,) = exparity.explain(function, text, 1, "shap", max_evals=5000)
+
+    def worth(present):
+        return curved([" ".join(words[place] for place in sorted(present))])[0, 1]
+
+    owen = naive_owen(worth, text_hierarchy(function.tokenizer, encoding), len(words))
+    assert found.scores == pytest.approx(owen, abs=1e-9)
+    if len(words) == 2:
+        assert found.scores == pytest.approx(shapley(worth, 2), abs=1e-9)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("occlusion", {}),
+        ("kernel_shap", {"n_samples": 100}),
+        ("shap", {"max_evals": 5000}),
+        ("lime", {"num_samples": 400, "ridge": 1e-9}),
+        ("lime_words", {"num_samples": 400, "ridge": 1e-9}),
+    ],
+)
+def test_weights_of_a_bag_of_words_are_found(method, options):
+    for found in exparity.explain(
+        box(), ["not so terrible", "warm and funny film"], 1, method, **options
+    ):
+        wanted = [WEIGHTS.get(word, 0) for word in found.tokens]
+        assert found.scores == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_word_that_occurs_twice_goes_as_one_in_the_bag():
+    (found,) = exparity.explain(box(), "warm , warm film", 1, "lime_words", ridge=1e-9)
+    assert found.scores == pytest.approx([0.4, 0, 0.4, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize("text", [*PLAIN, *WILD, Text.of_words(["我", "喜欢", "", "电影"], "")])
+def test_a_whole_text_is_asked_about_byte_for_byte(text):
+    predict = Recording()
+    function = box(predict)
+    exparity.explain(function, [text], 1, "uniform_random")
+    string = text if isinstance(text, str) else text.string
+    assert {*predict.texts} == {string}
+    pieces = pieces_of(text if isinstance(text, Text) else Text.of(text)).values()
+    assert "".join(piece.blanks + piece.body for piece in pieces) == string
+
+
+def test_a_word_goes_with_the_blanks_before_it():
+    predict = Recording()
+    exparity.explain(box(predict), ["a  warm,\n\nlong film "], 1, "occlusion")
+    asked = {"warm,\n\nlong film ", "a\n\nlong film ", "a  warm, film ", "a  warm,\n\nlong"}
+    assert asked < {*predict.texts}
+    assert len({*predict.texts}) == 5
+
+
+def test_what_stands_between_words_goes_with_the_later_one():
+    text = Text("warm, (funny) film", ((0, 4), (7, 12), (14, 18)))
+    function = box()
+    (encoding,) = function.encode([text])
+    assert encoding.tokens == ("warm", "funny", "film")
+    one, two, three = encoding.token_ids.tolist()
+    assert function.text_of([one, three]) == "warm) film"
+    assert function.text_of([two, three]) == ", (funny) film"
+
+
+def test_a_masked_word_keeps_its_place():
+    predict = Recording()
+    exparity.explain(box(predict, mask="..."), ["a  warm\nfilm"], 1, "occlusion", absent="masked")
+    assert {*predict.texts} == {"a  warm\nfilm", "...  warm\nfilm", "a  ...\nfilm", "a  warm\n..."}
+
+
+words = st.lists(st.sampled_from([*WEIGHTS, "film", "a", "…"]), min_size=1, max_size=6)
+
+
+@pytest.mark.property
+@settings(max_examples=25)
+@given(
+    st.lists(words.map(" ".join), min_size=1, max_size=5),
+    st.sampled_from(["occlusion", "lime", "lime_words", "kernel_shap", "shap"]),
+    st.randoms(),
+)
+def test_order_and_company_do_not_matter(texts, method, random):
+    alone = {text: exparity.explain(box(curved), text, 1, method)[0].scores for text in texts}
+    random.shuffle(texts)
+    for found in exparity.explain(box(curved), texts, 1, method):
+        assert found.scores.tolist() == alone[found.text].tolist()
+
+
+@pytest.mark.property
+@given(words, st.data())
+def test_what_is_left_of_a_plain_text_is_its_words_between_blanks(text, data):
+    function = box()
+    (encoding,) = function.encode([" ".join(text)])
+    left = data.draw(st.lists(st.booleans(), min_size=len(text), max_size=len(text)))
+    kept = [word for word, stays in zip(text, left, strict=True) if stays]
+    asked = function.text_of(encoding.token_ids[np.array(left)])
+    assert asked == " ".join(kept)
+
+
+def test_no_text_is_asked_about_twice():
+    """But three, which are asked again once."""
+    predict = Recording()
+    function = box(predict)
+    explained = exparity.explain(function, PLAIN * 2, 1, "occlusion")
+    again = exparity.explain(function, PLAIN, 1, "occlusion")
+    for metric in ("comprehensiveness", "loo_correlation"):
+        exparity.evaluate(function, explained, metric)
+    assert [one.scores.tolist() for one in again] == [o.scores.tolist() for o in explained[:3]]
+    assert function.calls == len(predict.texts) == len({*predict.texts}) + 3
+
+
+def test_a_budget_is_kept_and_its_error_says_how_many_are_needed():
+    predict = Recording()
+    with pytest.raises(InputError, match="max_calls 5: this needs 6 texts or more, of which 2"):
+        exparity.explain(box(predict, max_calls=5), PLAIN[0], 1, "occlusion")
+    assert predict.texts == [PLAIN[0]] * 2  # nothing is asked in vain
+    (found,) = exparity.explain(box(max_calls=6), PLAIN[0], 1, "occlusion")
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda texts: np.ones((len(texts), 3)) / 3, r"\(1, 3\) for 1 texts; it must be \(1, 2\)"),
+        (lambda texts: np.ones(len(texts)), r"shape \(1,\)"),
+        (lambda texts: [["a", "b"]] * len(texts), "must return numbers"),
+        (lambda texts: [{"label": 1}] * len(texts), "must return numbers"),
+        (lambda texts: np.full((len(texts), 2), np.nan), "sum to 1"),
+        (lambda texts: np.full((len(texts), 2), 0.9), r"\[0.9, 0.9\] for 'bad'; .* \[1 - p, p\]"),
+        (lambda texts: [[-1, 2]] * len(texts), "sum to 1"),
+        (lambda texts: 1 / 0, "predict fails: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_a_function_returns_is_held_to_probabilities(function, message):
+    with pytest.raises(ExparityError, match=message):
+        exparity.explain(box(function), "bad", 1, "occlusion")
+
+
+def test_answers_by_chance_or_by_company_are_refused():
+    rng = np.random.default_rng(0)
+
+    def by_chance(texts):
+        positive = rng.random(len(texts))
+        return np.stack([1 - positive, positive], axis=1)
+
+    def by_company(texts):
+        positive = np.full(len(texts), 1 / (1 + len(texts)))
+        return np.stack([1 - positive, positive], axis=1)
+
+    for function in (by_chance, by_company):
+        with pytest.raises(ExparityError, match="when it is asked again, alone"):
+            exparity.explain(box(function), PLAIN, 1, "occlusion")
+
+
+ASKING = [id for id in METHODS.ids() if METHODS.get(id).facts.asks_only and id != "imported"]
+SCORING = [id for id in METRICS.ids() if METRICS.get(id).facts.asks_only]
+
+
+@pytest.mark.parametrize("method", [id for id in METHODS.ids() if id != "imported"])
+def test_methods_run_or_are_refused_by_their_facts(method):
+    training = (PLAIN * 2, [0, 1, 1, 0, 1, 0])
+    if method in ASKING:
+        for found in exparity.explain(box(), PLAIN, 1, method, training=training):
+            assert found.tokens == tuple(found.text.split())
+        return
+    with pytest.raises(InputError, match=f"method {method}: .* take .*lime, .*uniform_random"):
+        exparity.explain(box(), PLAIN, 1, method, training=training)
+
+
+@pytest.mark.parametrize("metric", METRICS.ids())
+def test_metrics_run_or_are_refused_by_their_facts(metric):
+    function = box(curved)
+    explained = exparity.explain(function, PLAIN, 1, "occlusion")
+    if METRICS.get(metric).facts.needs == "counterfactual":
+        explained = [
+            exparity.Explanation.from_words(
+                function, one.text, one.scores, 1, changed_words=[1] + [0] * (len(one) - 1)
+            )
+            for one in explained
+        ]
+    rationales = [[1] + [0] * (len(one) - 1) for one in explained]
+    if metric in SCORING:
+        assert len(exparity.evaluate(function, explained, metric, rationales=rationales)) == 3
+        return
+    with pytest.raises(InputError, match=f"metric {metric}: .* take .*comprehensiveness"):
+        exparity.evaluate(function, explained, metric)
+
+
+def test_explanations_of_another_process_are_scored_alike():
+    explained = exparity.explain(box(curved), PLAIN, 1, "occlusion")
+    wanted = exparity.evaluate(box(curved), explained, "comprehensiveness")
+    strangers = [
+        exparity.Explanation(one.text, 1, np.arange(len(one)), one.tokens, one.scores)
+        for one in explained
+    ]
+    assert (
+        exparity.evaluate(box(curved), strangers, "comprehensiveness").tolist() == wanted.tolist()
+    )
+    first = box().encode(PLAIN)[0].token_ids.tolist()
+    assert box().encode(PLAIN[::-1])[-1].token_ids.tolist() == first
+    with pytest.raises(InputError, match="has 5 tokens, and its text 4 words"):
+        exparity.evaluate(
+            box(),
+            [exparity.Explanation(PLAIN[0], 1, tokens=[*"abcde"], scores=np.ones(5))],
+            "comprehensiveness",
+        )
+
+
+def test_a_word_is_left_out_whole_by_soft_metrics():
+    predict = Recording(curved)
+    function = box(predict)
+    explained = exparity.explain(function, PLAIN[1:], 1, "occlusion")
+    for metric in ("soft_comprehensiveness", "soft_sufficiency"):
+        assert np.isfinite(exparity.evaluate(function, explained, metric)).all()
+    assert all({*text.split()} <= {*" ".join(PLAIN).split()} for text in predict.texts)
+
+
+def test_a_benchmark_takes_what_a_function_can_do():
+    made = exparity.benchmark(box(curved), PLAIN)
+    assert [*made.explanations] == ["lime", "shap"]
+    assert np.isfinite(made.table().to_numpy(dtype=float)).all()
+    every = exparity.benchmark(
+        box(curved), PLAIN, methods="all", metrics="all", rationales=[None, None, [1, 1, 0, 0, 1]]
+    )
+    assert {*every.explanations} == {*ASKING} - {"pattern_variant"}
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (linear, {}, "classes: name the columns"),
+        (linear, {"classes": ["a"]}, "two different names"),
+        (linear, {"classes": ["a", "a"]}, "two different names"),
+        (linear, {"classes": CLASSES, "max_calls": 0}, "1 text or more"),
+        (linear, {"classes": CLASSES, "device": "cpu"}, "device: is of models"),
+        (linear, {"classes": CLASSES, "max_length": 9}, "max_length: is of models"),
+        ("somewhere", {"classes": CLASSES}, "classes: is of a function of texts"),
+        ("somewhere", {"max_calls": 9}, "max_calls: is of a function of texts"),
+    ],
+)
+def test_arguments_of_the_other_kind_are_refused(model, options, message):
+    with pytest.raises(InputError, match=message):
+        exparity.load_classifier(model, **options)
+
+
+def test_pairs_and_empty_texts_are_refused():
+    with pytest.raises(InputError, match="text 1: is a pair, and a function takes one text"):
+        exparity.explain(box(), ["bad", ("a", "b")], 1, "occlusion")
+    with pytest.raises(InputError, match="text 1: is empty"):
+        exparity.explain(box(), ["bad", "  "], 1, "occlusion")
+
+
+def test_a_module_that_takes_texts_is_a_function():
+    class Own(torch.nn.Module):
+        def forward(self, texts):
+            return torch.tensor(linear(texts), requires_grad=True)
+
+    (found,) = exparity.explain(box(Own()), "warm film", "positive", "occlusion")
+    assert found.scores == pytest.approx([0.2, 0])
+    assert found.target_name == "positive"
+    with pytest.raises(InputError, match="a function of a list of texts"):
+        exparity.load_classifier(Own())
+
+
+def test_embeddings_cannot_be_moved():
+    function = box()
+    (encoding,) = function.encode(["warm film"])
+    with pytest.raises(InputError, match="left out or masked, but not moved"):
+        function.probabilities_from_embeddings([function.embed(encoding.token_ids) * 0.9])
+    with pytest.raises(InputError, match="has no weights, gradients or embeddings"):
+        function.with_random_weights(0)
+    assert not hasattr(function, "gone")

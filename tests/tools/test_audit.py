@@ -367,3 +367,44 @@ class TestPrompts:
         with pytest.raises(InputError, match=message):
             audit(**asked, **given)
         assert not runs
+
+
+class TestFunctions:
+    """A function of texts in place of a checkpoint."""
+
+    @pytest.fixture
+    def asked(self, asked, tmp_path, monkeypatch):
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        (tmp_path / "audited_black_box.py").write_text("raise SystemExit")
+        del asked["checkpoint"]
+        return {**asked, "predict": "audited_black_box:predict", "labels": list(CLASSES)}
+
+    def test_the_config_names_the_function_and_methods_that_ask(self, runs, asked):
+        audit(**asked, quick=True, max_calls=5000)
+        ((config, *_),) = runs
+        assert config["models"] == {
+            "audited_black_box_predict": {
+                "predict": "audited_black_box:predict",
+                "classes": list(CLASSES),
+                "max_calls": 5000,
+            }
+        }
+        assert list(config["methods"]) == ["occlusion", "lime_words", "shap"]
+        assert config["title"] == "Audit of audited_black_box:predict on Reviews 2026.csv"
+        assert config["engine"] == {"shortcuts": False}
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"labels": []}, "--predict: name its columns, in order, with --labels"),
+            ({"checkpoint": "x"}, "--checkpoint: .* not with --predict"),
+            ({"revision": "x"}, "--revision: .* not with --predict"),
+            ({"predict": None}, "name the classifier with --checkpoint, or a function"),
+            ({"predict": "gone_black_box:predict"}, "no module 'gone_black_box'"),
+            ({"methods": ["gradient"]}, "methods.gradient: .* take .*lime"),
+        ],
+    )
+    def test_what_does_not_go_with_a_function_is_refused(self, runs, asked, changes, message):
+        with pytest.raises(InputError, match=message):
+            audit(**{**asked, **changes})
+        assert not runs

@@ -8,10 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.config.instances import Instance
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import parse_json
 from exparity.counterfactuals import check_groups, label_refusal
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
+from exparity.models.functions import refusal, source_of
 from exparity.models.heads import HEADS, SEQUENCE, new_head
 from exparity.models.lora import is_adapter
 from exparity.models.scratch import check_buildable
@@ -32,6 +36,7 @@ def check(experiment: Settled) -> None:
     """Check what a config's description cannot say, before any job."""
     check_references(experiment)
     check_prompts(experiment)
+    check_functions(experiment)
     check_applies(experiment)
     check_counterfactuals(experiment)
     check_foils(experiment)
@@ -160,6 +165,40 @@ def check_prompts(experiment: Settled) -> None:
             raise InputError(f"models.{model}.chat: only prompted models chat; set its head, too")
 
 
+def check_functions(experiment: Settled) -> None:
+    """Check that functions are not trained, and are not asked for more than answers."""
+    specs = {id: experiment.model_spec(id) for id in experiment.models}
+    functions = {id: spec for id, spec in specs.items() if spec.predict is not None}
+    for model, spec in functions.items():
+        try:
+            source_of(str(spec.predict))
+        except InputError as error:
+            raise InputError(f"models.{model}.{error}") from None
+        if experiment.models[model].get("training") or experiment.interventions[model]:
+            raise InputError(
+                f"models.{model}: a function is not trained; leave training and debias out"
+            )
+        classes = list(spec.classes)
+        for dataset in (of for of, id in experiment.pairs if id == model):
+            wanted = _known_classes(experiment.datasets[dataset])
+            if wanted and list(wanted) != classes:
+                raise InputError(
+                    f"models.{model}.classes: are {', '.join(classes)}, and those of dataset "
+                    f"'{dataset}' {', '.join(wanted)}; name them in the order of both"
+                )
+    for block, registry in (("methods", METHODS), ("metrics", METRICS)) if functions else ():
+        for id, instance in getattr(experiment, block).items():
+            if not instance.entry.facts.asks_only:
+                raise InputError(f"{block}.{id}: {refusal(instance.entry, registry)}")
+
+
+def _known_classes(instance: Instance) -> tuple[str, ...]:
+    """Return the classes of a dataset as far as a config says them; empty if the data do."""
+    if named := _CLASS_OPTIONS & instance.params.keys():
+        return tuple(map(str, instance.params[named.pop()] or ()))
+    return tuple(instance.entry.facts.labels or ())
+
+
 def _is_prompted(experiment: Settled, model: str) -> bool:
     """Return whether a model is of a kind that is asked by a prompt."""
     return HEADS.get(experiment.model_spec(model).head).facts.prompted
@@ -235,7 +274,8 @@ def _check_as_it_is(experiment: Settled, dataset: str, model: str) -> None:
     """Check that a checkpoint that is not trained is a classifier of the classes of the data."""
     spec, instance = experiment.model_spec(model), experiment.datasets[dataset]
     path = Path(spec.checkpoint or "", "config.json")
-    if spec.adapter is not None or spec.head != SEQUENCE or not path.is_file():
+    whole = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
+    if not whole or not path.is_file():
         return
     written = parse_json(path.read_text(encoding="utf-8-sig"), str(path))
     count = written.get("num_labels") or len(written.get("id2label") or "ab")
@@ -246,9 +286,7 @@ def _check_as_it_is(experiment: Settled, dataset: str, model: str) -> None:
         id2label={int(i): name for i, name in names.items()},
         problem_type=written.get("problem_type"),
     )
-    labels = instance.entry.facts.labels
-    if named := _CLASS_OPTIONS & instance.params.keys():
-        labels = tuple(map(str, instance.params[named.pop()] or ()))
+    labels = _known_classes(instance)
     try:
         head = new_head(spec.head)
         head.label = spec.label

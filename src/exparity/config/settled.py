@@ -22,6 +22,7 @@ from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
 from exparity.models.catalogue import known_id, known_models, resolve_model
+from exparity.models.functions import source_of
 from exparity.models.heads import HEADS
 from exparity.models.lora import is_adapter, read_adapter
 from exparity.models.prompts import PromptSpec
@@ -159,6 +160,8 @@ class Settled:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "finetune":
             spec = self.model_spec(str(ids["model"]))
+            if spec.predict is not None:
+                return [str(source_of(spec.predict))]
             given = spec.checkpoint and Path(spec.checkpoint)
             base = read_adapter(given).base if given and is_adapter(given) else None
             return [p for p in (spec.checkpoint, spec.adapter, base) if p and Path(p).is_dir()]
@@ -184,6 +187,8 @@ class Settled:
             self.models[model].get("training", {}),
             *self._blocks("training", cell),
         )
+        if spec.predict is not None:
+            training = {"epochs": 0}
         settled = build_spec(TrainingSpec, training, f"models.{model}.training")
         return canonical(
             {

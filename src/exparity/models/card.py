@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from exparity.core.escaping import visible
 from exparity.data.table import PreparedData
-from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.models.spec import ModelSpec, TrainingSpec, recorded
 
 CARD = "README.md"
 """File in the folder of a checkpoint, where the Hub looks for it."""
@@ -30,7 +29,8 @@ def write_card(
     import jinja2
 
     model, training = specs
-    settings = {**asdict(model), **asdict(training)}
+    said = recorded(model, training)
+    settings = {**said["model"], **said["training"]}
     template = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,

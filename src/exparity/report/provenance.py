@@ -99,6 +99,12 @@ def settings_by_key(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, d
     }
 
 
+def functions_of(origins: Sequence[ArtefactOrigin]) -> dict[str, str | None]:
+    """Return the models that are functions of texts, and what stands in for a masked word."""
+    settings = settings_by_key(origins, "model")
+    return {id: of.get("mask") for id, of in settings.items() if "predict" in of}
+
+
 def _variants(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, list[dict[str, str]]]:
     """Return the different settings that each instance of a kind was run with."""
     artefacts, options = SETTLED[kind]

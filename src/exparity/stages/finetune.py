@@ -33,12 +33,13 @@ from exparity.debiasing import apply, sources_of
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
 from exparity.models.class_names import require_order
+from exparity.models.functions import source_of, write_function
 from exparity.models.heads import HEADS, SEQUENCE, head_of, new_head
 from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
 from exparity.models.snapshots import StateFolder
-from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
+from exparity.models.spec import ModelSpec, TrainingSpec, build_spec, recorded
 from exparity.stages.cell import key_of
 
 if TYPE_CHECKING:
@@ -113,11 +114,14 @@ def finetune_cell(
     prepared = read_prepared(data)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     interventions = _interventions(debias, counterfactuals)
+    _check_classes(specs[0], prepared, model_id)
     asked = _asked(prompt, prepared, model_id) if prompt else None
-    parameters = {"model": asdict(specs[0]), "training": asdict(specs[1]), **interventions}
+    parameters = {**recorded(*specs), **interventions}
     if asked:
         parameters |= {"prompt": asdict(asked), "templates": list(templates)}
-    key = fingerprint(sha256_of(data), parameters, seed, digest, *_digests(interventions))
+    sources = [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
+    sources += _digests(interventions)
+    key = fingerprint(sha256_of(data), parameters, seed, digest, *sources)
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
     if _finished(output, predictions, key):
         return
@@ -142,7 +146,7 @@ def finetune_cell(
             log.info("%s: finished by another job meanwhile", output)
             return
         _check_replaceable(output)
-        trained = train()
+        trained = None if specs[0].predict else train()
         temporary = output.with_name(f".{output.name}.tmp")
         _save(trained, temporary, output, specs)
         write = partial(write_artefact, ids=ids, parameters=parameters)
@@ -188,10 +192,13 @@ def _check_order(spec: ModelSpec, data: PreparedData) -> None:
         require_order(config.id2label, data.labels, f"checkpoint {name}", order)
 
 
-def _write_history(trained: Trained, folder: Path, earlier_seconds: float, write: Write) -> None:
-    work_seconds = sum(epoch.seconds for epoch in trained.history)
+def _write_history(
+    trained: Trained | None, folder: Path, earlier_seconds: float, write: Write
+) -> None:
+    history = trained.history if trained else []
+    work_seconds = sum(epoch.seconds for epoch in history)
     spent = {"work_seconds": work_seconds, "earlier_seconds": earlier_seconds}
-    epochs = [asdict(epoch) for epoch in trained.history]
+    epochs = [asdict(epoch) for epoch in history]
     extra = {name: round(seconds, 3) for name, seconds in spent.items()}
     write(folder / _name("history"), "history", epochs, extra=extra)
 
@@ -202,9 +209,9 @@ def _write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def _save(
-    trained: Trained, folder: Path, output: Path, specs: tuple[ModelSpec, TrainingSpec]
+    trained: Trained | None, folder: Path, output: Path, specs: tuple[ModelSpec, TrainingSpec]
 ) -> None:
-    """Write a classifier to a folder that is to become ``output``.
+    """Write a classifier, None of a function, to a folder that is to become ``output``.
 
     A prompted model as it is is not copied: its weights may be large, and each prompt has a folder.
     """
@@ -215,6 +222,9 @@ def _save(
     model, training = specs
     prompted = HEADS.get(model.head).facts.prompted
     shutil.rmtree(folder, ignore_errors=True)
+    if trained is None:
+        write_function(folder, model)
+        return
     with quiet_transformers(), saving(output):
         as_it_is = model.init == "pretrained" and not training.epochs and model.adapter is None
         if prompted and as_it_is and not is_adapter(Path(str(model.checkpoint))):
@@ -224,6 +234,16 @@ def _save(
             trained.model.save_pretrained(folder)
             trained.tokenizer.save_pretrained(folder)
         trained.head.write(folder)
+
+
+def _check_classes(model: ModelSpec, data: PreparedData, model_id: str) -> None:
+    """Check that the columns of a function are the classes of the data, in their order."""
+    if model.predict and list(model.classes) != list(data.labels):
+        raise InputError(
+            f"model {model_id}: the columns of {model.predict} are {', '.join(model.classes)}, and "
+            f"the classes of {data.dataset} are {', '.join(data.labels)}; name them in the order "
+            f"of the columns in datasets.{data.dataset}.labels"
+        )
 
 
 def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:

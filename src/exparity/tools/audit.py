@@ -51,6 +51,12 @@ QUICK_METHODS: Mapping[str, Mapping[str, Any]] = {
     "integrated_gradients_x_input": {"n_steps": 20},
     "occlusion": {},
 }
+FUNCTION_METHODS: Mapping[str, Mapping[str, Any]] = {"occlusion": {}, "lime_words": {}, "shap": {}}
+QUICK_FUNCTION_METHODS: Mapping[str, Mapping[str, Any]] = {
+    "occlusion": {},
+    "lime_words": {"num_samples": 200},
+    "shap": {"max_evals": 100},
+}
 QUICK_METRICS = ("comprehensiveness", "sufficiency", "gini")
 QUICK_EXAMPLES = 200
 QUICK_DRAWS = 3
@@ -66,7 +72,9 @@ def audit(
     *,
     table: Annotated[str, Flag(metavar="PATH")],
     table_revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
-    checkpoint: Annotated[str, Flag(metavar="FOLDER")],
+    checkpoint: Annotated[str, Flag(metavar="FOLDER")] | None = None,
+    predict: Annotated[str, Flag(metavar="MODULE:FUNCTION")] | None = None,
+    max_calls: Annotated[int, Range(at_least=1)] | None = None,
     revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
     text: Annotated[str, Flag(metavar="COLUMN")] = "text",
     label: Annotated[str, Flag(metavar="COLUMN")] = "label",
@@ -100,6 +108,10 @@ def audit(
             ``hf://datasets/OWNER/NAME/FILE`` of the Hugging Face Hub; with ``*`` in it, several.
         table_revision: commit of a table of the Hub, 40 digits.
         checkpoint: the classifier: a folder, or the id of a repository of the Hugging Face Hub.
+        predict: the classifier, instead of a checkpoint: a function from a list of texts to their
+            probabilities, such as ``mine:predict`` for ``predict`` in ``mine.py`` of this folder;
+            ``labels`` name its columns.
+        max_calls: of a function, most texts that a job asks about.
         revision: commit of the checkpoint's repository.
         text: column of the texts.
         label: column of the true classes.
@@ -109,7 +121,8 @@ def audit(
         match: column of the matched set, of texts that differ in the group alone.
         rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
             then compared with them.
-        labels: the classes in the order of the outputs, for a checkpoint that does not name them.
+        labels: the classes in the order of the outputs, for a function, or a checkpoint that does
+            not name them.
         output: of a checkpoint of several labels, such as toxic and insult, the one to audit; the
             classes of the table are then its absence and its presence, such as 0 and 1.
         prompt: template with {text} in it, for a causal language model; of several, each is a run
@@ -132,7 +145,18 @@ def audit(
         ExparityError: a job failed.
     """
     group = list(dict.fromkeys(group))
-    model = _as_id("_".join(_name_of(checkpoint)), "model")
+    if predict:
+        of_checkpoints: dict[str, Any] = {"revision": revision, "output": output, "prompt": prompt}
+        of_checkpoints |= {"checkpoint": checkpoint, "word": word, "chat": chat}
+        for flag, value in of_checkpoints.items():
+            if value:
+                raise InputError(f"--{flag}: goes with a checkpoint, not with --predict")
+        if not labels:
+            raise InputError("--predict: name its columns, in order, with --labels")
+    elif not checkpoint or max_calls:
+        raise InputError("name the classifier with --checkpoint, or a function with --predict")
+    names = _name_of(predict or str(checkpoint))
+    model = _as_id("_".join(names), "model")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
     named = {"text": text, "label": label, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
@@ -146,50 +170,57 @@ def audit(
     for columns, facts in zip(group, loaded, strict=True):
         if facts.dropped:
             say(f"{table} by {columns}: {dropped_rows(facts.dropped)}")
-    # Only now: importing transformers takes longer than reading most tables.
-    from exparity.engine.shortcuts import FAMILIES
-    from exparity.models.checkpoints import load_config
-
-    pretrained = load_config(checkpoint, revision)
     words = _words(prompt, word, loaded[0].labels)
-    if words:
-        new_head(LABEL_WORDS).require(checkpoint, pretrained)
-        options["labels"] = list(words)
+    if predict:
+        options["labels"] = list(labels)
+        calls = {"max_calls": max_calls} if max_calls else {}
+        entry: dict[str, Any] = {"predict": predict, "classes": list(labels), **calls}
+        shortens = False
     else:
-        head = head_of(pretrained)
-        head.label = output
-        in_order = _in_order_of_outputs(loaded[0], checkpoint, pretrained, bool(labels), head)
-        options["labels"] = list(in_order)
+        # Only now: importing transformers takes longer than reading most tables.
+        from exparity.engine.shortcuts import FAMILIES
+        from exparity.models.checkpoints import load_config
+
+        name = str(checkpoint)
+        pretrained = load_config(name, revision)
+        shortens = pretrained.model_type in FAMILIES and not words
+        if words:
+            new_head(LABEL_WORDS).require(name, pretrained)
+            options["labels"] = list(words)
+        else:
+            head = head_of(pretrained)
+            head.label = output
+            in_order = _in_order_of_outputs(loaded[0], name, pretrained, bool(labels), head)
+            options["labels"] = list(in_order)
+        entry = {
+            "checkpoint": name,
+            **({"revision": revision} if revision else {}),
+            **({"head": LABEL_WORDS, "chat": chat} if words else {}),
+            **({"label": output} if output else {}),
+            "training": {"epochs": 0},
+        }
     id = _as_id(Path(table).stem, "table")
     ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
     results = results or Path("results", f"audit_{id}_{model}")
     path = results / "config.yaml"
     _refuse_foreign(path)
     config = {
-        "title": f"Audit of {'/'.join(_name_of(checkpoint))} on {Path(table).name}"[:200],
+        "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
         "datasets": {
             dataset: {"use": "table", **options, "group": columns}
             for dataset, columns in zip(ids, by, strict=True)
         },
-        "models": {
-            model: {
-                "checkpoint": checkpoint,
-                **({"revision": revision} if revision else {}),
-                **({"head": LABEL_WORDS, "chat": chat} if words else {}),
-                **({"label": output} if output else {}),
-                "training": {"epochs": 0},
-            }
-        },
+        "models": {model: entry},
         **(_asked(ids, prompt, words) if words else {}),
-        "methods": _methods(methods, quick, size),
+        "methods": _methods(methods, quick, size, of_function=bool(predict)),
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
         "analyses": {
             **({"correctness": {}} if rationale else {}),
             **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
         },
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": pretrained.model_type in FAMILIES and not words},
+        "engine": {"shortcuts": shortens},
         "report": {"figures": not quick},
     }
     experiment = experiment_of(config)
@@ -270,8 +301,11 @@ def _refuse_foreign(path: Path) -> None:
         )
 
 
-def _methods(ids: Sequence[str], quick: bool, size: int | None) -> dict[str, dict[str, Any]]:
-    known = QUICK_METHODS if quick else METHODS
+def _methods(
+    ids: Sequence[str], quick: bool, size: int | None, *, of_function: bool
+) -> dict[str, dict[str, Any]]:
+    usual = (QUICK_METHODS, QUICK_FUNCTION_METHODS) if quick else (METHODS, FUNCTION_METHODS)
+    known = usual[of_function]
     sample = {} if size is None else {"max_examples": size}
     return {id: {**known.get(id, {}), **sample} for id in ids or known}
 
@@ -309,7 +343,13 @@ def _in_order_of_outputs(
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:
-    """Return the last part of a path, with the one before it if it is a number, such as a seed."""
+    """Return the last part of a path, with the one before it if it is a number, such as a seed.
+
+    Of a function, the names of its file, or the last of its module, and its own.
+    """
+    module, colon, function = checkpoint.rpartition(":")
+    if colon and not Path(checkpoint).is_dir():
+        return [Path(module).stem if module.endswith(".py") else module.split(".")[-1], function]
     parts = Path(checkpoint).resolve().parts if Path(checkpoint).is_dir() else (checkpoint,)
     return parts[-2:] if parts[-1].isdecimal() else [Path(parts[-1]).name]
 

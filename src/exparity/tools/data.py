@@ -184,6 +184,7 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
     for name, spec in models.items():
         if not spec.on_hub:
             source = f"{spec.checkpoint} is a local folder" if spec.checkpoint else "from scratch"
+            source = f"the function {spec.predict}" if spec.predict else source
             say(f"{name}: {source}, nothing to fetch")
             continue
         name_on_hub, weights = str(spec.checkpoint), spec.init == "pretrained"

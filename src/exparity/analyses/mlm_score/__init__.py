@@ -42,7 +42,10 @@ def _settle(
 ) -> dict[str, Any] | None:
     """Say which masked language model a classifier was tuned from."""
     specs = {model: experiment.model_spec(model) for model in experiment.models}
-    asked = models or [model for model, spec in specs.items() if spec.init == "pretrained"]
+    pretrained = [
+        model for model, spec in specs.items() if spec.init == "pretrained" and not spec.predict
+    ]
+    asked = models or pretrained
     if not asked:
         raise InputError(
             "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
@@ -51,8 +54,8 @@ def _settle(
         where = "analyses.mlm_score.models"
         if model not in specs:
             raise InputError(f"{where}: no '{model}' here; {did_you_mean(model, specs)}")
-        if specs[model].init != "pretrained":
-            raise InputError(f"{where}: '{model}' starts from scratch, so it has no such head")
+        if model not in pretrained:
+            raise InputError(f"{where}: '{model}' is not of a checkpoint, so it has no such head")
         if not _may_have_head(specs[model]):
             raise InputError(
                 f"analyses.mlm_score: checkpoint {specs[model].checkpoint} of model '{model}' has "

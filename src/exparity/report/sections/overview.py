@@ -15,7 +15,7 @@ from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, panels_of
-from exparity.report.provenance import SETTLED, settings_of, versions
+from exparity.report.provenance import SETTLED, functions_of, settings_of, versions
 from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import finding_words, one_training
 from exparity.report.tables import MOST_PAIRS, by_dataset
@@ -196,6 +196,7 @@ def build(context: Context) -> Content:
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
             **{f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED},
+            "functions": functions_of(context.origins),
             "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
             "commits": commits,
             "devices": sorted(devices),

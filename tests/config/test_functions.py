@@ -1,0 +1,61 @@
+"""A config whose model is a function: what it has, and what it is refused for."""
+
+import json
+import sys
+
+import pytest
+from support import tiny
+
+from exparity import InputError
+
+pytestmark = pytest.mark.contract
+METHODS = {"lime": {}, "shap": {}}
+METRICS = {"comprehensiveness": {}, "gini": {}}
+CLASSES = ["female", "male"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    """A working folder with a module that nothing may import before a job does."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "asked_black_box.py").write_text("raise SystemExit")
+
+
+def asked(model=None, **changes):
+    own = {"predict": "asked_black_box:predict", "classes": CLASSES, **(model or {})}
+    blocks = {"methods": METHODS, "metrics": METRICS, "overrides": [], **changes}
+    return tiny(models={"asked": own}, datasets={"pairs_all": {}}, **blocks)
+
+
+def test_a_function_is_a_model_that_is_not_trained():
+    made = asked({"max_calls": 100})
+    ids = {"dataset": "pairs_all", "model": "asked", "seed": 0}
+    options = json.loads(made.finetune_options(**ids))
+    assert options["training"]["epochs"] == 0
+    assert options["model"]["max_calls"] == 100
+    (file,) = made.own_inputs("finetune", ids)
+    assert file.endswith("asked_black_box.py")
+    assert "asked_black_box" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "message"),
+    [
+        ({}, {"methods": {"gradient": {}}}, "methods.gradient: .*take .*lime.* or uniform_random"),
+        ({}, {"metrics": {"sensitivity": {}}}, "metrics.sensitivity: .* gradients or weights"),
+        ({"training": {"epochs": 3}}, {}, "models.asked: a function is not trained"),
+        ({"debias": "us_cda"}, {}, "a function is not trained"),
+        ({"classes": CLASSES[::-1]}, {}, "models.asked.classes: are male, female, and those of"),
+        (
+            {"predict": "gone_black_box:predict"},
+            {},
+            "^models.asked.predict: there is no module 'gone_black_box'",
+        ),
+        ({"checkpoint": "./x"}, {}, "checkpoint: is not of models with 'predict'"),
+        ({}, {"analyses": {"mlm_score": {}}}, "no model starts from a pretrained checkpoint"),
+    ],
+)
+def test_what_a_function_cannot_do_is_refused_before_any_job(model, changes, message):
+    with pytest.raises(InputError, match=message):
+        asked(model, **changes)

@@ -238,15 +238,20 @@ def test_skill_stands_with_what_it_is_made_of():
     measured = {
         "skill_a": 0.652, "skill_b": 0.58, "room_a": 0.4, "room_b": 0.27, "little_room_a": 0.0,
         "little_room_b": 0.125, "d_ranks": 0.62, "d_log_odds": 0.39, "d_probability": -0.48,
+        "p_ranks": 1e-4, "p_log_odds": 0.083, "p_probability": 0.5,
     }  # fmt: skip
     cell = {**CELL, "skill": {**CELL["skill"], **measured}}
+    told = (
+        "From words at random to the best ones that a search finds, explanations of Afro-Caribbean "
+        "go 65 % of the way, those of white 58 %. The way is 0.40 and 0.27 long, and shorter than "
+        "0.1 in 0 and 12 % of texts."
+    )
     assert skill_line(cell) == (
-        "Skill of Afro-Caribbean 0.65, of white 0.58 (0: as random, 1: as the reference); room "
-        "between the two 0.40 and 0.27, below 0.1 in 0 and 12 % of texts; d by ranks +0.62, log "
-        "odds +0.39, probability −0.48."
+        f"{told} d by ranks +0.62 (p = 0.0001), by log odds +0.39 (p = 0.083), by probability "
+        "−0.48 (p = 0.5): a gap has to show in all of them."
     )
     one_scale = {**measured, "d_log_odds": float("nan"), "d_probability": float("nan")}
-    assert skill_line({"skill": {**CELL["skill"], **one_scale}}).endswith("12 % of texts.")
+    assert skill_line({"skill": {**CELL["skill"], **one_scale}}) == told
     assert skill_line({"score": CELL["score"]}) == ""
     none = dict.fromkeys(measured, float("nan"))
     assert skill_line({"skill": {**CELL["skill"], **none}}) == ""
@@ -260,15 +265,18 @@ def test_flags_of_a_verdict_are_put_into_words():
     assert notes_of({}) == []
 
 
-def test_how_sure_classifiers_are_is_told_by_model_where_there_are_several():
-    one = row("equivalent", model="bert", certainty_d=0.914)
-    sure = "how sure the classifier is of the true class: "
-    assert certainty([one, one]) == f"{sure}d = +0.91 of Afro-Caribbean − white"
-    both = certainty([one, row("equivalent", model="gpt", certainty_d=-0.2)])
-    assert both == (
-        f"{sure}bert d = +0.91 of Afro-Caribbean − white; gpt d = −0.20 of Afro-Caribbean − white"
+def test_how_sure_classifiers_are_is_told_by_model():
+    one = row("equivalent", model="bert", certainty_d=-0.914)
+    assert certainty([one, one], 0.2) == "bert is surer of white (d = −0.91)"
+    other = row("equivalent", model="gpt", certainty_d=0.1)
+    both = "bert is surer of white (d = −0.91); gpt is as sure of both (d = +0.10)"
+    assert certainty([one, other], 0.2) == both
+    others = {**other, "group_a": "Asian", "certainty_d": 0.3}
+    assert certainty([one, others], 0.2) == (
+        "bert is surer of white (d = −0.91, Afro-Caribbean − white); gpt is surer of Asian "
+        "(d = +0.30, Asian − white)"
     )
-    assert certainty([row("equivalent", model="m", certainty_d=float("nan"))]) == ""
+    assert certainty([row("equivalent", model="m", certainty_d=float("nan"))], 0.2) == ""
 
 
 def test_higher_skill_is_better_whatever_the_metric():

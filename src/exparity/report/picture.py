@@ -64,7 +64,7 @@ class PicturePanel:
 
     Attributes:
         name: the dataset, as readers know it.
-        certainty: how much surer classifiers are of one group; empty where that is not known.
+        certainty: which group classifiers are surer of; empty where that is not known.
         models: those that each cell has a tile of.
         metrics: names of the columns, with an arrow towards better values.
     """
@@ -147,9 +147,8 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
             name = study.display("dataset", table.dataset)
             groups = table.group_a, table.group_b
             judged = [cell.standing for cell in table.cells.values() if cell.standing]
-            panels.append(
-                PicturePanel(*groups, table.models, name, metrics, lines, certainty(judged))
-            )
+            sure = certainty(judged, study.statistics["threshold"])
+            panels.append(PicturePanel(*groups, table.models, name, metrics, lines, sure))
     return panels
 
 

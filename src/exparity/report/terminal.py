@@ -14,6 +14,7 @@ from exparity.report.means import MeanTable
 from exparity.report.tables import by_table
 from exparity.report.verdicts import (
     QUANTITIES,
+    certainty,
     counts_of,
     is_of,
     is_random,
@@ -69,7 +70,8 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
     cells = by_cell_and_quantity(row for row in rows if not is_random(row))
     for (dataset, a, b), of_table in by_table(judged).items():
         yield ""
-        yield _text(f"{dataset}  d of {a} − {b}")
+        sure = certainty(of_table, threshold)
+        yield _text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
         lines, sentences = [], dict[str, None]()
         for row in of_table:
             cell = cells[tuple(row[id] for id in CELL_IDS)]

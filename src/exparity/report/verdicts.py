@@ -126,22 +126,24 @@ def skill_line(cell: Mapping[str, Row]) -> str:
     row = cell.get("skill", {})
     if not row or math.isnan(row["skill_a"] + row["skill_b"]):
         return ""
-    a, b = row["group_a"], row["group_b"]
-    values = {
-        name: [_Number(row[f"{name}_{side}"]) for side in "ab"]
-        for name in ("skill", "room", "little_room")
-    }
+    shares = [f"{_Number(100 * row[f'skill_{side}']):.0f} %" for side in "ab"]
+    rooms = [f"{_Number(row[f'room_{side}']):.2f}" for side in "ab"]
+    little = [f"{100 * row[f'little_room_{side}']:.0f}" for side in "ab"]
+    line = (
+        "From words at random to the best ones that a search finds, explanations of "
+        f"{row['group_a']} go {shares[0]} of the way, those of {row['group_b']} {shares[1]}. The "
+        f"way is {rooms[0]} and {rooms[1]} long, and shorter than {LITTLE_ROOM} in {little[0]} and "
+        f"{little[1]} % of texts."
+    )
     scales = {"ranks": "ranks", "log_odds": "log odds", "probability": "probability"}
     gaps = [
-        f"{name} {_Number(row[f'd_{scale}']):+.2f}"
+        f"{name} {_Number(row[f'd_{scale}']):+.2f} (p = {row[f'p_{scale}']:.2g})"
         for scale, name in scales.items()
         if math.isfinite(row[f"d_{scale}"])
     ]
-    (own, other), (room, other_room), (little, other_little) = values.values()
-    line = f"Skill of {a} {own:.2f}, of {b} {other:.2f} (0: as random, 1: as the reference)"
-    line += f"; room between the two {room:.2f} and {other_room:.2f}"
-    line += f", below {LITTLE_ROOM} in {100 * little:.0f} and {100 * other_little:.0f} % of texts"
-    return f"{line}; d by {', '.join(gaps)}." if len(gaps) > 1 else f"{line}."
+    if len(gaps) < 2:
+        return line
+    return f"{line} d by {', by '.join(gaps)}: a gap has to show in all of them."
 
 
 def notes_of(row: Row) -> list[str]:
@@ -150,15 +152,18 @@ def notes_of(row: Row) -> list[str]:
     return [f"{meaning[0].upper()}{meaning[1:]}." for meaning in told]
 
 
-def certainty(rows: Iterable[Row]) -> str:
-    """Return how much surer classifiers are of one group, by the rows of a dataset; or nothing."""
+def certainty(rows: Iterable[Row], threshold: float) -> str:
+    """Return which group classifiers are surer of, by the rows of a dataset; or nothing."""
     gaps = dict.fromkeys(
         (row["model"], row["group_a"], row["group_b"], row["certainty_d"]) for row in rows
     )
-    known = [(model, f"d = {_Number(d):+.2f} of {a} − {b}") for model, a, b, d in gaps if d == d]
-    several = len({model for model, _ in known}) > 1
-    words = [f"{model} {gap}" if several else gap for model, gap in known]
-    return f"how sure the classifier is of the true class: {'; '.join(words)}" if words else ""
+    several = len({(a, b) for _, a, b, _ in gaps}) > 1
+    words = []
+    for model, a, b, d in gaps:
+        sure = f"is surer of {a if d > 0 else b}" if abs(d) >= threshold else "is as sure of both"
+        pair = f", {a} − {b}" if several else ""
+        words += [f"{model} {sure} (d = {_Number(d):+.2f}{pair})"] if d == d else []
+    return "; ".join(words)
 
 
 def is_random(row: Row) -> bool:

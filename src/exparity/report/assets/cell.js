@@ -11,14 +11,19 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     /** A p-value and what it tests; nothing where one training has none. */
     const testedBy = (quantity, name, what) => {
       const p = cells[`${quantity}.${name}`][i];
-      return p === null ? "" : `; p = ${number.text(p, 2)} (test of ${what})`;
+      return p === null ? "" : `p = ${number.text(p, 2)} (test of ${what})`;
     };
     const tested = ["skill", "excess", "score"].filter((quantity) => cells[`${quantity}.verdict`][i]);
     const named = { skill: "Skill", excess: "Excess over random explanations", score: "Scores" };
-    const sentences = tested.map((quantity) => make("li", null,
-      `${named[quantity]}: `,
-      make("strong", null, cells[`${quantity}.verdict`][i]), `. ${cells[`${quantity}.sentence`][i]} `,
-      `d = ${number.signed(cells[`${quantity}.d`][i])}${testedBy(quantity, "p_mean", "a zero mean gap")}${testedBy(quantity, "p_large", `R ≤ ${threshold}`)}${testedBy(quantity, "p_small", `R ≥ ${threshold}`)}; by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}.`));
+    const sentences = tested.map((quantity) => {
+      const sentence = cells[`${quantity}.sentence`][i];
+      const numbers = [
+        sentence.includes("(d = ") ? "" : `d = ${number.signed(cells[`${quantity}.d`][i])}`,
+        testedBy(quantity, "p_mean", "a zero mean gap"), testedBy(quantity, "p_large", `R ≤ ${threshold}`), testedBy(quantity, "p_small", `R ≥ ${threshold}`),
+        `by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}`,
+      ].filter(Boolean).join("; ");
+      return make("li", null, `${named[quantity]}: `, make("strong", null, cells[`${quantity}.verdict`][i]), `. ${sentence} ${numbers}.`);
+    });
     const significant = views.published.looks[views.published.of[i]].gaps;
     const sentence = [
       `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,

@@ -188,7 +188,10 @@ def build(context: Context) -> Content:
             "run": run_of(judged),
             **finding_words(study, context.tables),
             "certainty": {
-                dataset: certainty(row for row in judged if row["dataset"] == dataset)
+                dataset: certainty(
+                    (row for row in judged if row["dataset"] == dataset),
+                    study.statistics["threshold"],
+                )
                 for dataset in study.datasets
             },
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},

@@ -55,7 +55,7 @@ def asked(checkpoints):
     """What every call names."""
     return {
         "table": "Reviews 2026.csv", "checkpoint": checkpoints["bert"],
-        "text": "review", "label": "author", "group": ["town"],
+        "text": "review", "label": ["author"], "group": ["town"],
     }  # fmt: skip
 
 
@@ -189,6 +189,77 @@ def test_without_names_of_outputs_their_order_is_asked_for(
     assert runs[-1][0]["datasets"]["hub"]["labels"] == ["Male", "Female"]
 
 
+@pytest.fixture
+def posts(checkpoints, tmp_path, runs):
+    """A checkpoint of the labels female and male, and a table with a column of each."""
+    folder = tmp_path / "several"
+    shutil.copytree(checkpoints["bert"], folder)
+    settings = folder / "config.json"
+    written = json.loads(settings.read_text()) | {"problem_type": "multi_label_classification"}
+    settings.write_text(json.dumps(written))
+    rows = [
+        {"text": f"the girl sings {i}", "Female": i % 2, "male": i // 2 % 2,
+         "town": "ns"[i % 3 % 2], "race": "ab"[i % 5 % 2]}
+        for i in range(60)
+    ]  # fmt: skip
+    with Path("posts.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return {"table": "posts.csv", "checkpoint": str(folder), "methods": ["lime"]}
+
+
+class TestSeveralLabels:
+    def test_each_is_compared_with_a_model_of_its_own(self, runs, posts):
+        audit(**posts, label=["Female", "male"], group=["town", "race"])
+        ((config, *_),) = runs
+        asked = {id: (one["label"], one["group"]) for id, one in config["datasets"].items()}
+        assert asked == {
+            f"posts_{label.lower()}_{group}": (label, group)
+            for label in ("Female", "male")
+            for group in ("town", "race")
+        }
+        models = {id: (one["label"], one["datasets"]) for id, one in config["models"].items()}
+        assert models == {
+            f"several_{name}": (name, [f"posts_{name}_town", f"posts_{name}_race"])
+            for name in ("female", "male")
+        }
+
+    def test_a_column_is_of_the_label_of_its_name_or_of_the_one_that_is_named(self, runs, posts):
+        audit(**posts, label=["male"], group=["town"])
+        audit(**posts, label=["Female"], group=["town"], output="male")
+        labels = [[one["label"] for one in run[0]["models"].values()] for run in runs]
+        assert labels == [["male"], ["male"]]
+        assert list(runs[0][0]["datasets"]) == ["posts"]
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"label": ["male", "race"]}, "--label: the checkpoint has no label 'race'; known: "),
+            ({"label": ["male", "Female"], "output": "male"}, "several are the labels of one"),
+            ({"label": ["male", "femal"]}, "--label: posts.csv: no column 'femal'; did you mean"),
+            ({"label": ["race"]}, "has several labels, and a text of the data has one class"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, runs, posts, changes, message):
+        with pytest.raises(InputError, match=message):
+            audit(**{**posts, "group": ["town"], **changes})
+
+    def test_classes_that_exclude_one_another_are_one_column(self, runs, asked):
+        with pytest.raises(InputError, match="several are of a checkpoint of several labels"):
+            audit(**{**asked, "label": ["author", "town"]})
+
+
+def test_repeated_ids_are_counted(runs, asked):
+    rows = list(csv.DictReader(Path("Reviews 2026.csv").read_text().splitlines()))
+    with Path("ids.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["key", *rows[0]])
+        writer.writeheader()
+        writer.writerows({"key": min(i, 30), **row} for i, row in enumerate(rows))
+    with pytest.raises(InputError, match="9 with the key of an earlier row"):
+        audit(**{**asked, "table": "ids.csv"}, id="key")
+
+
 @pytest.mark.parametrize(("family", "known"), [("bert", True), ("distilbert", False)])
 def test_shortcuts_are_taken_where_they_are_known(
     runs, asked, checkpoints, tmp_path, family, known
@@ -207,14 +278,14 @@ def test_shortcuts_are_taken_where_they_are_known(
     [
         ({"text": "revew"}, "--text: Reviews 2026.csv: no column 'revew'; did you mean 'review'"),
         ({"group": ["town+ago"]}, "--group: Reviews 2026.csv: no column 'ago'; known: "),
-        ({"text": "author", "label": "review"}, "text and label seem to be swapped"),
+        ({"text": "author", "label": ["review"]}, "text and label seem to be swapped"),
         ({"group": ["town", "twon"]}, "no column 'twon'; did you mean 'town'"),
         ({"table": "gone.csv"}, "gone.csv: no such file"),
         ({"checkpoint": "./gone"}, "checkpoint gone: no such folder"),
         # M8: a path that could be the id of a model.
         ({"checkpoint": "gone"}, "there is no folder gone here, and the Hub could not be reached"),
         ({"checkpoint": "Reviews 2026.csv"}, "Reviews 2026.csv: is a file; name the folder of a"),
-        ({"label": "town"}, "its classes are female, male and those of the data north, south; "),
+        ({"label": ["town"]}, "its classes are female, male and those of the data north, south; "),
         ({"labels": ["Male", "Female"]}, "its classes are female, male, in this order, and those"),
         ({"methods": ["lyme"]}, "lyme"),
         ({"max_examples": 4}, "too few texts, .* the smallest possible p is .* alpha is 0.05"),

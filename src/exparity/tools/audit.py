@@ -16,7 +16,7 @@ from exparity.config.checks import check_results
 from exparity.config.command_line import experiment_of
 from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.costs.planned import ExampleCounts
@@ -77,8 +77,9 @@ def audit(
     max_calls: Annotated[int, Range(at_least=1)] | None = None,
     revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
     text: Annotated[str, Flag(metavar="COLUMN")] = "text",
-    label: Annotated[str, Flag(metavar="COLUMN")] = "label",
+    label: Annotated[Sequence[str], Flag(metavar="COLUMN")] = ("label",),
     group: Annotated[Sequence[str], Flag(metavar="COLUMN")] = ("group",),
+    id: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     match: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     rationale: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     labels: Annotated[Sequence[str], Flag(metavar="CLASS")] = (),
@@ -114,17 +115,19 @@ def audit(
         max_calls: of a function, most texts that a job asks about.
         revision: commit of the checkpoint's repository.
         text: column of the texts.
-        label: column of the true classes.
+        label: column of the true classes; of a checkpoint of several labels, such as toxic and
+            insult, the column of 0 and 1 of one, or of several, of which each is compared.
         group: column of the protected attribute, or several with ``+`` between them for groups at
             their intersections, such as ``gender+race``. Of several values, each is a comparison of
             its own, for which all is explained anew.
+        id: column of an id, which no two rows share.
         match: column of the matched set, of texts that differ in the group alone.
         rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
             then compared with them.
         labels: the classes in the order of the outputs, for a function, or a checkpoint that does
             not name them.
-        output: of a checkpoint of several labels, such as toxic and insult, the one to audit; the
-            classes of the table are then its absence and its presence, such as 0 and 1.
+        output: of a checkpoint of several labels, the one to audit; that of the column's name if
+            None.
         prompt: template with {text} in it, for a causal language model; of several, each is a run
             of its own, and verdicts are over all of them.
         word: word that answers the prompts for a class, such as ``bad= Bad`` with the blank that
@@ -144,7 +147,7 @@ def audit(
             in the folder of the results that is not of an audit.
         ExparityError: a job failed.
     """
-    group = list(dict.fromkeys(group))
+    group, label = list(dict.fromkeys(group)), list(dict.fromkeys(label))
     if predict:
         of_checkpoints: dict[str, Any] = {"revision": revision, "output": output, "prompt": prompt}
         of_checkpoints |= {"checkpoint": checkpoint, "word": word, "chat": chat}
@@ -158,19 +161,28 @@ def audit(
     names = _name_of(predict or str(checkpoint))
     model = _as_id("_".join(names), "model")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
-    named = {"text": text, "label": label, "match": match, "rationale": rationale}
+    named = {"text": text, "id": id, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
-    by = [column.split("+") if "+" in column else column for column in group]
     for here in local_copies(table, table_revision, download=True) or ():
-        _check_flags(here, {**options, "group": "+".join(group)})
+        columns = {name: [of] for name, of in options.items()} | {"label": label}
+        _check_flags(here, {**columns, "group": "+".join(group).split("+")})
     options |= {"path": table, "test_share": 1}
     options |= {"revision": table_revision} if table_revision else {}
     options |= {"drop_incomplete": True} if drop_incomplete else {}
-    loaded = [_facts({**options, "group": columns}, labels) for columns in by]
-    for columns, facts in zip(group, loaded, strict=True):
+    compared = {
+        (of, by): {"label": of, "group": by.split("+") if "+" in by else by}
+        for of in label
+        for by in group
+    }
+    loaded = [_facts({**options, **columns}, labels) for columns in compared.values()]
+    for (of, by), facts in zip(compared, loaded, strict=True):
         if facts.dropped:
-            say(f"{table} by {columns}: {dropped_rows(facts.dropped)}")
+            column = f"{of} by {by}" if len(label) > 1 else f"by {by}"
+            say(f"{table} {column}: {dropped_rows(facts.dropped)}")
     words = _words(prompt, word, loaded[0].labels)
+    outputs = dict.fromkeys(label, output)
+    if len(label) > 1 and (predict or words or output):
+        raise InputError("--label: several are the labels of one checkpoint; name one")
     if predict:
         options["labels"] = list(labels)
         calls = {"max_calls": max_calls} if max_calls else {}
@@ -188,30 +200,43 @@ def audit(
             new_head(LABEL_WORDS).require(name, pretrained)
             options["labels"] = list(words)
         else:
-            head = head_of(pretrained)
-            head.label = output
-            in_order = _in_order_of_outputs(loaded[0], name, pretrained, bool(labels), head)
-            options["labels"] = list(in_order)
+            outputs = _outputs(label, output, pretrained)
+            for i, of in enumerate(label):
+                head = head_of(pretrained)
+                head.label = outputs[of]
+                facts = loaded[i * len(group)]
+                in_order = _in_order_of_outputs(facts, name, pretrained, bool(labels), head)
+                options["labels"] = list(in_order)
         entry = {
             "checkpoint": name,
             **({"revision": revision} if revision else {}),
             **({"head": LABEL_WORDS, "chat": chat} if words else {}),
-            **({"label": output} if output else {}),
             "training": {"epochs": 0},
         }
-    id = _as_id(Path(table).stem, "table")
-    ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
-    results = results or Path("results", f"audit_{id}_{model}")
+    base = _as_id(Path(table).stem, "table")
+    ids = _ids_of(base, [*compared], several=(len(label) > 1, len(group) > 1))
+    of_label = dict.fromkeys(label, model)
+    if len(label) > 1:
+        of_label = dict(zip(label, _ids_of_columns(model, label), strict=True))
+    models = {
+        of_label[of]: {
+            **entry,
+            **({"label": outputs[of]} if outputs[of] else {}),
+            **({"datasets": ids[i * len(group) :][: len(group)]} if len(label) > 1 else {}),
+        }
+        for i, of in enumerate(label)
+    }
+    results = results or Path("results", f"audit_{base}_{model}")
     path = results / "config.yaml"
     _refuse_foreign(path)
     config = {
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
         "datasets": {
-            dataset: {"use": "table", **options, "group": columns}
-            for dataset, columns in zip(ids, by, strict=True)
+            dataset: {"use": "table", **options, **columns}
+            for dataset, columns in zip(ids, compared.values(), strict=True)
         },
-        "models": {model: entry},
+        "models": models,
         **(_asked(ids, prompt, words) if words else {}),
         "methods": _methods(methods, quick, size, of_function=bool(predict)),
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
@@ -248,11 +273,11 @@ def _say_what_was_found(experiment: Experiment) -> None:
         say(line)
 
 
-def _check_flags(table: Path, named: Mapping[str, str]) -> None:
+def _check_flags(table: Path, named: Mapping[str, Sequence[str]]) -> None:
     """Check that there is a table, with the columns that flags name; names the flag if not."""
     check_head(table, [])
     for option, names in named.items():
-        for name in names.split("+") if option == "group" else [names]:
+        for name in names:
             try:
                 check_head(table, [name])
             except InputError as error:
@@ -321,6 +346,21 @@ def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
     return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
 
 
+def _outputs(columns: Sequence[str], output: str | None, pretrained: Any) -> dict[str, str | None]:
+    """Return the label of a checkpoint that each column is of; None where it has classes."""
+    if pretrained.problem_type != "multi_label_classification":
+        if len(columns) > 1:
+            raise InputError("--label: several are of a checkpoint of several labels; name one")
+        return dict.fromkeys(columns, output)
+    names = {str(name).casefold(): str(name) for name in pretrained.id2label.values()}
+    outputs = {column: output or names.get(column.casefold()) for column in columns}
+    unknown = next((column for column in columns if outputs[column] is None), None)
+    if unknown is not None and len(columns) > 1:
+        hint = did_you_mean(unknown, names.values())
+        raise InputError(f"--label: the checkpoint has no label '{unknown}'; {hint}")
+    return outputs
+
+
 def _in_order_of_outputs(
     facts: DatasetFacts, checkpoint: str, pretrained: Any, in_order: bool, head: Head
 ) -> Sequence[str]:
@@ -361,6 +401,16 @@ def _as_id(name: str, otherwise: str) -> str:
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{otherwise}_{digest[:8]}"
     return (id if id[0].isalpha() else f"{otherwise}_{id}")[:MAX_ID]
+
+
+def _ids_of(
+    table: str, compared: Sequence[tuple[str, str]], several: tuple[bool, bool]
+) -> list[str]:
+    """Return an id for each comparison, by label and group where there are several of them."""
+    if not any(several):
+        return [table]
+    chosen = ([part for part, is_one in zip(of, several, strict=True) if is_one] for of in compared)
+    return _ids_of_columns(table, ["_".join(parts) for parts in chosen])
 
 
 def _ids_of_columns(table: str, columns: Sequence[str]) -> list[str]:

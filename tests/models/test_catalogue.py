@@ -1,7 +1,9 @@
 """The catalogue of models: sizes known from the literature, and what an entry of a config adds."""
 
 import copy
+import json
 import re
+from dataclasses import asdict
 
 import pytest
 
@@ -227,3 +229,9 @@ class TestFacts:
             assert model.checkpoint in row
             assert f"{model.n_parameters:,}" in row
             assert (model.revision or "not pinned") in row
+
+
+def test_a_spec_comes_back_from_the_json_of_a_job():
+    spec = ModelSpec(checkpoint="them/theirs", revision="0" * 40)
+    written = json.loads(json.dumps(asdict(spec)))
+    assert json.loads(json.dumps(asdict(build_spec(ModelSpec, written, "model")))) == written

@@ -82,7 +82,7 @@ class ModelSpec:
     label: str | None = None
     chat: bool = False
     predict: str | None = None
-    classes: tuple[str, ...] = ()
+    classes: tuple[str, ...] | tuple[()] = ()
     mask: str | None = None
     max_calls: Annotated[int, Range(at_least=1, at_most=_MOST**2)] | None = None
 

@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -23,11 +23,8 @@ import yaml
 
 from exparity.config.models import Config
 from exparity.config.presets import preset
-from exparity.config.schema import config_schema
-from exparity.core.options import Option
-from exparity.core.schema import documented
 from exparity.core.settings import Statistics
-from exparity.core.wording import allowed
+from exparity.core.validation import Settings, defaults_of, documented
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, token_options, word_options
 from exparity.metrics.facts import ARROWS
@@ -43,6 +40,21 @@ SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n", re.MULTILINE)
 _RUNS = {"probabilities": "yes", "explainer": "yes, and the method"}
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "text",
+}
+_ENDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+_MAX_INTEGER = (1 << 63) - 1
 _LONGEST = 90  # characters of a list of choices that a cell of a table has room for
 
 
@@ -70,10 +82,111 @@ def schema_file() -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": title.rstrip("."),
         "description": " ".join(description.split()),
-        **config_schema(),
+        **schema_of(Config),
     }
     text = yaml.dump(schema, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100)
     return f"# Written by `make reference` from src/exparity/config/models.py.\n{text}"
+
+
+def schema_of(kind: type[Settings]) -> dict[str, Any]:
+    """Return the JSON schema of settings in one piece, each key described."""
+    schema = kind.model_json_schema()
+    blocks = {block.__name__: block for block in _subclasses(Settings)}
+
+    def in_one_piece(node: Any) -> Any:
+        if isinstance(node, list):
+            return [in_one_piece(inner) for inner in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            name = node["$ref"].rpartition("/")[2]
+            default = {"default": {}} if "default" in node else {}
+            return _described_keys(blocks[name], in_one_piece(schema["$defs"][name])) | default
+        node = {key: in_one_piece(inner) for key, inner in node.items() if key != "$defs"}
+        return _shortened(node)
+
+    return _described_keys(kind, in_one_piece(schema))
+
+
+def _subclasses(kind: type[Settings]) -> Iterator[type[Settings]]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from _subclasses(inner)
+
+
+def _described_keys(kind: type[Settings], schema: dict[str, Any]) -> dict[str, Any]:
+    words = documented(kind)
+    for key, part in schema.get("properties", {}).items():
+        if meaning := words.get(key, "").replace("``", "`").replace("if None", "if null"):
+            description = {"description": f"{meaning[0].upper()}{meaning[1:]}."}
+            schema["properties"][key] = description | part
+    return {key: part for key, part in schema.items() if key != "description"}
+
+
+def _shortened(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a node without titles, and with a choice of null in one."""
+    if isinstance(node.get("title"), str):
+        node.pop("title")
+    if "patternProperties" in node:
+        ((pattern, inner),) = node.pop("patternProperties").items()
+        node |= {"propertyNames": {"pattern": pattern}, "additionalProperties": inner}
+    if "const" in node:
+        node["enum"] = [node.pop("const")]
+    if node.get("default", "") is None and {"type": "null"} not in node.get("anyOf", ()):
+        node.pop("default")  # which a key that is left out has
+    first, *others = node.get("anyOf", [{}])
+    if others == [{"type": "null"}] and not {"items", "properties", "anyOf"} & first.keys():
+        rest = {key: part for key, part in node.items() if key != "anyOf"}
+        if "enum" in first:
+            return {"enum": [*first["enum"], None], **rest}
+        return {**first, "type": [first["type"], "null"], **rest}
+    return node
+
+
+def allowed(schema: Mapping[str, Any]) -> str:
+    """Return what a schema allows, such as ``a whole number from 1 to 9, or null``."""
+    words = f"{_kind(schema)} {_range(schema)}".strip()
+    return f"{words}, or null" if _takes_null(schema) else words
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """Return the types or the values that a schema allows, null apart."""
+    if "enum" in schema:
+        values = [value for value in schema["enum"] if value is not None]
+        return f"{'one of ' * (len(values) > 1)}{', '.join(map(_literal, values))}"
+    if "anyOf" in schema:
+        return _listed([_kind(part) for part in schema["anyOf"] if part.get("type") != "null"])
+    names = [_TYPES[name] for name in _types(schema) if name != "null"]
+    if names == ["a list"] and schema.get("items"):
+        return f"a list, each {_kind(schema['items'])} {_range(schema['items'])}".strip()
+    return _listed(names) if names else "anything"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
+
+
+def _types(schema: Mapping[str, Any]) -> Sequence[str]:
+    kinds = schema.get("type", ())
+    return (kinds,) if isinstance(kinds, str) else kinds
+
+
+def _takes_null(schema: Mapping[str, Any]) -> bool:
+    if "anyOf" in schema:
+        return any(map(_takes_null, schema["anyOf"]))
+    return None in schema.get("enum", ()) or "null" in _types(schema)
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    if schema.get("maximum") == _MAX_INTEGER:
+        return f"at least {schema['minimum']}"
+    if "minimum" in schema and "maximum" in schema:
+        return f"from {schema['minimum']:,} to {schema['maximum']:,}"
+    return " and ".join(f"{word} {schema[end]}" for end, word in _ENDS.items() if end in schema)
+
+
+def _literal(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Plain(yaml.SafeDumper):
@@ -104,11 +217,15 @@ def _made(name: str) -> str:
     meanings = documented(token_options) | documented(word_options) | documented(entry.function)
     table = _table(
         ("Option", "Values", "Default", "Meaning"),
-        (_option(option, meanings[name]) for name, option in options.items()),
+        (
+            (f"`{name}`", _values(part), _default(part["default"]), _prose(meanings[name]))
+            for name, part in schema_of(options)["properties"].items()
+        ),
     )
     returned = _prose(_sections(entry.function)["Returns"])
     gives = f"Returns {returned}\n\n" if kind == "method" else ""
-    return f"{gives}{table if options else 'No options.'}\n\nSource: {entry.facts.reference}."
+    table = table if options.model_fields else "No options."
+    return f"{gives}{table}\n\nSource: {entry.facts.reference}."
 
 
 def _sections(item: Any) -> dict[str, str]:
@@ -170,13 +287,9 @@ def _signature(item: Any) -> str:
     return f"(\n    {arguments},\n){returned}"
 
 
-def _option(option: Option, meaning: str) -> tuple[str, ...]:
-    return f"`{option.name}`", _values(option.schema), _default(option.default), _prose(meaning)
-
-
 def _keys(path: list[str]) -> str:
     """Return the table of a block of the config, without the blocks within it."""
-    schema = config_schema()
+    schema = schema_of(Config)
     for step in path:
         schema = schema["properties"][step] if step != "*" else _entries(schema)
         schema = next((one for one in schema.get("anyOf", ()) if "properties" in one), schema)
@@ -255,8 +368,8 @@ def _settings(chosen: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     for registry in registries:
         for id, options in chosen.get(f"{registry.kind}s", {}).items():
             for key, value in options.items():
-                known = registry.options(registry.get(id))
-                yield f"`{id}`: `{key}`", value, id if key == "use" else known[key].default
+                known = defaults_of(registry.options(registry.get(id)))
+                yield f"`{id}`: `{key}`", value, id if key == "use" else known[key]
 
 
 def _values(schema: Mapping[str, Any]) -> str:

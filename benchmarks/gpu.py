@@ -397,7 +397,7 @@ def bench_options(bench: Bench, kind: str, id: str) -> dict[str, Any]:
     from exparity.methods import METHODS as KNOWN
     from exparity.metrics import METRICS
 
-    known = (KNOWN if kind == "method" else METRICS).get(id).options
+    known = (KNOWN if kind == "method" else METRICS).get(id).options.model_fields
     return {name: value for name, value in FEW.items() if name in known} if bench.tiny else {}
 
 

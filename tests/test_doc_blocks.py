@@ -19,8 +19,8 @@ from support import TINY
 
 from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
-from exparity.config.schema import config_schema, validate
-from exparity.core.options import complete
+from exparity.config.models import Config
+from exparity.core.validation import complete, read_settings
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
@@ -127,7 +127,7 @@ def test_configs_are_of_the_schema(page):
         config = config.get("exparity", config)  # the config of a workflow that imports this one
         if set(config) == {"debias"}:  # a line of a model
             config = {"models": {"one": config}}
-        validate({**TINY, **config}, config_schema())
+        read_settings(Config, {**TINY, **config}, "config:")
         for kind, registry in (("methods", METHODS), ("metrics", METRICS)):
             for id, instance in (config.get(kind) or {}).items():
                 if (use := instance.get("use", id)) not in registry.ids():

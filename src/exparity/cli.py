@@ -241,7 +241,8 @@ def _summary(code: str) -> str:
 
 
 def _complain(problem: object) -> None:
-    print(f"exparity: {visible(problem)}", file=sys.stderr)
+    lines = visible(problem, keep="\n")
+    print(f"exparity: {lines}", file=sys.stderr)
 
 
 def _spare_pandas() -> None:

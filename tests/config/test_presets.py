@@ -1,9 +1,9 @@
 """Presets: what they fill in, and what wins over them."""
 
 import copy
-import dataclasses
 import json
 from pathlib import Path
+from typing import get_args
 
 import made_up
 import pytest
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from exparity.artefacts.schemas import IDS
 from exparity.config.experiment import Experiment
+from exparity.config.models import Config, StudyStatistics
 from exparity.config.presets import preset, with_preset
-from exparity.config.schema import config_schema
-from exparity.core.options import complete
+from exparity.core.validation import complete
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
@@ -70,7 +70,7 @@ def metric_of(found, metric, dataset="first"):
 class TestFiles:
     def test_the_schema_names_every_preset(self):
         files = {path.stem for path in resource("presets").iterdir()}
-        assert {*config_schema()["properties"]["study"]["enum"]} == {*PRESETS, "default"}
+        assert {*get_args(Config.model_fields["study"].annotation)} == {*PRESETS, "default"}
         assert files == {*PRESETS}
 
     @pytest.mark.parametrize("study", PRESETS)
@@ -80,9 +80,9 @@ class TestFiles:
             "explains", "training", "statistics", "overrides", "datasets", "methods", "metrics"
         }  # fmt: skip
         assert chosen["explains"] == "logit"
-        fields = {field.name for field in dataclasses.fields(TrainingSpec)}
+        fields = set(TrainingSpec.model_fields)
         assert set(chosen.get("training", {})) <= fields
-        statistics = set(config_schema()["properties"]["statistics"]["properties"])
+        statistics = set(StudyStatistics.model_fields)
         assert set(chosen.get("statistics", {})) <= statistics
         for id, options in chosen.get("methods", {}).items():
             complete(METHODS.get(id).options, options, f"methods.{id}")
@@ -181,7 +181,7 @@ class TestWhatTheySet:
         assert expected.items() <= params.items()
 
     def test_statistics(self):
-        ddof = [experiment(study=study).config["statistics"]["ddof"] for study in STUDIES]
+        ddof = [experiment(study=study).config.statistics.ddof for study in STUDIES]
         assert ddof == [1, 0]
 
 
@@ -218,9 +218,9 @@ class TestWhatTheConfigSetsWins:
         )
         assert metric_of(found, "sparse")["params"]["tau"] == 0.3
         assert metric_of(found, "gini")["params"]["epsilon"] == 0.5
-        assert found.config["statistics"]["ddof"] == 1
-        assert found.config["statistics"]["alpha"] == 0.01
-        assert found.config["statistics"]["threshold"] == 0.2
+        assert found.config.statistics.ddof == 1
+        assert found.config.statistics.alpha == 0.01
+        assert found.config.statistics.threshold == 0.2
 
     @given(
         study=st.sampled_from(STUDIES),

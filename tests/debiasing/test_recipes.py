@@ -7,8 +7,8 @@ import yaml
 from support import NARROW
 
 from exparity.config.experiment import Experiment
-from exparity.config.schema import config_schema
-from exparity.core.options import options_of
+from exparity.config.models import Model
+from exparity.core.validation import documented, options_of
 from exparity.debiasing.recipes import RECIPES, calls_of, interventions_of
 
 PLAIN = {"init": "scratch", "architecture": "bert", "size": NARROW}
@@ -116,11 +116,10 @@ class TestConfig:
 
 def test_the_page_tells_of_every_name_and_key(repository):
     page = (repository / "docs" / "debiasing.md").read_text()
-    for name in (*RECIPES, *options_of(interventions_of)):
+    keys = options_of(interventions_of).model_fields
+    for name in (*RECIPES, *keys):
         assert f"`{name}`" in page
-    entries = config_schema()["properties"]["models"]["additionalProperties"]
-    description = entries["properties"]["debias"]["description"]
-    assert all(key in description for key in options_of(interventions_of))
+    assert all(key in documented(Model)["debias"] for key in keys)
 
 
 def test_the_example_of_the_page_is_a_config(repository):

@@ -38,7 +38,7 @@ def pair(request, trained):
 
 
 def explained(classifier, texts, targets, method):
-    params = of(METHOD_QUICK, METHODS.get(method).options)
+    params = of(METHOD_QUICK, METHODS.get(method).options.model_fields)
     return exparity.explain(classifier, texts, targets, method, **params, **training_for(method))
 
 
@@ -71,7 +71,7 @@ def test_metrics(pair, metric):
     Falls in probability that are smaller than the precision resolves have no order.
     """
     exact, coarse, texts, targets = pair
-    params = of(METRIC_QUICK, METRICS.get(metric).options)
+    params = of(METRIC_QUICK, METRICS.get(metric).options.model_fields)
     values = []
     for classifier in (exact, coarse):
         rerun = METRICS.get(metric).facts.needs == "explainer"

@@ -215,7 +215,7 @@ def naive(metric, scores, marks):
         return sklearn_metrics.average_precision_score(marks, scores)
     if metric == "rationale_precision_at_specificity":
         return naive_precision_at(scores, marks, 0.9)
-    k = METRICS.get(metric).options["top_k"].default or sum(marks)
+    k = METRICS.get(metric).options.top_k or sum(marks)
     return naive_selected(FORMULAS[metric], scores, marks, min(k, len(scores)))
 
 

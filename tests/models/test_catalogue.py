@@ -3,18 +3,18 @@
 import copy
 import json
 import re
-from dataclasses import asdict
 
 import pytest
 
 from exparity.core.errors import InputError
+from exparity.core.validation import read_settings
 from exparity.models.catalogue import (
     known_id,
     known_models,
     resolve_model,
 )
 from exparity.models.schemes import TRAINED_PARTS
-from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
+from exparity.models.spec import ModelSpec, TrainingSpec
 
 BERT_BASE = {
     "vocab_size": 105879, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -152,7 +152,7 @@ class TestEntries:
         ],
     )  # fmt: skip
     def test_what_an_entry_leaves_out_is_filled_in_and_what_it_sets_wins(self, id, given, part):
-        before, known = copy.deepcopy(given), known_id(id, given)
+        before, known = copy.deepcopy(given), known_id(id, given.get("use"))
         found = resolve_model(id, given, "models.m")
         assert part.items() <= found.items()
         assert ("use" in found, given) == (False, before)
@@ -169,10 +169,10 @@ class TestSchemes:
     def test_they_are_trained_as_published(self, id):
         epochs, batch_size, learning_rate, embedding, attention = TABLE[id]
         entry = resolve_model(id, {}, "models.m")
-        training = build_spec(TrainingSpec, entry.pop("training"), "models.m")
+        training = read_settings(TrainingSpec, entry.pop("training"), "models.m")
         assert (training.epochs, training.batch_size) == (epochs, batch_size)
         assert training.learning_rate == learning_rate
-        spec = build_spec(ModelSpec, entry, "models.m")
+        spec = read_settings(ModelSpec, entry, "models.m")
         trained = TRAINED_PARTS[spec.scheme]
         assert ("attention" in trained) == (attention != "fixed")
         assert ("embedding" in trained) == (embedding != "fixed")
@@ -212,7 +212,9 @@ class TestSchemes:
     def test_from_scratch_a_part_cannot_be_trained_alone(self):
         entry = resolve_model("bert_c", {"init": "scratch", "vocab_size": 900}, "models.m")
         with pytest.raises(InputError, match="scheme 'classification' would leave random weights"):
-            build_spec(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, "models.m")
+            read_settings(
+                ModelSpec, {k: v for k, v in entry.items() if k != "training"}, "models.m"
+            )
 
 
 @pytest.mark.contract
@@ -233,5 +235,5 @@ class TestFacts:
 
 def test_a_spec_comes_back_from_the_json_of_a_job():
     spec = ModelSpec(checkpoint="them/theirs", revision="0" * 40)
-    written = json.loads(json.dumps(asdict(spec)))
-    assert json.loads(json.dumps(asdict(build_spec(ModelSpec, written, "model")))) == written
+    written = json.loads(json.dumps(spec.whole))
+    assert read_settings(ModelSpec, written, "model").whole == written

@@ -100,7 +100,7 @@ def test_keys_of_functions_and_of_models_exclude_each_other(options, message):
 def test_artefacts_say_of_a_function_what_is_its_own():
     assert recorded(spec(), TrainingSpec(epochs=0)) == {
         "model": {
-            "predict": "own_black_box:predict", "classes": ("a", "b"), "mask": None,
+            "predict": "own_black_box:predict", "classes": ["a", "b"], "mask": None,
             "max_calls": None,
         },
         "training": {"epochs": 0},

@@ -35,7 +35,7 @@ rule report:
         runtime=30,
     params:
         options=get_options("report"),
-        statistics=EXPERIMENT.config["statistics"],
+        statistics=EXPERIMENT.config.statistics.whole,
         seeds=EXPERIMENT.seeds,
     message:
         "Writing the report"

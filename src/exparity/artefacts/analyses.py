@@ -17,11 +17,13 @@ import pyarrow as pa
 
 from exparity.artefacts.exports import Export
 from exparity.core.escaping import file_name
-from exparity.core.options import Option, options_of
 from exparity.core.registry import Entry, Registry
+from exparity.core.validation import Settings, options_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from exparity.config.models import Config
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
@@ -32,7 +34,7 @@ _OF_JOB = ("model_id", "metric_id", "seed", "machine")
 class ExperimentView(Protocol):
     """Answers of an experiment that an analysis needs to settle the options of a job."""
 
-    config: Mapping[str, Any]
+    config: Config
     datasets: Mapping[str, Any]
     generators: Mapping[str, Any]
     methods: Mapping[str, Any]
@@ -257,10 +259,9 @@ def options_of_job(function: Callable[..., Any], given: Mapping[str, Any]) -> di
     return {name: given[name] for name in arguments_of(function) if name not in _OF_JOB}
 
 
-def config_options(entry: Entry[AnalysisFacts]) -> dict[str, Option]:
+def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     """Return what ``analyses.<id>`` of a config may say."""
-    options = options_of(entry.facts.settle or entry.function)
-    return {name: option for name, option in options.items() if name not in _OF_JOB}
+    return options_of(entry.facts.settle or entry.function, without=_OF_JOB)
 
 
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:

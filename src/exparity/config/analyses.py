@@ -20,9 +20,9 @@ from exparity.artefacts.analyses import (
 from exparity.config import digests
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.options import complete
 from exparity.core.registry import Entry
 from exparity.core.strict import canonical
+from exparity.core.validation import complete
 
 Ids = Mapping[str, Any]
 _FROM_CELL = {
@@ -40,7 +40,7 @@ class Analyses:
     def __init__(self, experiment: Settled) -> None:
         self._experiment = experiment
         self.settings: dict[str, Mapping[str, Any]] = {
-            name: settings or {} for name, settings in experiment.config["analyses"].items()
+            name: settings for name, settings in experiment.config.analyses.items()
         }
         asked_for = [id for id in ANALYSES.ids() if not ANALYSES.get(id).facts.always]
         for name, settings in self.settings.items():

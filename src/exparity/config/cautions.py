@@ -66,9 +66,13 @@ def omissions(experiment: Experiment) -> Iterator[str]:
 
 def _lacking_bf16(experiment: Experiment) -> Iterator[str]:
     """Yield a line if jobs are to compute in bf16 and a GPU of this machine does not."""
-    if experiment.config["engine"]["device"] == "cpu":
+    if experiment.config.engine.device == "cpu":
         return
-    keys = [key for key in ("precision", "gradient_precision") if experiment.config[key] == "bf16"]
+    keys = [
+        key
+        for key in ("precision", "gradient_precision")
+        if getattr(experiment.config, key) == "bf16"
+    ]
     trainings = [json.loads(experiment.finetune_options(*cell, 0)) for cell in experiment.pairs]
     if any(one["training"]["precision"] == "bf16" for one in trainings):
         keys.append("training.precision")

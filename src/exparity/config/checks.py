@@ -12,6 +12,7 @@ from exparity.config.instances import Instance
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import parse_json
+from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
@@ -132,7 +133,7 @@ def check_foils(experiment: Settled) -> None:
 
 def check_prompts(experiment: Settled) -> None:
     """Check that prompted models are asked, by a template for each seed."""
-    prompts = experiment.config["prompts"]
+    prompts = experiment.config.prompts
     asked = {id for id in experiment.models if _is_prompted(experiment, id)}
     for dataset in prompts:
         _require(dataset, list(experiment.datasets), f"prompts.{dataset}")
@@ -144,7 +145,7 @@ def check_prompts(experiment: Settled) -> None:
                 f"models.{model}: is asked by prompts, and dataset '{dataset}' has none; write "
                 f"prompts.{dataset}, or leave the dataset out of models.{model}.datasets"
             )
-        templates = prompts[dataset]["templates"]
+        templates = prompts[dataset].templates
         own = (experiment.models[model].get("training") or {}).get("templates") or ()
         for number in (*experiment.seeds, *own):
             if number >= len(templates):
@@ -153,7 +154,7 @@ def check_prompts(experiment: Settled) -> None:
                     f"its templates, 0 to {len(templates) - 1}; write more, or take fewer seeds"
                 )
         known = experiment.datasets[dataset].entry.facts.labels
-        words = prompts[dataset]["words"]
+        words = prompts[dataset].words
         if known and not _CLASS_OPTIONS & experiment.datasets[dataset].params.keys():
             for name in {*known} ^ {*words}:
                 raise InputError(
@@ -241,7 +242,7 @@ def check_cells(experiment: Settled) -> None:
     for dataset, instance in experiment.datasets.items():
         experiment.own_inputs("prepare", {"dataset": dataset})
         if check := instance.entry.facts.check_options:
-            defaults = {name: option.default for name, option in instance.entry.options.items()}
+            defaults = defaults_of(instance.entry.options)
             try:
                 check({**defaults, **instance.params})
             except InputError as error:

@@ -18,11 +18,12 @@ from exparity.artefacts.grid import grid_text
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results
+from exparity.config.models import Config
 from exparity.config.presets import with_preset
-from exparity.config.schema import config_schema, validate, with_defaults
 from exparity.config.settled import Cell, Settled
 from exparity.core.errors import InputError
 from exparity.core.strict import canonical, json_value, read_yaml
+from exparity.core.validation import read_settings
 from exparity.models.catalogue import known_id
 from exparity.models.size import n_weights
 
@@ -53,7 +54,7 @@ def load_or_exit(
 class Experiment(Settled):
     """A valid config: the grid that it spans, and the inputs, options and costs of each job."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         check(self)
         self.analyses = Analyses(self)
@@ -65,10 +66,8 @@ class Experiment(Settled):
             written = json_value(config)
         except RecursionError:
             raise InputError("config: holds itself, or is nested too deeply") from None
-        schema = config_schema()
-        validate(written, schema)
-        filled = with_defaults(with_preset(written), schema)
-        return cls(filled)
+        read_settings(Config, written, "config:")
+        return cls(read_settings(Config, with_preset(written), "config:"))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -79,18 +78,18 @@ class Experiment(Settled):
         jobs run its exparity and no other; a rule's conda environment is activated later, within
         the job, and so comes before them.
         """
-        engine = self.config["engine"]
+        engine = self.config.engine
         programs = str(Path(sys.executable).parent)
         others = os.environ.get("PATH", os.defpath).split(os.pathsep)
         return {
             "PATH": os.pathsep.join([programs, *(path for path in others if path != programs)]),
-            "EXPARITY_DATA_DIR": str(self.config["data_dir"]),
+            "EXPARITY_DATA_DIR": self.config.data_dir,
             "EXPARITY_DOWNLOAD": "1" if self.may_download else "0",
             **({} if self.may_download else {"HF_HUB_OFFLINE": "1"}),
-            "EXPARITY_PLUGINS": os.pathsep.join(self.config["plugins"]),
-            "EXPARITY_DEVICE": str(engine["device"]),
-            "EXPARITY_TOKEN_BUDGET": str(engine["token_budget"] or ""),
-            "EXPARITY_SHORTCUTS": "1" if engine["shortcuts"] else "",
+            "EXPARITY_PLUGINS": os.pathsep.join(self.config.plugins),
+            "EXPARITY_DEVICE": engine.device,
+            "EXPARITY_TOKEN_BUDGET": str(engine.token_budget or ""),
+            "EXPARITY_SHORTCUTS": "1" if engine.shortcuts else "",
         }
 
     @property
@@ -100,7 +99,7 @@ class Experiment(Settled):
         Compute nodes often have no network, and finding that out takes each job minutes of
         timeouts; hence, unless the config says so, not within a SLURM job.
         """
-        wanted = self.config["download"]
+        wanted = self.config.download
         return "SLURM_JOB_ID" not in os.environ if wanted == "auto" else bool(wanted)
 
     def gpu_slots(self, metric: str | None = None) -> int:
@@ -109,7 +108,7 @@ class Experiment(Settled):
 
     @cached_property
     def _gpu_here(self) -> bool:
-        return shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
+        return shutil.which("nvidia-smi") is not None and self.config.engine.device != "cpu"
 
     def memory_mb(self, stage: str, ids: Cell, least: int = 8000) -> int:
         """Return the memory that a job with a model is given, in MB.
@@ -182,13 +181,13 @@ class Experiment(Settled):
         """Which cells there are, and how the report shows them."""
         return {
             **self.analyses.grid,
-            "title": self.config["title"],
+            "title": self.config.title,
             "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
-            "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],
-            "study": self.config["study"],
-            "statistics": self.config["statistics"],
-            "controls": self.config["controls"],
-            "report": self.config["report"],
+            "models": [[m, known_id(m, self.config.models[m].use)] for m in self.models],
+            "study": self.config.study,
+            "statistics": self.config.statistics.whole,
+            "controls": self.config.controls.whole,
+            "report": self.config.report.whole,
         }
 
     def report_inputs(self) -> list[str]:

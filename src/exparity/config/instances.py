@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.lineage import sha256_of
+from exparity.config.models import Config
 from exparity.config.presets import preset
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
-from exparity.core.options import Option, complete
 from exparity.core.registry import Entry, Registry
+from exparity.core.validation import Settings, complete
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES
@@ -39,7 +40,7 @@ class Instance:
     entry: Entry[Any]
     params: Mapping[str, Any]
     max_examples: int | None
-    options: Mapping[str, Option]
+    options: type[Settings]
     shared: tuple[Path, ...] = ()
     datasets: Sequence[str] | None = None
 
@@ -83,12 +84,12 @@ class Instance:
         return {**self.call(where), **({"files": files} if files else {})}
 
 
-def instances_of(block: str, config: Mapping[str, Any]) -> dict[str, Instance]:
+def instances_of(block: str, config: Config) -> dict[str, Instance]:
     """Return the instances of a block."""
     registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
     instances = {}
-    for id, raw in config[block].items():
-        settings = dict(raw or {})
+    for id, raw in getattr(config, block).items():
+        settings = raw.written
         where = f"{block}.{id}"
         for key in ("max_examples", "datasets"):
             if block == "datasets" and key in settings:
@@ -97,12 +98,12 @@ def instances_of(block: str, config: Mapping[str, Any]) -> dict[str, Instance]:
         size = settings.pop("max_examples", None)
         datasets = settings.pop("datasets", None)
         options = registry.options(entry)
-        if "explains" in options:
-            settings.setdefault("explains", config["explains"])
+        if "explains" in options.model_fields:
+            settings.setdefault("explains", config.explains)
         try:
             complete(options, settings, where)
         except InputError as error:
-            if preset(config["study"]).get(block, {}).get(id, {}).get("use") != entry.id:
+            if preset(config.study).get(block, {}).get(id, {}).get("use") != entry.id:
                 raise
             raise InputError(
                 f"{error}; its 'study' makes it an instance of {entry.id}, unless it says "

@@ -7,34 +7,59 @@ are made from it. Models and their training are described by the classes that jo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Never
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
-from exparity.core.flags import Items, Range, Seed, Text
-from exparity.core.schema import Open
-from exparity.core.settings import Statistics as Settings
-from exparity.methods import Explains
-from exparity.models.spec import ModelSpec, TrainingSpec
+from annotated_types import MinLen
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_validator
+
+from exparity.core.errors import did_you_mean
+from exparity.core.flags import Range, Seed
+from exparity.core.settings import Statistics
+from exparity.core.validation import DISTINCT, EMPTY_IF_NULL, Open, Settings, Text
+from exparity.data import DATASETS
+from exparity.methods import METHODS, Explains
+from exparity.metrics import METRICS
+from exparity.models.catalogue import known_models
+from exparity.models.spec import ModelSettings, TrainingSettings
 
 LEFT_OUT: Any = None
 """What a key is that a config need not have, and that may not be null."""
 MAX_ID = 64
 """Longest id in the config; ids become names of files."""
-Id = Annotated[
-    str,
-    Text(
-        r"[a-z][a-z0-9_]*",
-        longest=MAX_ID,
-        rule=f"use lower-case letters, digits and underscores, at most {MAX_ID}",
-    ),
-]
-Size = Annotated[int | None, Range(at_least=2)]
+
+
+def _check_id(known: Callable[[], Iterable[str]], written: str) -> str:
+    """Refuse what is no id, and name the registered one that is meant."""
+    if re.fullmatch(r"[a-z][a-z0-9_]*", written) and len(written) <= MAX_ID:
+        return written
+    meant = re.sub(r"[^a-z0-9]+", "_", written.lower()).strip("_")
+    hint = did_you_mean(meant, known())
+    shown = written if len(written) <= MAX_ID else f"{written[:MAX_ID]}..."
+    raise ValueError(
+        f"'{shown}' is not an id: use lower-case letters, digits and underscores, at most {MAX_ID}"
+        + (f"; {hint}" if hint.startswith("did you mean") else "")
+    )
+
+
+def _refuse(reason: str, _: Any) -> None:
+    raise ValueError(reason)
+
+
+_ID = WithJsonSchema({"type": "string", "pattern": f"^[a-z][a-z0-9_]{{0,{MAX_ID - 1}}}$"})
+Id = Annotated[str, AfterValidator(partial(_check_id, tuple)), _ID]
+DatasetId = Annotated[str, AfterValidator(partial(_check_id, DATASETS.ids)), _ID]
+ModelId = Annotated[str, AfterValidator(partial(_check_id, known_models)), _ID]
+MethodId = Annotated[str, AfterValidator(partial(_check_id, METHODS.ids)), _ID]
+MetricId = Annotated[str, AfterValidator(partial(_check_id, METRICS.ids)), _ID]
+Size = Annotated[int, Range(at_least=2)] | None
+Names = Annotated[Sequence[str], MinLen(1)]
 NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Engine:
+class Engine(Settings):
     """How jobs use the machine. Changing it reruns nothing.
 
     Attributes:
@@ -54,10 +79,9 @@ class Engine:
         Text(r"auto|cpu|cuda(:[0-9]+)?", rule="use auto, cpu, cuda or cuda:N, such as cuda:0"),
     ] = "auto"
     shortcuts: bool = False
-    token_budget: Annotated[int | None, Range(at_least=1, at_most=1_000_000_000)] = None
+    token_budget: Annotated[int, Range(at_least=1, at_most=1_000_000_000)] | None = None
 
 
-@dataclass(frozen=True)
 class Named(Open):
     """An entry that names something registered, and sets its options.
 
@@ -68,7 +92,6 @@ class Named(Open):
     use: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class InstanceEntry(Open):
     """An entry of datasets, methods or metrics.
 
@@ -84,10 +107,12 @@ class InstanceEntry(Open):
 
     use: str = LEFT_OUT
     max_examples: Size = None
-    datasets: Sequence[str] = LEFT_OUT
+    datasets: Names = LEFT_OUT
 
 
-@dataclass(frozen=True, kw_only=True)
+_NOWHERE = WithJsonSchema({"not": {}})
+
+
 class Changes(Open):
     """What an override changes of a method or metric.
 
@@ -97,13 +122,20 @@ class Changes(Open):
         max_examples: size of the sample in matching cells; null for all examples.
     """
 
-    use: Never = LEFT_OUT
-    datasets: Never = LEFT_OUT
+    use: Annotated[
+        Any,
+        BeforeValidator(partial(_refuse, "which implementation an id stands for cannot differ")),
+        _NOWHERE,
+    ] = LEFT_OUT
+    datasets: Annotated[
+        Any,
+        BeforeValidator(partial(_refuse, "which datasets it is used on is said once")),
+        _NOWHERE,
+    ] = LEFT_OUT
     max_examples: Size = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Model(ModelSpec):
+class Model(ModelSettings):
     """An entry of models.
 
     Attributes:
@@ -120,17 +152,16 @@ class Model(ModelSpec):
     """
 
     use: str = LEFT_OUT
-    training: TrainingSpec = field(default_factory=TrainingSpec)
-    debias: str | Mapping[str, Any] | Sequence[str | Named] = LEFT_OUT
-    datasets: Sequence[str] = LEFT_OUT
+    training: TrainingSettings = TrainingSettings()
+    debias: str | Mapping[str, Any] | Annotated[Sequence[str | Named], MinLen(1)] = LEFT_OUT
+    datasets: Names = LEFT_OUT
 
 
 NOT_OF_SPEC = ("training", "datasets", "debias")
 """Keys of a model's entry that do not say where the model comes from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyStatistics(Settings):
+class StudyStatistics(Statistics):
     """How groups are compared.
 
     Attributes:
@@ -140,12 +171,11 @@ class StudyStatistics(Settings):
     """
 
     family: Annotated[
-        Sequence[Literal["dataset", "model", "seed", "method", "metric"]], Items(distinct=True)
+        Sequence[Literal["dataset", "model", "seed", "method", "metric"]], DISTINCT
     ] = ("dataset",)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Settings):
     """What the report holds.
 
     Attributes:
@@ -156,8 +186,7 @@ class Report:
     figures: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Random:
+class Random(Settings):
     """Every metric also scores random explanations.
 
     Attributes:
@@ -168,8 +197,7 @@ class Random:
     draws: Annotated[int, Range(at_least=0, at_most=1000)] = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reference:
+class Reference(Settings):
     """A search for the tokens that count most, which metrics that remove tokens are compared with.
 
     Attributes:
@@ -180,8 +208,7 @@ class Reference:
     stages: Annotated[int, Range(at_least=1, at_most=1000)] = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class Controls:
+class Controls(Settings):
     """Checks of the pipeline itself.
 
     Attributes:
@@ -192,12 +219,11 @@ class Controls:
             skill of explanations; made where random explanations are.
     """
 
-    random: Random = field(default_factory=Random)
-    reference: Reference = field(default_factory=Reference)
+    random: Random = Random()
+    reference: Reference = Reference()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prompts:
+class Prompts(Settings):
     """How models with head label_words are asked about a dataset.
 
     Attributes:
@@ -217,19 +243,18 @@ class Prompts:
         Sequence[
             Annotated[str, Text(r"[\s\S]*\{text\}[\s\S]*", rule="write {text} where the text goes")]
         ],
-        Items(at_least=1),
+        MinLen(1),
     ]
-    words: Annotated[Mapping[str, str], Items(at_least=2)]
+    words: Annotated[Mapping[str, str], MinLen(2)]
     absent: NonEmpty | None = None
     calibrate: Literal["none", "content_free", "prior"] = "none"
     system: str | None = None
 
 
-Ids = str | Sequence[str]
+Ids = str | Names
 
 
-@dataclass(frozen=True, kw_only=True)
-class Match:
+class Match(Settings, json_schema_extra={"minProperties": 1}):
     """Ids of cells.
 
     Attributes:
@@ -242,13 +267,18 @@ class Match:
 
     dataset: Ids = LEFT_OUT
     model: Ids = LEFT_OUT
-    seed: int | Sequence[int] = LEFT_OUT
+    seed: int | Annotated[Sequence[int], MinLen(1)] = LEFT_OUT
     method: Ids = LEFT_OUT
     metric: Ids = LEFT_OUT
 
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("{} is empty; name at least one")
+        return self
 
-@dataclass(frozen=True, kw_only=True)
-class Override:
+
+class Override(Settings):
     """Settings for some cells of the grid.
 
     Attributes:
@@ -260,18 +290,14 @@ class Override:
         statistics: statistics settings of matching cells.
     """
 
-    match: Annotated[Match, Items(at_least=1)]
-    training: TrainingSpec = field(default_factory=TrainingSpec)
-    method: Changes = field(default_factory=Changes)
-    metric: Changes = field(default_factory=Changes)
-    statistics: StudyStatistics = field(default_factory=StudyStatistics)
+    match: Match
+    training: TrainingSettings = TrainingSettings()
+    method: Changes = Changes()
+    metric: Changes = Changes()
+    statistics: StudyStatistics = StudyStatistics()
 
 
-Instances = Mapping[Id, InstanceEntry | None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Settings):
     """Configuration of an exparity experiment.
 
     Which classifiers are trained on which data, how they are explained, and how explanations are
@@ -361,36 +387,33 @@ class Config:
     ] = "results"
     data_dir: NonEmpty = "data"
     download: Literal["auto", True, False] = "auto"
-    plugins: Annotated[
-        Sequence[
-            Annotated[
-                str,
-                Text(
-                    r"[^:]+",
-                    rule="a path cannot hold ':', which separates the plug-ins where jobs learn of "
-                    "them",
-                ),
-            ]
-        ],
-        Items(),
+    plugins: Sequence[
+        Annotated[
+            str,
+            Text(
+                r"[^:]+",
+                rule="a path cannot hold ':', which separates the plug-ins where jobs learn of "
+                "them",
+            ),
+        ]
     ] = ()
-    seeds: Annotated[Sequence[Seed], Items(at_least=1, distinct=True)] = (0,)
+    seeds: Annotated[Sequence[Seed], MinLen(1), DISTINCT] = (0,)
     target: Literal["label", "predicted"] = "label"
     explains: Explains = "auto"
     examples: Literal["all", "correct"] = "all"
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     gradient_precision: Literal["fp32", "bf16"] = "fp32"
-    engine: Engine = field(default_factory=Engine)
-    datasets: Annotated[Instances, Items(at_least=1)]
-    models: Annotated[Mapping[Id, Model | None], Items(at_least=1)]
-    counterfactuals: Mapping[Id, str | Named] = field(default_factory=dict)
-    prompts: Mapping[Id, Prompts] = field(default_factory=dict)
+    engine: Engine = Engine()
+    datasets: Annotated[Mapping[DatasetId, Annotated[InstanceEntry, EMPTY_IF_NULL]], MinLen(1)]
+    models: Annotated[Mapping[ModelId, Annotated[Model, EMPTY_IF_NULL]], MinLen(1)]
+    counterfactuals: Mapping[Id, str | Named] = {}
+    prompts: Mapping[Id, Prompts] = {}
     encoder: NonEmpty | None = None
-    training: TrainingSpec = field(default_factory=TrainingSpec)
-    methods: Instances
-    metrics: Instances
-    statistics: StudyStatistics = field(default_factory=StudyStatistics)
-    report: Report = field(default_factory=Report)
-    controls: Controls = field(default_factory=Controls)
-    analyses: Mapping[Id, Mapping[str, Any] | None] = field(default_factory=dict)
-    overrides: Annotated[Sequence[Override], Items()] = ()
+    training: TrainingSettings = TrainingSettings()
+    methods: Mapping[MethodId, Annotated[InstanceEntry, EMPTY_IF_NULL]]
+    metrics: Mapping[MetricId, Annotated[InstanceEntry, EMPTY_IF_NULL]]
+    statistics: StudyStatistics = StudyStatistics()
+    report: Report = Report()
+    controls: Controls = Controls()
+    analyses: Mapping[Id, Annotated[Mapping[str, Any], EMPTY_IF_NULL]] = {}
+    overrides: Sequence[Override] = ()

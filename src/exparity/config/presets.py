@@ -78,7 +78,7 @@ def _own_ids(override: Mapping[str, Any], config: Mapping[str, Any]) -> list[dic
     ]
     models: dict[str, list[str]] = defaultdict(list)
     for id, settings in config["models"].items():
-        if "model" in match and known_id(id, settings or {}) not in match["model"]:
+        if "model" in match and known_id(id, (settings or {}).get("use")) not in match["model"]:
             continue
         own = merge_training(config.get("training", {}), (settings or {}).get("training", {}))
         left = {key: value for key, value in override["training"].items() if key not in own}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ from exparity.artefacts import layout
 from exparity.config import digests
 from exparity.config.applies import Lack, lacks_of, left_out
 from exparity.config.instances import Instance, instances_of, named_instance
-from exparity.config.models import NOT_OF_SPEC
+from exparity.config.models import NOT_OF_SPEC, Config
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.overrides import matches
 from exparity.core.registry import load_plugin
 from exparity.core.strict import canonical
+from exparity.core.validation import read_settings
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
@@ -26,7 +26,7 @@ from exparity.models.functions import source_of
 from exparity.models.heads import HEADS
 from exparity.models.lora import is_adapter, read_adapter
 from exparity.models.prompts import PromptSpec
-from exparity.models.spec import ModelSpec, TrainingSpec, build_spec, merge_training
+from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
 
 Cell = Mapping[str, str | int]
 
@@ -34,16 +34,16 @@ Cell = Mapping[str, str | int]
 class Settled:
     """The entries of a config with all defaults, and the options of every cell of its grid."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
-        for plugin in config["plugins"]:
+        for plugin in config.plugins:
             load_plugin(plugin)
         self.datasets = instances_of("datasets", config)
         self.methods = instances_of("methods", config)
         self.metrics = instances_of("metrics", config)
         self.models: dict[str, dict[str, Any]] = {
-            id: resolve_model(id, settings or {}, f"models.{id}", config.get("encoder"))
-            for id, settings in config["models"].items()
+            id: resolve_model(id, settings.written, f"models.{id}", config.encoder)
+            for id, settings in config.models.items()
         }
         self.interventions = {
             id: _interventions(settings["debias"], f"models.{id}.debias")
@@ -52,17 +52,21 @@ class Settled:
             for id, settings in self.models.items()
         }
         self.generators = {
-            dataset: named_instance(GENERATORS, written, f"counterfactuals.{dataset}")
-            for dataset, written in config.get("counterfactuals", {}).items()
+            dataset: named_instance(
+                GENERATORS,
+                written if isinstance(written, str) else written.written,
+                f"counterfactuals.{dataset}",
+            )
+            for dataset, written in config.counterfactuals.items()
         }
-        self.seeds: list[int] = list(config["seeds"])
-        self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
+        self.seeds: list[int] = list(config.seeds)
+        self.overrides: list[Mapping[str, Any]] = [one.written for one in config.overrides]
         self._memo: dict[tuple[Any, ...], str] = {}
 
     @property
     def results(self) -> str:
         """Folder of all results."""
-        return str(self.config["results"])
+        return self.config.results
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -132,12 +136,13 @@ class Settled:
                     entries[id]["datasets"] = list(instance.datasets)
         models = {}
         for id, settings in self.models.items():
-            known = known_id(id, self.config["models"][id] or {})
+            known = known_id(id, self.config.models[id].use)
             models[id] = {**({"use": known} if known else {}), **settings}
             if self.interventions[id]:
                 models[id]["debias"] = [one.written_out() for one in self.interventions[id]]
         counterfactuals = {id: one.written_out() for id, one in self.generators.items()}
-        return {**self.config, **blocks, "models": models, "counterfactuals": counterfactuals}
+        rest = {"models": models, "counterfactuals": counterfactuals, "overrides": self.overrides}
+        return {**self.config.whole, **blocks, **rest}
 
     @cached_property
     def axes(self) -> dict[str, Any]:
@@ -183,17 +188,17 @@ class Settled:
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
         spec = self.model_spec(model)
         training = merge_training(
-            self.config["training"],
+            self.config.training.whole,
             self.models[model].get("training", {}),
             *self._blocks("training", cell),
         )
         if spec.predict is not None:
             training = {"epochs": 0}
-        settled = build_spec(TrainingSpec, training, f"models.{model}.training")
+        settled = read_settings(TrainingSpec, training, f"models.{model}.training")
         return canonical(
             {
-                "model": asdict(spec),
-                "training": asdict(settled),
+                "model": spec.whole,
+                "training": settled.whole,
                 "digest": digests.finetune(HEADS.get(spec.head).source),
                 **self._interventions(dataset, model),
                 **self._prompt(dataset, spec, seed, settled),
@@ -206,10 +211,10 @@ class Settled:
         """Return how a prompted model is asked: by the one template of its seed."""
         if not HEADS.get(spec.head).facts.prompted:
             return {}
-        settings = dict(self.config["prompts"][dataset])
+        settings = self.config.prompts[dataset].whole
         templates = settings.pop("templates")
         own = {**settings, "template": templates[seed], "chat": spec.chat}
-        prompt = asdict(build_spec(PromptSpec, own, f"prompts.{dataset}"))
+        prompt = read_settings(PromptSpec, own, f"prompts.{dataset}").whole
         taken = [templates[number] for number in training.templates or ()]
         return {"prompt": prompt, **({"templates": taken} if taken else {})}
 
@@ -229,7 +234,7 @@ class Settled:
         """Return where a model comes from."""
         own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
         try:
-            spec = build_spec(ModelSpec, own, f"models.{model}")
+            spec = read_settings(ModelSpec, own, f"models.{model}")
         except InputError as error:
             if "checkpoint" in own or "architecture" in own:
                 raise
@@ -240,7 +245,7 @@ class Settled:
 
     def explain_options(self, **cell: str | int) -> str:
         """Return what explanations depend on."""
-        shared = {name: self.config[name] for name in ("target", "examples")}
+        shared = {"target": self.config.target, "examples": self.config.examples}
         return self._resolved("method", cell, {**shared, "precision": self._precision(cell)})
 
     def evaluate_options(self, **cell: str | int) -> str:
@@ -262,7 +267,7 @@ class Settled:
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without how tests are corrected."""
-        settled = {**self.config["statistics"], **self._changes("statistics", cell)}
+        settled = {**self.config.statistics.whole, **self._changes("statistics", cell)}
         return {key: value for key, value in settled.items() if key != "family"}
 
     def statistics_within(self, cell: Cell) -> dict[str, Any]:
@@ -292,7 +297,7 @@ class Settled:
         if "method" in cell and (not parts or parts[0].needs == "explainer"):
             parts.append(self.methods[str(cell["method"])].entry.facts)
         gradients = any(facts.needs_gradient for facts in parts)
-        return str(self.config["gradient_precision" if gradients else "precision"])
+        return self.config.gradient_precision if gradients else self.config.precision
 
     def _resolved(self, kind: str, cell: Cell, shared: Mapping[str, str]) -> str:
         """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""

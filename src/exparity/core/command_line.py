@@ -28,10 +28,8 @@ from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag
-from exparity.core.options import Option, complete
-from exparity.core.schema import documented, json_schema, violation
 from exparity.core.strict import parse_json
-from exparity.core.wording import reason
+from exparity.core.validation import complete, documented, fault_of, settings_of
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
@@ -150,8 +148,8 @@ class Argument:
         if self.kind is float:
             with suppress(ValueError):
                 value = float(text)
-        if error := violation(json_schema(Annotated[(self.kind, *self._marks, "a flag")]), value):
-            raise argparse.ArgumentTypeError(reason(error))
+        if fault := fault_of(Annotated[(self.kind, *self._marks, "a flag")], value):
+            raise argparse.ArgumentTypeError(fault)
         return value
 
     def add_to(self, parser: Any, required: bool) -> None:
@@ -405,8 +403,8 @@ class Call:
             options.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
         blocks = [name for name, argument in known.items() if argument.is_block]
         plain = {key: value for key, value in options.items() if key not in blocks}
-        types = {n: Option(n, a.default, json_schema(a.annotation)) for n, a in known.items()}
-        complete(types, plain, "--options")
+        types = {name: (argument.annotation, None) for name, argument in known.items()}
+        complete(settings_of("options", types), plain, "--options")
         keywords = {**plain, **self.flags}
         for name in blocks:
             keywords[name] = {**self.block(name), **self.flags.get(name, {})}

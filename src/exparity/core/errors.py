@@ -13,8 +13,8 @@ class ExparityError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str) -> None:
-        super().__init__(visible(message))  # it may quote anything
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(visible, lines)))  # they may quote anything
 
 
 class InputError(ExparityError, ValueError):

@@ -11,43 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-
-@dataclass(frozen=True)
-class Range:
-    """What a number may be: ``Annotated[int, Range(at_least=1)]`` in the signature of an option."""
-
-    at_least: float | None = None
-    at_most: float | None = None
-    above: float | None = None
-    below: float | None = None
+from annotated_types import Interval
 
 
-@dataclass(frozen=True)
-class Text:
-    """What a text may be.
-
-    Attributes:
-        pattern: a regular expression that all of it matches.
-        longest: the most characters that it has.
-        rule: what both ask for, as an instruction to who wrote another text.
-    """
-
-    pattern: str = ""
-    longest: int = 0
-    rule: str = ""
-
-
-@dataclass(frozen=True)
-class Items:
-    """What a list or mapping may hold; without this mark a list is not empty.
-
-    Attributes:
-        at_least: the fewest items.
-        distinct: no item is there twice.
-    """
-
-    at_least: int = 0
-    distinct: bool = False
+def Range(
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Interval:
+    """Return a mark on the type of a number: what it may be."""
+    return Interval(ge=at_least, le=at_most, gt=above, lt=below)
 
 
 Count = Annotated[int, Range(at_least=1, at_most=1_000_000)]

@@ -28,7 +28,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from exparity.core.calls import is_of, shown
 from exparity.core.errors import ExparityError, InputError, did_you_mean
-from exparity.core.options import Option, options_of
+from exparity.core.validation import Settings, options_of
 
 Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
@@ -45,7 +45,7 @@ class Entry(Generic[Facts]):
     source: Path
 
     @cached_property
-    def options(self) -> dict[str, Option]:
+    def options(self) -> type[Settings]:
         """Its options with defaults, from the function's keyword-only arguments."""
         return options_of(self.function)
 
@@ -63,7 +63,7 @@ class Entry(Generic[Facts]):
         """Return the files of the user's own that it reads, which its job must depend on."""
         paths = []
         for option in getattr(self.facts, "path_options", ()):
-            value = options.get(option, self.options[option].default)
+            value = options.get(option, self.options.model_fields[option].default)
             if value is None:
                 continue
             place = f"{where}.{option}"
@@ -109,7 +109,7 @@ class Registry(Generic[Facts]):
     kind: str
     package: str
     facts_type: type[Facts]
-    options: Callable[[Entry[Facts]], Mapping[str, Option]] = lambda entry: entry.options
+    options: Callable[[Entry[Facts]], type[Settings]] = lambda entry: entry.options
     also: Sequence[str] = ()
     _entries: dict[str, Entry[Facts]] = field(default_factory=dict, init=False)
     _discovered: bool = field(default=False, init=False)
@@ -161,8 +161,7 @@ class Registry(Generic[Facts]):
         """Refuse options that no config could set, and facts that name options there are not."""
         try:
             options = self.options(entry)
-            for option in options.values():
-                json.dumps(option.default)
+            json.dumps([field.default for field in options.model_fields.values()])
         except Exception as error:  # annotations are code of their author's
             reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(
@@ -170,8 +169,8 @@ class Registry(Generic[Facts]):
                 "type: bool, int, float, str, a Literal, or a tuple or Mapping of these"
             ) from None
         for name in getattr(entry.facts, "path_options", ()):
-            if name not in options:
-                hint = did_you_mean(name, options)
+            if name not in options.model_fields:
+                hint = did_you_mean(name, options.model_fields)
                 raise InputError(f"{where}: path_options: there is no option '{name}'; {hint}")
 
     def _discover(self) -> None:

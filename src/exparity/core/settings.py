@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
-from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
-from exparity.core.schema import json_schema, violation
-from exparity.core.wording import reason
+from exparity.core.validation import Settings
 
 
-@dataclass(frozen=True, kw_only=True)
-class Statistics:
+class Statistics(Settings):
     """How groups are compared.
 
     Attributes:
@@ -25,14 +21,9 @@ class Statistics:
             out, and the interval of Cohen's d.
     """
 
+    where: ClassVar[str] = "statistics"
     alpha: Share = 0.05
     threshold: Annotated[float, Range(at_least=0)] = 0.2
-    ddof: Literal[0, 1] = 1
+    ddof: Annotated[int, Range(at_least=0, at_most=1)] = 1
     confidence: Share = 0.95
     resamples: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 2000
-
-    def __post_init__(self) -> None:
-        """Refuse what is out of range."""
-        for name, schema in json_schema(Statistics)["properties"].items():
-            if error := violation(schema, getattr(self, name)):
-                raise InputError(f"statistics.{name}: {reason(error)}")

@@ -15,6 +15,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
+from exparity.core.validation import defaults_of
 from exparity.costs.finished import JobCost, artefact_of_stage, read_footer, runs_model
 from exparity.data import load_dataset, load_with_facts
 from exparity.data.facts import DatasetFacts
@@ -74,7 +75,7 @@ class ExampleCounts:
 
     def __init__(self, experiment: Experiment, data_dir: Path | None = None) -> None:
         self._experiment = experiment
-        self._source = DataSource(Path(data_dir or experiment.config["data_dir"]), download=False)
+        self._source = DataSource(Path(data_dir or experiment.config.data_dir), download=False)
         self._examples = cache(self._load)
         self._sample = cache(self._draw)
 
@@ -121,7 +122,7 @@ def check_data(experiment: Experiment) -> None:
     Raises:
         InputError: names the dataset, and the file, row or option that is wrong.
     """
-    source = DataSource(Path(experiment.config["data_dir"]), download=False)
+    source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
         files = [*own, *(source.folder / file.path for file in instance.entry.facts.files)]
@@ -173,7 +174,7 @@ def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:
     """Yield as many examples as a dataset has whose files are not here, if that is known."""
     facts: DatasetFacts = instance.entry.facts
     here = all((folder / file.path).is_file() for file in facts.files)
-    defaults = {name: option.default for name, option in instance.options.items()}
+    defaults = defaults_of(instance.options)
     if here or not facts.sizes or not instance.params.items() <= defaults.items():
         return
     groups = facts.groups or ("",)

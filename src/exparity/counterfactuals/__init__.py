@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.options import complete
 from exparity.core.registry import Registry
+from exparity.core.validation import complete
 from exparity.data.table import PreparedData, refuse_pairs
 from exparity.types import BoolArray, Example, Facts
 

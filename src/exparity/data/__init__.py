@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from exparity.core.errors import InputError
-from exparity.core.options import complete
 from exparity.core.registry import Registry
+from exparity.core.validation import complete
 from exparity.data.facts import DatasetFacts, Loaded
 from exparity.data.files import DataSource
 from exparity.types import Example

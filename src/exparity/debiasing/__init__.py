@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.options import complete
 from exparity.core.registry import Registry
+from exparity.core.validation import complete
 from exparity.data.training_set import MADE_BY, TrainingSet
 from exparity.types import Example, Facts
 

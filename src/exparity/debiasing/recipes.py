@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.options import complete, options_of
+from exparity.core.validation import complete, options_of
 from exparity.debiasing import INTERVENTIONS
 
 InterventionCall = dict[str, Any]

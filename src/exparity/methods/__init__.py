@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import MinLen
 
 from exparity.core.calls import (
     Several,
@@ -23,10 +24,9 @@ from exparity.core.calls import (
     options_of_ids,
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
-from exparity.core.flags import Items
-from exparity.core.options import Option, complete, options_of
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
+from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
 from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
@@ -56,8 +56,7 @@ log = logging.getLogger(__name__)
 Targets = int | str | Sequence[int | str] | IntArray | None
 """Classes to explain; see :func:`explain`."""
 Explains = (
-    Literal["auto", "logit", "log_odds"]
-    | Annotated[Mapping[Literal["against"], str], Items(at_least=1)]
+    Literal["auto", "logit", "log_odds"] | Annotated[Mapping[Literal["against"], str], MinLen(1)]
 )
 """What methods of logits explain; see :func:`logit_options`."""
 METHODS: Registry[MethodFacts] = Registry(
@@ -85,10 +84,10 @@ def logit_options(*, explains: Explains = "auto") -> None:
     """
 
 
-def method_options(entry: Entry[MethodFacts]) -> dict[str, Option]:
+def method_options(entry: Entry[MethodFacts]) -> type[Settings]:
     """Return all options of a method: its own, and those that all of its kind share."""
-    shared = options_of(logit_options) if entry.facts.target == "logit" else {}
-    return {**entry.options, **shared}
+    shared = [logit_options] if entry.facts.target == "logit" else []
+    return options_of(entry.function, *shared)
 
 
 @dataclass(frozen=True)

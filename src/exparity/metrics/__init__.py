@@ -29,10 +29,10 @@ from exparity.core.calls import (
     shown,
 )
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.options import Option, complete, options_of
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
+from exparity.core.validation import Settings, complete, options_of
 from exparity.explanations import Explanation
 from exparity.metrics import _arrays
 from exparity.metrics._arrays import Attribution as Attribution
@@ -326,15 +326,13 @@ def word_options(*, attribution: Attribution = "absolute") -> None:
     """
 
 
-def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
+def metric_options(entry: Entry[MetricFacts]) -> type[Settings]:
     """Return all options of a metric: its own, and those that all of its kind share."""
     if entry.facts.needs == "explainer":
         return entry.options  # it compares raw attributions
     if entry.facts.needs in MARKS:
-        return {**options_of(word_options), **entry.options}
-    shared = options_of(token_options)["normalise_over"]
-    default = entry.facts.normalise_over
-    return {shared.name: replace(shared, default=default), **entry.options}
+        return options_of(word_options, entry.function)
+    return options_of(token_options, entry.function, normalise_over=entry.facts.normalise_over)
 
 
 @checked

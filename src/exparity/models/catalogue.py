@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
-from exparity.models.spec import ModelSpec, build_spec
+from exparity.core.validation import read_settings
+from exparity.models.spec import ModelSpec
 from exparity.resources import resource
 
 
@@ -80,9 +81,9 @@ def known_models() -> Mapping[str, KnownModel]:
     }
 
 
-def known_id(id: str, settings: Mapping[str, Any]) -> str | None:
+def known_id(id: str, use: str | None) -> str | None:
     """Return which model of the catalogue an entry of a config is; None if it is none."""
-    name = str(settings.get("use", id))
+    name = use or id
     return name if name in known_models() else None
 
 
@@ -101,7 +102,7 @@ def resolve_model(
     if "use" in settings and settings["use"] not in known_models():
         hint = did_you_mean(str(settings["use"]), known_models())
         raise InputError(f"{where}.use: unknown model '{settings['use']}'; {hint}")
-    name = known_id(id, settings)
+    name = known_id(id, settings.get("use"))
     if name is None:
         return own
     known = known_models()[name]
@@ -137,7 +138,7 @@ def known_type(spec: ModelSpec) -> str | None:
 def known_spec(id: str) -> ModelSpec:
     """Return where a model of the catalogue comes from."""
     entry = resolve_model(id, {}, f"models.{id}")
-    return build_spec(
+    return read_settings(
         ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}"
     )
 

@@ -9,7 +9,6 @@ import logging
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -502,7 +501,9 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
         and key not in SETTLED
         and key not in ("model_type", "transformers_version", "dtype", "_name_or_path")
     }
-    return replace(spec, architecture=config.model_type, size={**shape, **spec.size})
+    return spec.model_copy(
+        update={"architecture": config.model_type, "size": {**shape, **spec.size}}
+    )
 
 
 def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from exparity.core.errors import InputError
+from exparity.core.validation import Settings
 from exparity.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
@@ -25,8 +27,7 @@ _MARKER = "\ue000text\ue000"
 _PROBES = ("N/A", "It was good.", "The 3 of them went home")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromptSpec:
+class PromptSpec(Settings):
     """Prompt that asks a language model for a class.
 
     Attributes:
@@ -41,22 +42,24 @@ class PromptSpec:
     """
 
     template: str = TEXT
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = {}
     absent: str | None = None
     calibrate: Literal["none", "content_free", "prior"] = "none"
     chat: bool = False
     system: str | None = None
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
         if self.template.count(TEXT) != 1:
-            raise InputError(f"template {self.template!r}: write {TEXT} once, where the text goes")
+            raise ValueError(f"template {self.template!r}: write {TEXT} once, where the text goes")
         if len(self.words) < 2:
-            raise InputError("words: name one for each of two or more classes")
+            raise ValueError("words: name one for each of two or more classes")
         for name, word in self.words.items():
             if not word.strip():
-                raise InputError(f"words.{name}: {word!r} is empty; give the word of this class")
+                raise ValueError(f"words.{name}: {word!r} is empty; give the word of this class")
         if self.system is not None and not self.chat:
-            raise InputError("system: only chats have such a message; set chat: true, or leave it")
+            raise ValueError("system: only chats have such a message; set chat: true, or leave it")
+        return self
 
 
 @dataclass(frozen=True)

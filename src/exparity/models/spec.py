@@ -6,20 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from exparity.core.errors import InputError
+from annotated_types import MinLen
+from pydantic import AfterValidator, model_validator
+
 from exparity.core.flags import Count, Range
-from exparity.core.options import Option, complete, options_of
+from exparity.core.validation import Settings
 
-Spec = TypeVar("Spec")
 _MOST = 1 << 20
-_Entry = Annotated[Any, Range(at_least=0, at_most=_MOST)]
-_options: Callable[..., Mapping[str, Option]] = cache(options_of)  # a grid asks hundreds of times
 _WIDTH = re.compile(r"(hidden_|intermediate_|embedding_)size|.*(_dim|_heads?|_layers?|_embd)")
 
 ENCODER_DECODERS = (
@@ -31,8 +28,13 @@ OF_FUNCTIONS = ("predict", "classes", "mask", "max_calls")
 """Keys of a model that is a function, which has no others."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelSpec:
+def _of_shape(entry: Any) -> Any:
+    if isinstance(entry, int | float) and not 0 <= entry <= _MOST:
+        raise ValueError(f"{entry} is out of range (at least 0 and at most {_MOST})")
+    return entry
+
+
+class ModelSettings(Settings):
     """Source of a model's weights and tokenizer.
 
     Attributes:
@@ -73,7 +75,7 @@ class ModelSpec:
     checkpoint: str | None = None
     revision: str | None = None
     architecture: str | None = None
-    size: Mapping[str, _Entry] = field(default_factory=dict)
+    size: Mapping[str, Annotated[Any, AfterValidator(_of_shape)]] = {}
     tokenizer: Literal["wordpiece", "bpe"] | None = None
     vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
@@ -82,53 +84,58 @@ class ModelSpec:
     label: str | None = None
     chat: bool = False
     predict: str | None = None
-    classes: tuple[str, ...] | tuple[()] = ()
+    classes: Sequence[str] = ()
     mask: str | None = None
     max_calls: Annotated[int, Range(at_least=1, at_most=_MOST**2)] | None = None
 
-    def __post_init__(self) -> None:
+
+class ModelSpec(ModelSettings):
+    """Where a model comes from, once the catalogue has filled in its part."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
         if self.predict is not None:
             self._check_function()
-            return
+            return self
         for key in OF_FUNCTIONS:
             if getattr(self, key):
-                raise InputError(f"{key}: is of models with 'predict'; leave it out")
+                raise ValueError(f"{key}: is of models with 'predict'; leave it out")
         if self.adapter is not None and self.init == "scratch":
-            raise InputError("adapter: a model from scratch has none; leave it out")
+            raise ValueError("adapter: a model from scratch has none; leave it out")
         if self.label is not None and (self.init == "scratch" or self.head != "sequence"):
-            raise InputError("label: is of checkpoints with a classification head; leave it out")
+            raise ValueError("label: is of checkpoints with a classification head; leave it out")
         if self.init == "pretrained" and not self.checkpoint:
-            raise InputError(
+            raise ValueError(
                 "a pretrained model needs 'checkpoint': a Hub id or a folder; or 'predict', a "
                 "function"
             )
         if self.init == "scratch" and not (self.architecture or self.checkpoint):
-            raise InputError(
+            raise ValueError(
                 "a model from scratch needs 'architecture' (such as bert or gpt2), or a "
                 "'checkpoint' to take tokenizer and shape from"
             )
         for key, value in self.size.items():
             if value == 0 and _WIDTH.fullmatch(key):
-                raise InputError(f"size.{key}: 0 is out of range (at least 1)")
+                raise ValueError(f"size.{key}: 0 is out of range (at least 1)")
         if self.architecture in ENCODER_DECODERS:
-            raise InputError(
+            raise ValueError(
                 f"architecture '{self.architecture}' is an encoder-decoder, whose texts reach the "
                 "output twice; take an encoder or a decoder, such as bert or gpt2"
             )
         if self.init == "scratch" and self.scheme != "all":
-            raise InputError(
+            raise ValueError(
                 f"scheme '{self.scheme}' would leave random weights as they are; a model from "
                 "scratch is trained whole (scheme: all)"
             )
+        return self
 
     def _check_function(self) -> None:
         """Check that nothing is said of a function that is of models."""
-        for own in fields(self):
-            default = own.default if own.default is not MISSING else {}
-            if own.name not in OF_FUNCTIONS and getattr(self, own.name) != default:
-                raise InputError(f"{own.name}: is not of models with 'predict'; leave it out")
+        for name, field in ModelSpec.model_fields.items():
+            if name not in OF_FUNCTIONS and getattr(self, name) != field.default:
+                raise ValueError(f"{name}: is not of models with 'predict'; leave it out")
         if len(set(self.classes)) < max(2, len(self.classes)):
-            raise InputError("classes: name the columns of predict, in order; two or more")
+            raise ValueError("classes: name the columns of predict, in order; two or more")
 
     @property
     def on_hub(self) -> bool:
@@ -141,8 +148,7 @@ class ModelSpec:
         return f"{self.checkpoint}@{self.revision}" if self.revision else str(self.checkpoint)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingSpec:
+class TrainingSettings(Settings):
     """Settings of fine-tuning.
 
     Attributes:
@@ -180,28 +186,36 @@ class TrainingSpec:
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     validation_share: Annotated[float, Range(at_least=0, below=1)] = 0.0
     patience: Count | None = None
-    templates: tuple[Annotated[int, Range(at_least=0, at_most=_MOST)], ...] | None = None
+    templates: (
+        Annotated[Sequence[Annotated[int, Range(at_least=0, at_most=_MOST)]], MinLen(1)] | None
+    ) = None
     lora: Mapping[str, Annotated[int, Range(at_least=1, at_most=_MOST)]] | None = None
     processes: Annotated[int, Range(at_least=1, at_most=1024)] = 1
 
-    def __post_init__(self) -> None:
+
+class TrainingSpec(TrainingSettings):
+    """How a model is fine-tuned, once all layers of settings are merged."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
         if self.patience is not None and not self.validation_share:
-            raise InputError("training.patience needs training.validation_share above 0")
+            raise ValueError("training.patience needs training.validation_share above 0")
         if self.lora is not None:
             for key in self.lora:
                 if key not in ("rank", "alpha"):
-                    raise InputError(f"training.lora: unknown key '{key}'; write rank and alpha")
+                    raise ValueError(f"training.lora: unknown key '{key}'; write rank and alpha")
             if "rank" not in self.lora:
-                raise InputError("training.lora: name the rank of the adapters, such as rank: 8")
+                raise ValueError("training.lora: name the rank of the adapters, such as rank: 8")
             if self.processes > 1:
-                raise InputError(
+                raise ValueError(
                     "training.lora: adapters train in one process; leave processes out"
                 )
+        return self
 
 
 def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, Any]]:
     """Return what artefacts say of a model and its training; of a function, what is its own."""
-    whole = {"model": asdict(model), "training": asdict(training)}
+    whole = {"model": model.whole, "training": training.whole}
     if model.predict is None:
         return whole
     return {"model": {key: whole["model"][key] for key in OF_FUNCTIONS}, "training": {"epochs": 0}}
@@ -219,12 +233,3 @@ def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:
             merged.pop("warmup_steps", None)
         merged.update(layer)
     return merged
-
-
-def build_spec(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
-    """Make a spec from a mapping."""
-    complete(_options(kind), values, where)
-    try:
-        return kind(**values)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,11 @@ def finetune(
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
-    asked = () if prompt is None else [replace(prompt, template=t) for t in templates] or [prompt]
+    asked = (
+        ()
+        if prompt is None
+        else [prompt.model_copy(update={"template": t}) for t in templates] or [prompt]
+    )
     texts: Sequence[str | tuple[str, str]] = [e.pair or e.text for e in examples]
     if asked and model_spec.init == "scratch":
         texts = _answered(asked, training_set)

@@ -11,7 +11,7 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
-from exparity.core.options import complete
+from exparity.core.validation import complete
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, Value

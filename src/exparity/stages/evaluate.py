@@ -29,8 +29,8 @@ from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
-from exparity.core.options import complete
 from exparity.core.registry import Entry
+from exparity.core.validation import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation, alignment
 from exparity.jobs.loop import Chunks, Compute, load, run
@@ -128,7 +128,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     would differ more often. A metric that runs the method again is left out: what is drawn does not
     depend on the model's input, so that there is nothing for it to measure.
     """
-    draws = experiment.config["controls"]["random"]["draws"]
+    draws = experiment.config.controls.random.draws
     if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
         return None
     scoring = json.loads(experiment.evaluate_options(**ids))
@@ -138,8 +138,8 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
         "max_examples": min((size for size in sizes if size is not None), default=None),
         "digest": scoring["digest"] + source_digest(METHODS.get(RANDOM).source, _LIMITS),
         "draws": draws,
-        "target": experiment.config["target"],
-        "examples": experiment.config["examples"],
+        "target": experiment.config.target,
+        "examples": experiment.config.examples,
     }
 
 

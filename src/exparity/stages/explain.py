@@ -15,7 +15,7 @@ from exparity.artefacts.running import stage
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.errors import InputError
-from exparity.core.options import complete
+from exparity.core.validation import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run

@@ -26,6 +26,7 @@ from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
+from exparity.core.validation import read_settings
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
@@ -39,7 +40,7 @@ from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
 from exparity.models.snapshots import StateFolder
-from exparity.models.spec import ModelSpec, TrainingSpec, build_spec, recorded
+from exparity.models.spec import ModelSpec, TrainingSpec, recorded
 from exparity.stages.cell import key_of
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ def finetune_cell(
 
     model_id = model_id or output.parent.name
     specs = (
-        build_spec(ModelSpec, model, f"model {model_id}"),
-        build_spec(TrainingSpec, training, "training"),
+        read_settings(ModelSpec, model, f"model {model_id}"),
+        read_settings(TrainingSpec, training, "training"),
     )
     processes, held_out = specs[1].processes, specs[1].validation_share
     if processes > 1 and "LOCAL_RANK" not in os.environ:
@@ -118,7 +119,7 @@ def finetune_cell(
     asked = _asked(prompt, prepared, model_id) if prompt else None
     parameters = {**recorded(*specs), **interventions}
     if asked:
-        parameters |= {"prompt": asdict(asked), "templates": list(templates)}
+        parameters |= {"prompt": asked.whole, "templates": list(templates)}
     sources = [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
     sources += _digests(interventions)
     key = fingerprint(sha256_of(data), parameters, seed, digest, *sources)
@@ -248,13 +249,13 @@ def _check_classes(model: ModelSpec, data: PreparedData, model_id: str) -> None:
 
 def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
     """Return how a model is asked, with the words in the order of the classes."""
-    asked = build_spec(PromptSpec, prompt, "prompt")
+    asked = read_settings(PromptSpec, prompt, "prompt")
     if set(asked.words) != set(data.labels):
         raise InputError(
             f"model {model_id}: prompts.{data.dataset}.words are of {', '.join(asked.words)}, and "
             f"the classes of the data are {', '.join(data.labels)}; give a word for each of these"
         )
-    return replace(asked, words={label: asked.words[label] for label in data.labels})
+    return asked.model_copy(update={"words": {label: asked.words[label] for label in data.labels}})
 
 
 def _calibrate(classifier: Classifier, data: PreparedData) -> None:

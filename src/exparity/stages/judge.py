@@ -30,8 +30,8 @@ _CORRECTED = fields(
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how tests are corrected in the whole study."""
-    statistics = experiment.config["statistics"]
-    return {"family": list(statistics["family"]), "alpha": statistics["alpha"]}
+    statistics = experiment.config.statistics
+    return {"family": list(statistics.family), "alpha": statistics.alpha}
 
 
 @analysis(

@@ -94,20 +94,20 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 
     The texts are those that some method explains.
     """
-    controls = experiment.config["controls"]
+    controls = experiment.config.controls
     applying = experiment.applying("metrics", ids["dataset"])
     metrics = [id for id in experiment.metrics_that_need("removal") if id in applying]
-    if not controls["random"]["draws"] or not metrics:
+    if not controls.random.draws or not metrics:
         return None
     facts = [experiment.metrics[id].entry.facts for id in metrics]
     scoring = json.loads(experiment.evaluate_options(**ids, metric=metrics[0]))
     return {
         "directions": sorted({direction_of(own.direction == "higher") for own in facts}),
         "precision": scoring["precision"],
-        "draws": controls["random"]["draws"],
-        "stages": controls["reference"]["stages"],
-        "target": experiment.config["target"],
-        "examples": experiment.config["examples"],
+        "draws": controls.random.draws,
+        "stages": controls.reference.stages,
+        "target": experiment.config.target,
+        "examples": experiment.config.examples,
         "max_examples": experiment.most_explained(ids),
         "digest": source_digest(*_SOURCES),
     }

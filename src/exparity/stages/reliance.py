@@ -40,7 +40,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
         return None
     return {
         "confidence": experiment.statistics(ids)["confidence"],
-        "target": experiment.config["target"],
+        "target": experiment.config.target,
     }
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
+from annotated_types import MinLen
+
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.running import stage
 from exparity.core.errors import InputError
-from exparity.core.flags import Folder, Items, Output
-from exparity.core.schema import Open, json_schema, violation
-from exparity.core.wording import reason
+from exparity.core.flags import Folder, Output
+from exparity.core.validation import Open, read_settings
 from exparity.jobs.locks import job_lock
 from exparity.published.comparison import Comparison, compare_gaps, compare_results
 from exparity.published.output import write_comparison
@@ -27,25 +27,19 @@ from exparity.report.render import render_page
 from exparity.stats.significance import count_significant
 
 log = logging.getLogger(__name__)
-_Pairs = (
-    Annotated[Sequence[Annotated[Sequence[str | None], Items(at_least=2)]], Items()]
-    | Mapping[str, Any]
-)
+_Pairs = Sequence[Annotated[Sequence[str | None], MinLen(2)]] | Mapping[str, Any]
 
 
-@dataclass(frozen=True)
 class _Statistics(Open):
     alpha: float
     threshold: float
-    family: Annotated[Sequence[str], Items()]
+    family: Sequence[str]
 
 
-@dataclass(frozen=True)
 class _Report(Open):
     figures: bool
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Options(Open):
     """What the report cannot do without, of what the workflow passes."""
 
@@ -54,8 +48,8 @@ class _Options(Open):
     methods: _Pairs
     metrics: _Pairs
     datasets: _Pairs
-    models: _Pairs = field(default_factory=dict)
-    seeds: Annotated[Sequence[int], Items()]
+    models: _Pairs = ()
+    seeds: Sequence[int]
     statistics: _Statistics
     report: _Report
     analyses: Mapping[str, Any]
@@ -75,12 +69,10 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
     Raises:
         InputError: an option is missing, or an artefact of the grid is missing or damaged.
     """
-    error = violation(json_schema(_Options), options)
-    if error is not None:
-        place = ".".join(["--options", *map(str, error.path)])
-        raise InputError(
-            f"{place}: {reason(error)}; run `snakemake`, which passes all that it needs"
-        )
+    try:
+        read_settings(_Options, options, "--options")
+    except InputError as error:
+        raise InputError(f"{error}; run `snakemake`, which passes all that it needs") from None
     results = results or page.parent.parent
     # The job of a killed run may still be at it, in the same folders.
     lock = results / ".report.lock"

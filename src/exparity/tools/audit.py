@@ -251,7 +251,7 @@ def audit(
     experiment = experiment_of(config)
     check_results(experiment)
     samples = planned_samples(experiment, ExampleCounts(experiment))
-    check_samples(samples, experiment.config["statistics"]["alpha"])
+    check_samples(samples, experiment.config.statistics.alpha)
     if dry_run and path.exists():
         with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:
             write_config(config, Path(file.name), _header(path))

@@ -54,7 +54,7 @@ def data(
     if models is not None and not fetches:
         raise InputError("--models goes with `exparity data fetch`")
     experiment = read_experiment(configfile, config) if configfile or config else None
-    configured = experiment.config["data_dir"] if experiment else None
+    configured = experiment.config.data_dir if experiment else None
     folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
     if models is None or ids:
         actions = {"list": list_data, "fetch": fetch_data, "check": check_data}
@@ -213,7 +213,7 @@ def fetch(experiment: Experiment, log: str) -> None:
     """Fetch all raw files and checkpoints of an experiment; what is printed goes to a log too."""
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     with Path(log).open("w", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
-        fetch_data(DataSource(Path(experiment.config["data_dir"])), (), experiment)
+        fetch_data(DataSource(Path(experiment.config.data_dir)), (), experiment)
         fetch_models(wanted_models((), experiment))
 
 

@@ -65,7 +65,7 @@ class PlannedSample:
 def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[PlannedSample]:
     """Return the different samples that the tests of an experiment are made on."""
     cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
-    ids = [id for id in experiment.config["statistics"]["family"] if not id.startswith("group_")]
+    ids = [id for id in experiment.config.statistics.family if not id.startswith("group_")]
     families = Counter(tuple(cell[id] for id in ids) for cell in cells)
     samples: dict[PlannedSample, None] = {}
     for cell in cells:
@@ -166,9 +166,9 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
 
     Of matched sets it is reckoned with scores that do not go together, and with such that do.
     """
-    statistics = experiment.config["statistics"]
-    trainings, threshold = planned_numbers(experiment), statistics["threshold"]
-    alpha = statistics["alpha"]
+    statistics = experiment.config.statistics
+    trainings, threshold = planned_numbers(experiment), statistics.threshold
+    alpha = statistics.alpha
     alike: dict[tuple[int, ...], dict[str, PlannedSample]] = defaultdict(dict)
     for sample in samples if threshold > 0 else ():  # nothing is below a threshold of 0
         alike[sample.n_a, sample.n_b, sample.n_sets, sample.cells].setdefault(
@@ -236,7 +236,7 @@ def trainings_text(
     experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
 ) -> str:
     """Return what each number of trainings shows and takes, as tables of at most 80 columns."""
-    threshold = experiment.config["statistics"]["threshold"]
+    threshold = experiment.config.statistics.threshold
     columns = [f"{n}" for n in planned_numbers(experiment)]
     heads = (
         "Typical gap R of one training, whichever group it favours, by the number of\n"

@@ -65,7 +65,7 @@ def plan(
     check_data(experiment)
     counts = ExampleCounts(experiment, data_dir)
     samples = planned_samples(experiment, counts)
-    alpha = experiment.config["statistics"]["alpha"]
+    alpha = experiment.config.statistics.alpha
     check_samples(samples, alpha)
     planned = planned_gaps(experiment, samples)
     for line in undecidable(experiment, planned):
@@ -137,7 +137,7 @@ def _values(total: Total) -> dict[str, Any]:
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:
     """Return the kind of device to plan for."""
-    configured = str(experiment.config["engine"]["device"]).partition(":")[0]
+    configured = experiment.config.engine.device.partition(":")[0]
     if configured != "auto":
         return "cuda" if configured == "cuda" else "cpu"
     jobs = (job for finished in known for job in finished.jobs if job.runs_model)

@@ -53,7 +53,7 @@ class LabelWords(Head):
         """See :meth:`Head.write`."""
         assert self.prompt is not None
         facts = {
-            "spec": asdict(self.spec),
+            "spec": self.spec.whole,
             "prompt": asdict(self.prompt),
             "token_ids": self.token_ids,
             "absent_id": self.absent_id,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.running import Made, analysis
-from exparity.core.flags import Flag, Items, Params
+from exparity.core.flags import Flag, Params
 from exparity.stages.cell import compared_in
 from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, Covariates
 from exparity.stages.compare._scores import Settings, read_classifiers, read_scores_of_model
@@ -80,7 +80,7 @@ def compare_model(
     removal_limits: Sequence[Path] | None = None,
     *,
     statistics: Params,
-    overrides: Annotated[Sequence[Mapping[str, Any]], Items(), Flag(hidden=True)] = (),
+    overrides: Annotated[Sequence[Mapping[str, Any]], Flag(hidden=True)] = (),
 ) -> Made:
     """Compare the groups by all scores of a model on a dataset.
 

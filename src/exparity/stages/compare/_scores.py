@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from exparity.artefacts.examples import Examples
 from exparity.core.errors import InputError
-from exparity.core.options import complete, options_of
 from exparity.core.overrides import matches
 from exparity.core.settings import Statistics
+from exparity.core.validation import complete
 from exparity.metrics import METRICS
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stages.excess import RandomScores, random_by
@@ -189,7 +189,6 @@ class Settings:
     def __init__(
         self, statistics: Mapping[str, Any], overrides: Sequence[Mapping[str, Any]]
     ) -> None:
-        self._options = options_of(Statistics)
         self._statistics = statistics
         self._overrides = overrides
 
@@ -197,7 +196,7 @@ class Settings:
         """Return the settings of a cell; overrides that name an id that it lacks do not count."""
         changes = [one["statistics"] for one in self._overrides if matches(one["match"], cell)]
         settings = {**self._statistics, **{key: of[key] for of in changes for key in of}}
-        return complete(self._options, settings, "statistics")
+        return complete(Statistics, settings, "statistics")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,372 @@
+"""Settings as pydantic models: checked once, where they enter, with errors that a user can act on.
+
+A block of the config is a :class:`Settings`. The keyword-only arguments of a registered function
+are one, too: :func:`options_of` makes it from the signature, so there is no second list to keep.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+
+from annotated_types import MinLen
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic_core import core_schema
+
+from exparity.core.calls import shown
+from exparity.core.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+Kind = TypeVar("Kind", bound="Settings")
+_SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n|\n)*)", re.MULTILINE)
+_ITEM = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+_POWER = re.compile(r"([-+]?\d+)(\.\d*)?[eE]([-+]?)(\d+)")  # text in YAML 1.1 without point or sign
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_SHOWN = 80
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "mapping_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "model_type": "a mapping",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
+_ENDS = {
+    "greater_than_equal": "at least",
+    "greater_than": "above",
+    "less_than_equal": "at most",
+    "less_than": "below",
+}
+
+
+class _Meta(ModelMetaclass):
+    """Has defaults as attributes of the class, and errors of a call from Python in lines."""
+
+    def __getattr__(cls, name: str) -> Any:
+        field = cls.__dict__.get("__pydantic_fields__", {}).get(name)
+        if field is None:
+            raise AttributeError(name)
+        return field.default
+
+    def __call__(cls, *args: Any, **values: Any) -> Any:
+        try:
+            return super().__call__(*args, **values)
+        except ValidationError as error:
+            raise InputError(*_lines(cls, error, values, cls.where)) from None
+
+
+class Settings(BaseModel, metaclass=_Meta):
+    """A closed block of settings, which cannot be changed.
+
+    Attributes:
+        where: its name in messages, where it is made from Python.
+    """
+
+    where: ClassVar[str] = ""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True
+    )
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """What was set, without defaults, as JSON has it."""
+        return self.model_dump(mode="json", exclude_unset=True, warnings=False)
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """Every key with its value, as JSON has it."""
+        # Defaults of signatures are tuples, also where the type is a list.
+        return self.model_dump(mode="json", warnings=False)
+
+
+class Open(Settings):
+    """A block that holds more than its own keys: the options of what it names."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a text may be, as a mark on its type.
+
+    Attributes:
+        pattern: a regular expression that all of it matches.
+        longest: the most characters that it has.
+        rule: what both ask for, as an instruction to who wrote another text.
+    """
+
+    pattern: str = ""
+    longest: int = 0
+    rule: str = ""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self._held, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        longest = {"maxLength": self.longest} if self.longest else {}
+        pattern = {"pattern": f"^(?:{self.pattern})$"} if self.pattern else {}
+        return {**handler(schema), **pattern, **longest, "$comment": self.rule}
+
+    def _held(self, text: str) -> str:
+        fits = not self.pattern or re.fullmatch(self.pattern, text)
+        if not fits or len(text) > (self.longest or len(text)):
+            raise ValueError(f"{_short(text)} is refused: {self.rule}")
+        return text
+
+
+class _Distinct:
+    """Marks a list in which nothing is twice."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self._held, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "uniqueItems": True}
+
+    def _held(self, items: Sequence[Any]) -> Sequence[Any]:
+        if len({*items}) < len(items):
+            raise ValueError(f"{_short([*items])} names one twice")
+        return items
+
+
+class _EmptyIfNull:
+    """Marks a block that may be left null."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_before_validator_function(
+            lambda block: {} if block is None else block, handler(source)
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [handler(schema), {"type": "null"}]}
+
+
+DISTINCT = _Distinct()
+EMPTY_IF_NULL = _EmptyIfNull()
+
+
+def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
+    """Return settings from JSON values; an error has a line for each fault."""
+    for name, value in values.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            place = f"{where}.{name}" if where else name
+            raise InputError(f"{place}: {shown(value)} is no value of a config") from None
+    try:
+        return kind.model_validate_json(json.dumps(values))
+    except ValidationError as error:
+        raise InputError(*_lines(kind, error, values, where)) from None
+
+
+def complete(kind: type[Settings], values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Check ``values``; return all options with their values, sorted by name."""
+    return dict(sorted(read_settings(kind, values, where).whole.items()))
+
+
+def fault_of(annotation: Any, value: Any) -> str:
+    """Return why a type does not allow a value; empty if it does."""
+    try:
+        TypeAdapter(annotation, config=Settings.model_config).validate_json(json.dumps(value))
+    except ValidationError as error:
+        return _lines(None, error, value, "")[0]
+    return ""
+
+
+@cache
+def options_of(
+    *functions: Callable[..., Any], without: Sequence[str] = (), **defaults: Any
+) -> type[Settings]:
+    """Return the keyword-only arguments of functions as one block of settings.
+
+    ``without`` names arguments that are no options; ``defaults`` win over a function's.
+    """
+    fields: dict[str, Any] = {}
+    for function in functions:
+        hints = typing.get_type_hints(function, include_extras=True)
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY or name in without:
+                continue
+            if parameter.default is inspect.Parameter.empty or name not in hints:
+                raise TypeError(
+                    f"option '{name}' of {function.__name__} needs a default and a type"
+                )
+            fields[name] = (_filled(hints[name]), defaults.get(name, parameter.default))
+    return settings_of(functions[-1].__name__, fields)
+
+
+def settings_of(name: str, fields: Mapping[str, Any]) -> type[Settings]:
+    """Return a block of settings from its fields: the type and default of each."""
+    return create_model(name, __base__=Settings, **fields)
+
+
+def defaults_of(kind: type[Settings]) -> dict[str, Any]:
+    """Return the defaults of settings, as JSON has them."""
+    return kind.model_construct().whole
+
+
+def documented(described: Callable[..., Any]) -> dict[str, str]:
+    """Return what docstrings say of each argument of a function, or attribute of a class."""
+    bases = reversed(described.__mro__) if isinstance(described, type) else [described]
+    texts = [f"{inspect.cleandoc(base.__doc__ or '')}\n" for base in bases]
+    return {
+        name: " ".join(line.split()).rstrip(".")
+        for text in texts
+        for section in _SECTION.findall(text)
+        for name, line in _ITEM.findall(section)
+    }
+
+
+def _filled(annotation: Any) -> Any:
+    """Return a type whose lists, unless they say otherwise, are not empty."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return Annotated[(_filled(args[0]), *args[1:])]
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(map(_filled, args))]  # noqa: UP007
+    if origin in (list, tuple, Sequence) and args:
+        inner = tuple(_filled(arg) if arg is not Ellipsis else arg for arg in args)
+        return Annotated[origin[inner], MinLen(1)]
+    return origin[tuple(map(_filled, args))] if origin is Mapping else annotation
+
+
+def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[str]:
+    """Return a line for each fault: its place, the value, and how to mend it."""
+    faults: dict[tuple[Any, ...], list[Any]] = {}
+    decided: set[tuple[Any, ...]] = set()  # unions of which a branch has the type of the value
+    for fault in error.errors(include_url=False):
+        place, unions = _place(fault, values)
+        faults.setdefault(place, []).append((fault, unions))
+        is_within = not _is_of_type(fault)
+        decided.update(union for union in unions if is_within or len(place) > len(union))
+    noun = "key" if where.endswith(":") else "option"
+    head, stem = where.rstrip(":"), where if where.endswith(":") or not where else f"{where}."
+    lines = []
+    for place, found in faults.items():
+        kept = [f for f, of in found if not (_is_of_type(f) and place in of and place in decided)]
+        if not kept:
+            continue
+        path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", ".".join(map(str, place)))
+        if kept[0]["type"] == "extra_forbidden":
+            hint = did_you_mean(str(place[-1]), _keys(kind, place[:-1]))
+            lines.append(": ".join(filter(None, (head, f"unknown {noun} '{path}'; {hint}"))))
+        else:
+            at = f"{stem}{' ' * stem.endswith(':')}{path}" if path else head
+            lines.append(": ".join(filter(None, (at, _reason(kept)))))
+    return lines
+
+
+def _place(fault: Any, values: Any) -> tuple[tuple[Any, ...], set[tuple[Any, ...]]]:
+    """Return the keys and positions that lead to a fault, and to each union on the way."""
+    steps = fault["loc"]
+    if fault["type"] == "missing":
+        steps = steps[:-1]
+    elif steps[-1:] == ("[key]",):
+        steps = steps[:-2]
+    place: list[Any] = []
+    unions = set()
+    for step in steps:
+        inside = isinstance(values, Mapping) and step in values
+        if inside or (isinstance(values, list | tuple) and isinstance(step, int)):
+            place.append(step)
+            values = values[step]
+        else:  # the name of a branch
+            unions.add(tuple(place))
+    return tuple(place), unions
+
+
+def _is_of_type(fault: Any) -> bool:
+    return fault["type"] in _EXPECTED or fault["type"] == "literal_error"
+
+
+def _keys(kind: Any, place: Sequence[Any]) -> Sequence[str]:
+    """Return the keys that a place within settings may have."""
+    blocks = [kind]
+    for step in place:
+        fields = [block.model_fields[step] for block in blocks if step in block.model_fields]
+        blocks = [inner for field in fields for inner in _blocks(field.annotation)] or blocks
+    return [key for block in blocks for key in block.model_fields]
+
+
+def _blocks(annotation: Any) -> Iterator[type[Settings]]:
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _blocks(part)
+
+
+def _reason(faults: Sequence[Any]) -> str:
+    """Return why a value is refused: what it may be, what it is, and how to write it."""
+    fault, value = faults[0], faults[0]["input"]
+    kind, context = fault["type"], fault.get("ctx", {})
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value} is not a finite number"
+    if _is_of_type(fault):
+        expected = list(dict.fromkeys(map(_expected, faults)))
+        words = ", ".join(expected[:-1]) + " or " * (len(expected) > 1) + expected[-1]
+        return f"{words}, found {_short(value)}{_rewritten({one['type'] for one in faults}, value)}"
+    if kind in _ENDS:
+        (end,) = context.values()
+        end = int(end) if end == int(end) else end
+        return f"{_short(value)} is out of range ({_ENDS[kind]} {end})"
+    if kind == "missing":
+        return f"'{fault['loc'][-1]}' is missing"
+    if kind == "too_short":
+        fewest = context["min_length"]
+        return (
+            f"{_short(value)} is empty; name at least one"
+            if not value
+            else (f"{_short(value)} is too short; name at least {fewest}")
+        )
+    if kind == "value_error":
+        return str(context["error"])
+    return f"{_short(value)} is refused: {fault['msg']}"
+
+
+def _expected(fault: Any) -> str:
+    if fault["type"] != "literal_error":
+        return _EXPECTED[fault["type"]]
+    choices = fault["ctx"]["expected"].replace(" or ", ", ").replace("'", "")
+    return f"{'one of ' * (', ' in choices)}{choices}".replace("True", "true").replace(
+        "False", "false"
+    )
+
+
+def _rewritten(kinds: set[str], value: Any) -> str:
+    """Return how to write a value that was meant well; empty if that is not known."""
+    if isinstance(value, str) and kinds & {"int_type", "float_type"}:
+        if power := _POWER.fullmatch(value):
+            whole, decimals, sign, digits = power.groups()
+            return f"; write {whole}{decimals or '.0'}e{sign or '+'}{digits}"
+        return f"; write {value} without quotes" if _PLAIN_NUMBER.fullmatch(value) else ""
+    names = [value] if isinstance(value, str) else value
+    are_names = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if kinds == {"dict_type"} and are_names and names:
+        return f"; write {{{', '.join(f'{name}: {{}}' for name in names)}}}"
+    if kinds <= {"list_type", "tuple_type"} and isinstance(value, str | int | float):
+        return f"; write [{_short(value).strip(chr(39))}]"
+    return ""
+
+
+def _short(value: Any) -> str:
+    """Return a value as YAML has it, cut."""
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,165 @@
+"""Settings: read from signatures and JSON, with errors that a user can act on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import pytest
+from annotated_types import MinLen
+
+from exparity.core.errors import InputError
+from exparity.core.flags import Range, Share
+from exparity.core.validation import (
+    DISTINCT,
+    EMPTY_IF_NULL,
+    Open,
+    Settings,
+    Text,
+    complete,
+    defaults_of,
+    fault_of,
+    options_of,
+    read_settings,
+)
+
+
+def tunable(
+    batch: list[int],
+    extra: dict[str, int] | None = None,
+    *,
+    count: int = 3,
+    share: float = 0.5,
+    name: str = "x",
+    strict: bool = True,
+    mode: Literal["a", "b"] = "a",
+    steps: tuple[float, ...] = (0.1, 0.2),
+    words: list[str] = ("one",),
+    limit: int | None = None,
+    kind: Literal["c", "d"] | None = None,
+    some: Annotated[int, Range(at_least=1, at_most=9)] = 2,
+    shares: list[Share] = (0.5,),
+    terms: Mapping[str, list[str | list[str]]] | None = None,
+) -> None:
+    """Something with one option of every kind."""
+
+
+OPTIONS = options_of(tunable)
+
+
+class TestOptions:
+    def test_defaults_are_json_values(self):
+        assert defaults_of(OPTIONS) == {
+            "count": 3, "share": 0.5, "name": "x", "strict": True, "mode": "a",
+            "steps": [0.1, 0.2], "words": ["one"], "limit": None, "kind": None,
+            "some": 2, "shares": [0.5], "terms": None,
+        }  # fmt: skip
+
+    def test_completed_they_are_sorted_by_name(self):
+        found = complete(OPTIONS, {"mode": "b", "limit": 7, "share": 1}, "here")
+        assert list(found) == sorted(OPTIONS.model_fields)
+        assert found == {**defaults_of(OPTIONS), "mode": "b", "limit": 7, "share": 1.0}
+
+    def test_a_long_value_is_cut(self):
+        with pytest.raises(InputError, match=r"^methods.mine.*\.\.\.$") as refused:
+            complete(OPTIONS, {"mode": "c" * 10_000}, "methods.mine")
+        assert len(str(refused.value)) < 200
+
+    def test_unknown_option_with_a_near_name(self):
+        with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):
+            complete(OPTIONS, {"cuont": 1}, "here")
+
+    @pytest.mark.parametrize(
+        ("values", "line"),
+        [
+            ({"count": 3.0}, "here.count: a whole number, found 3.0"),
+            ({"count": True}, "here.count: a whole number, found true"),
+            ({"count": "3"}, "here.count: a whole number, found '3'; write 3 without quotes"),
+            ({"share": "5e-4"}, "here.share: a number, found '5e-4'; write 5.0e-4"),
+            ({"share": "1.5e5"}, "here.share: a number, found '1.5e5'; write 1.5e+5"),
+            ({"share": float("nan")}, "here.share: nan is not a finite number"),
+            ({"name": None}, "here.name: text, found null"),
+            ({"strict": 1}, "here.strict: true or false, found 1"),
+            ({"mode": "c"}, "here.mode: one of a, b, found 'c'"),
+            ({"kind": "a"}, "here.kind: one of c, d, found 'a'"),
+            ({"limit": True}, "here.limit: a whole number, found true"),
+            ({"some": 0}, "here.some: 0 is out of range (at least 1)"),
+            ({"some": 10}, "here.some: 10 is out of range (at most 9)"),
+            ({"shares": [0.5, 1]}, "here.shares[1]: 1 is out of range (below 1)"),
+            ({"shares": 0.5}, "here.shares: a list, found 0.5; write [0.5]"),
+            ({"words": []}, "here.words: [] is empty; name at least one"),
+            ({"terms": {"a": [[]]}}, "here.terms.a[0]: [] is empty; name at least one"),
+            ({"terms": {"a": ["b", 5]}}, "here.terms.a[1]: text or a list, found 5"),
+            ({"name": object}, "here.name: <class 'object'> is no value of a config"),
+        ],
+    )
+    def test_why_a_value_is_refused(self, values, line):
+        with pytest.raises(InputError) as refused:
+            complete(OPTIONS, values, "here")
+        assert str(refused.value) == line
+
+
+class Call(Open):
+    use: str
+
+
+class Inner(Settings):
+    epochs: Annotated[int, Range(at_least=0)] = 5
+
+
+class Outer(Settings):
+    inner: Inner = Inner()
+    call: str | Sequence[str | Call] = ""
+    blocks: Mapping[str, Annotated[Inner, EMPTY_IF_NULL]] = {}
+    seeds: Annotated[Sequence[int], MinLen(2), DISTINCT] = (0, 1)
+    place: Annotated[str, Text("[^:]+", longest=5, rule="use no ':'")] = "here"
+    options: Mapping[str, Any] = {}
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("values", "line"),
+        [
+            ({"iner": {}}, "config: unknown key 'iner'; did you mean 'inner'?"),
+            ({"inner": {"epoch": 1}}, "config: unknown key 'inner.epoch'; did you mean 'epochs'?"),
+            ({"blocks": {"a": {"epoch": 1}}},
+             "config: unknown key 'blocks.a.epoch'; did you mean 'epochs'?"),
+            ({"blocks": ["a", "b"]},
+             "config: blocks: a mapping, found ['a', 'b']; write {a: {}, b: {}}"),
+            ({"inner": 3}, "config: inner: a mapping, found 3"),
+            ({"call": 5}, "config: call: text or a list, found 5"),
+            ({"call": ["a", 5]}, "config: call[1]: text or a mapping, found 5"),
+            ({"call": [{"us": "a"}]}, "config: call[0]: 'use' is missing"),
+            ({"seeds": [1]}, "config: seeds: [1] is too short; name at least 2"),
+            ({"seeds": [1, 1]}, "config: seeds: [1, 1] names one twice"),
+            ({"place": "a:b"}, "config: place: 'a:b' is refused: use no ':'"),
+            ({"place": "longer"}, "config: place: 'longer' is refused: use no ':'"),
+        ],
+    )  # fmt: skip
+    def test_the_place_the_value_and_a_remedy(self, values, line):
+        with pytest.raises(InputError) as refused:
+            read_settings(Outer, values, "config:")
+        assert str(refused.value) == line
+
+    def test_a_line_for_each_fault(self):
+        with pytest.raises(InputError) as refused:
+            read_settings(Outer, {"inner": {"epochs": -1}, "seeds": "x\n", "x": 1}, "config:")
+        assert str(refused.value).splitlines() == [
+            "config: inner.epochs: -1 is out of range (at least 0)",
+            "config: seeds: a list, found 'x\\n'; write [x\\n]",
+            "config: unknown key 'x'; known: blocks, call, inner, options, place, seeds",
+        ]
+
+    def test_what_is_written_and_what_is_whole(self):
+        settings = read_settings(Outer, {"blocks": {"a": None, "b": {"epochs": 2}}}, "config:")
+        assert settings.written == {"blocks": {"a": {}, "b": {"epochs": 2}}}
+        assert settings.blocks["a"].epochs == 5
+        assert settings.whole["blocks"] == {"a": {"epochs": 5}, "b": {"epochs": 2}}
+        assert read_settings(Outer, settings.whole, "config:").whole == settings.whole
+
+    def test_a_call_from_python_is_checked_too(self):
+        with pytest.raises(InputError, match=r"^epochs: -1 is out of range"):
+            Inner(epochs=-1)
+        assert Inner.epochs == Inner().epochs == 5
+
+    def test_a_value_beside_its_type(self):
+        assert fault_of(Share, 0.5) == ""
+        assert fault_of(Share, 2) == "2 is out of range (below 1)"

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import transformers
 from tiny_models import make, wordpiece
 
 import exparity
@@ -87,19 +86,3 @@ def test_outputs_without_a_name_of_their_own_are_refused(parts, names, message):
 )
 def test_names_of_outputs_win_over_positions(outputs, classes, order):
     assert in_order_of_outputs(outputs, classes, "checkpoint x") == order
-
-
-@pytest.mark.parametrize("family", ["t5", "bart"])
-def test_objects_of_encoder_decoders_are_refused_as_folders_are(family):
-    tokenizer = wordpiece()
-    size = {"d_model": 32, "d_ff": 48, "num_layers": 1, "num_heads": 4, "d_kv": 8}
-    if family == "bart":
-        sides = ("encoder", "decoder")
-        size = {f"{side}_layers": 1 for side in sides} | {"d_model": 32}
-        size |= {f"{side}_attention_heads": 4 for side in sides}
-    config = transformers.AutoConfig.for_model(
-        family, vocab_size=len(tokenizer), eos_token_id=3, decoder_start_token_id=0, **size
-    )
-    model = transformers.AutoModelForSequenceClassification.from_config(config)
-    with pytest.raises(InputError, match="is an encoder-decoder, whose texts reach the output"):
-        exparity.load_classifier((model, tokenizer), "cpu")

@@ -30,6 +30,7 @@ from exparity.models.checkpoints import (
     token_types,
 )
 from exparity.models.heads import SEQUENCE, Head, new_head
+from exparity.models.lookup import Frame
 from exparity.types import BoolArray, Encoding, FloatArray, IntArray, TextLike
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ class Classifier:
         self._memory = MemoryBound(device) if bounded else None
         self._gradient_memory = MemoryBound(device) if bounded else None
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
-        # same bits in any batch. A GPU is better served by fewer, padded ones.
+        # same bits in any batch. A GPU is better served by fewer, padded ones, where the model
+        # leaves padding out of its sums (see preflight.check_function).
         self.exact = device.type == "cpu"
         self._layers: PackedLayers | None = None
         if self.exact:
@@ -124,7 +126,7 @@ class Classifier:
             if available() and model.dtype != torch.float16:  # few processors multiply these
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
-        self.head.trailing_pads = _trailing_pads(model, tokenizer)
+        self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)
 
     def with_random_weights(self, seed: int) -> Classifier:
         """Return a classifier like this, with weights as its architecture draws them at first.
@@ -148,7 +150,7 @@ class Classifier:
         return half
 
     def _like(self, model: PreTrainedModel) -> Classifier:
-        return Classifier(
+        made = Classifier(
             model,
             self.tokenizer,
             head=self.head,
@@ -157,6 +159,8 @@ class Classifier:
             token_budget=None if self._memory else self.token_budget,
             shortcuts=self.shortcuts,
         )
+        made.exact = self.exact
+        return made
 
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
@@ -249,7 +253,8 @@ class Classifier:
         with torch.no_grad():
             table = self.model.get_input_embeddings()
             # A copy: torch has no arrays that cannot be written to.
-            rows: torch.Tensor = table(torch.tensor(ids, dtype=torch.long, device=self.device))
+            looked_up = table(torch.tensor(ids, dtype=torch.long, device=self.device))
+            rows: torch.Tensor = looked_up[0] if isinstance(looked_up, tuple) else looked_up
             rows = rows.detach()  # a hook of a training may ask for gradients of them
             added = self._added(types)
         return rows if added is None else rows + added
@@ -518,7 +523,7 @@ class Classifier:
         mask = None
         if min(lengths) < width:
             mask = (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
-        shorten = self.shortcuts and not self.head.trailing_pads
+        shorten = self.shortcuts and not self.head.frame.pads
         shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
         with shortcut:
             logits = self.head.logits(self.model, embeddings, mask, sizes - 1)
@@ -550,21 +555,6 @@ class Classifier:
         finally:
             for parameter, flag in before:
                 parameter.requires_grad_(flag)
-
-
-def _trailing_pads(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    """Return how many tokens for padding a tokenizer puts behind every text.
-
-    Those who pad with the end of text may end every text with it. transformers' models that pool
-    the last token look for the last one that is not for padding.
-    """
-    padding = getattr(model.config, "pad_token_id", None)
-    behind = 0
-    for id in reversed(tokenizer("a")["input_ids"]):
-        if id != padding:
-            break
-        behind += 1
-    return behind
 
 
 def _gradient_share(model: PreTrainedModel, device: torch.device) -> int:

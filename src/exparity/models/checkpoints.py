@@ -48,8 +48,6 @@ _REFUSED = {
     "model.safetensors",
     "peft_type": "is of an adapter, beside a model; keep the two in folders of their own, and name "
     "one as checkpoint and the other as adapter",
-    "is_encoder_decoder": "is of an encoder-decoder, whose texts reach the output twice; take an "
-    "encoder or a decoder",
 }
 """What a settings file may not hold, at any depth, and what to do about it."""
 _ATTENTION = ("eager", "sdpa")

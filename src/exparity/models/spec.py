@@ -119,8 +119,8 @@ class ModelSpec(ModelSettings):
                 raise ValueError(f"size.{key}: 0 is out of range (at least 1)")
         if self.architecture in ENCODER_DECODERS:
             raise ValueError(
-                f"architecture '{self.architecture}' is an encoder-decoder, whose texts reach the "
-                "output twice; take an encoder or a decoder, such as bert or gpt2"
+                f"architecture '{self.architecture}' is an encoder-decoder, which is taken from a "
+                "checkpoint alone; name one, or an architecture such as bert or gpt2"
             )
         if self.init == "scratch" and self.scheme != "all":
             raise ValueError(

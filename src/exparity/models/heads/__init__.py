@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.models.heads.facts import HeadFacts
+from exparity.models.lookup import Frame, run_model, run_on_embeddings
 from exparity.models.prompts import Prompt, PromptSpec
 
 if TYPE_CHECKING:
@@ -47,20 +48,6 @@ def head_of(config: Any) -> Head:
     return new_head(getattr(config, _KEY, SEQUENCE))
 
 
-def run_model(model: Any, **inputs: Any) -> Any:
-    """Return a model's outputs by name, also if its configuration asks for tuples.
-
-    An argument that says so reaches the model, and not the parts that it calls.
-    """
-    if getattr(model.config, "return_dict", True):
-        return model(**inputs)
-    model.config.return_dict = True
-    try:
-        return model(**inputs)
-    finally:
-        model.config.return_dict = False
-
-
 class Head:
     """Particulars of one kind of classifier; by default, none.
 
@@ -71,7 +58,7 @@ class Head:
         prompt: the frame around every text; none if None.
         absent_id: token that stands for absent tokens; left to the tokenizer if None.
         label: of a model of several labels, the one that is explained; all if None.
-        trailing_pads: tokens at the end of every text that transformers takes for padding.
+        frame: special tokens around every text.
         answers_freely: whether the model may answer with something that is no class; see
             :meth:`mass`.
     """
@@ -80,7 +67,7 @@ class Head:
     prompt: Prompt | None = None
     absent_id: int | None = None
     label: str | None = None
-    trailing_pads: int = 0
+    frame: Frame = Frame()
     answers_freely: bool = False
 
     @property
@@ -144,9 +131,7 @@ class Head:
             mask: (b, t) 0 for padding; None where there is none.
             last: (b,) position of the last token that is no padding.
         """
-        logits: torch.Tensor = run_model(
-            model, inputs_embeds=embeddings, attention_mask=mask
-        ).logits
+        logits: torch.Tensor = run_on_embeddings(model, embeddings, mask, last, self.frame).logits
         return logits
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:

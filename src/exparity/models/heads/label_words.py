@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
-from exparity.models.heads import Head, head, run_model
+from exparity.models.heads import Head, head
+from exparity.models.lookup import is_encoder_decoder, run_model, run_on_embeddings
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ class LabelWords(Head):
 
     def require_model(self, model: PreTrainedModel) -> None:
         """See :meth:`Head.require_model`."""
-        if model.get_output_embeddings() is None or model.base_model is model:
+        has_words = model.get_output_embeddings() is not None and model.base_model is not model
+        if not has_words or is_encoder_decoder(model):
             raise InputError(
                 f"{type(model).__name__} gives no next word; load the model with "
                 "AutoModelForCausalLM"
@@ -106,7 +108,7 @@ class LabelWords(Head):
         import torch
         from torch.nn.functional import linear, pad
 
-        hidden = _last_hidden(model, last, inputs_embeds=embeddings, attention_mask=mask)
+        hidden = _last_hidden(model, embeddings, mask, last)
         table: Any = model.get_output_embeddings()
         ids = torch.tensor(self.token_ids, device=table.weight.device)
         rows = pad(hidden.float(), (0, 0, 0, max(0, _FEWEST_ROWS - len(hidden))))
@@ -122,7 +124,7 @@ class LabelWords(Head):
         last: torch.Tensor,
     ) -> torch.Tensor:
         """See :meth:`Head.mass`."""
-        hidden = _last_hidden(model, last, inputs_embeds=embeddings, attention_mask=mask)
+        hidden = _last_hidden(model, embeddings, mask, last)
         table: Any = model.get_output_embeddings()
         probabilities = _settled(model, table(hidden.to(table.weight.device)).float()).softmax(-1)
         mass: torch.Tensor = probabilities[:, self.token_ids].sum(-1)
@@ -182,11 +184,13 @@ class LabelWords(Head):
         return Trained()
 
 
-def _last_hidden(model: Any, last: torch.Tensor, **inputs: Any) -> torch.Tensor:
+def _last_hidden(
+    model: Any, embeddings: torch.Tensor, mask: torch.Tensor | None, last: torch.Tensor
+) -> torch.Tensor:
     """Return the (b, h) last hidden states of the tokens at (b,) positions."""
     import torch
 
-    hidden = run_model(model.base_model, **inputs, use_cache=False).last_hidden_state
+    hidden = run_on_embeddings(model.base_model, embeddings, mask, last).last_hidden_state
     places = torch.arange(len(last), device=hidden.device)
     rows: torch.Tensor = hidden[places, last.to(hidden.device)]
     return rows

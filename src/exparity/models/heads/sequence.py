@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.models.class_names import in_order_of_outputs, output_names
-from exparity.models.heads import Head, head, run_model
+from exparity.models.heads import Head, head
 
 if TYPE_CHECKING:
     import torch
@@ -114,11 +114,6 @@ class SequenceHead(Head):
                 "AutoModelForSequenceClassification, or ask a language model with prompt= and "
                 "words="
             )
-        if getattr(model.config, "is_encoder_decoder", False):
-            raise InputError(
-                f"{type(model).__name__} is an encoder-decoder, whose texts reach the output "
-                "twice; take an encoder or a decoder"
-            )
         _check_outputs(model.config.name_or_path or type(model).__name__, model.config)
 
     def logits(
@@ -129,7 +124,7 @@ class SequenceHead(Head):
         last: torch.Tensor,
     ) -> torch.Tensor:
         """See :meth:`Head.logits`."""
-        return self._taken(model, self._all_logits(model, embeddings, mask, last))
+        return self._taken(model, super().logits(model, embeddings, mask, last))
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.plain_logits`."""
@@ -151,29 +146,6 @@ class SequenceHead(Head):
             return logits
         own = logits[:, alone]
         return torch.stack([torch.zeros_like(own), own], dim=-1)
-
-    def _all_logits(
-        self,
-        model: PreTrainedModel,
-        embeddings: torch.Tensor,
-        mask: torch.Tensor | None,
-        last: torch.Tensor,
-    ) -> torch.Tensor:
-        """Return the (b, outputs) logits of all outputs."""
-        import torch
-
-        # transformers names the head of models that pool the last token `score`.
-        score: Any = getattr(model, "score", None)
-        if score is None:
-            return super().logits(model, embeddings, mask, last)
-        # Such heads look for the last token in token ids, which are not there.
-        hidden = run_model(
-            model.base_model, inputs_embeds=embeddings, attention_mask=mask, use_cache=False
-        ).last_hidden_state
-        pooled = (last - self.trailing_pads).clamp(min=0)
-        rows = torch.arange(len(last), device=hidden.device)
-        logits: torch.Tensor = score(hidden[rows, pooled])
-        return logits
 
 
 def _check_outputs(where: str, config: Any) -> None:

@@ -1,0 +1,212 @@
+"""Running any model of transformers on embeddings that are given.
+
+Many models take no ``inputs_embeds``, or compute something else from them: they look at token ids
+for the token to pool, for positions, or to shift a text into a decoder. Here every model gets token
+ids, and its table of embeddings answers them with the given rows. Ids are places in the batch,
+counted from the end of the vocabulary, so that a row is found wherever the model moves its id.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from exparity.core.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+_NOTHING = -1
+"""Id of padding in models without one."""
+
+
+class Frame(NamedTuple):
+    """Special tokens that a tokenizer puts around every text, as far as models look at their ids.
+
+    Attributes:
+        pads: tokens at the end that the model takes for padding. transformers' models that pool the
+            last token look for the last one that is not for padding, and those who pad with the end
+            of text may end every text with it.
+        behind: tokens behind the last end of text, which encoder-decoders pool; None without one.
+        types: types of the tokens before and behind a text; None where the tokenizer gives none, or
+            the embeddings hold them.
+    """
+
+    pads: int = 0
+    behind: int | None = None
+    types: tuple[list[int], list[int]] | None = None
+
+    @classmethod
+    def of(
+        cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, typed: bool
+    ) -> Frame:
+        """Return the frame of a tokenizer's texts.
+
+        Args:
+            model: the model, whose configuration names the ids.
+            tokenizer: its tokenizer.
+            typed: whether the model gets token types as such.
+
+        Raises:
+            InputError: an encoder-decoder pools the end of a text, and texts have none.
+        """
+        encoded = tokenizer("a", return_special_tokens_mask=True)
+        ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
+        padding = getattr(model.config, "pad_token_id", None)
+        pads = next((n for n, id in enumerate(reversed(ids)) if id != padding), len(ids))
+        end = getattr(model.config, "eos_token_id", None)
+        ends = [n for n, id in enumerate(reversed(ids)) if id == end]
+        if is_encoder_decoder(model) and not ends:
+            raise InputError(
+                f"{type(model).__name__} pools the end of a text (id {end}), and its tokenizer "
+                "puts none there; take the tokenizer that the model was trained with"
+            )
+        types = None
+        taken = parameters_of(type(model).forward)
+        if typed and "token_type_ids" in encoded and "token_type_ids" in taken:
+            first = special.index(0) if 0 in special else len(ids)
+            last = special[::-1].index(0) if 0 in special else 0
+            of_tokens = encoded["token_type_ids"]
+            types = of_tokens[:first], of_tokens[len(ids) - last :]
+        return cls(pads, ends[0] if ends else None, types)
+
+
+def run_on_embeddings(
+    model: Any,
+    embeddings: torch.Tensor,
+    mask: torch.Tensor | None,
+    last: torch.Tensor,
+    frame: Frame | None = None,
+) -> Any:
+    """Return a model's outputs by name, of embeddings in the place of those of token ids.
+
+    Args:
+        model: the model, or the part of it below its head.
+        embeddings: (b, t, h) input embeddings, padded at the end.
+        mask: (b, t) 0 for padding; None where there is none.
+        last: (b,) position of the last token that is no padding.
+        frame: special tokens around each text.
+    """
+    import torch
+
+    frame = frame or Frame()
+    count, width = embeddings.shape[:2]
+    table, config = model.get_input_embeddings(), model.config
+    places = torch.arange(count * width, device=embeddings.device).reshape(count, width)
+    ids, ends = places + len(table.weight), last.to(embeddings.device)[:, None]
+    settings: dict[str, Any] = {}
+    if is_encoder_decoder(model) and frame.behind is not None:
+        # Of each text its own: what is at this place is pooled.
+        settings["eos_token_id"] = ids.gather(1, (ends - frame.behind).clamp(min=0))
+    padding = getattr(_text_config(config), "pad_token_id", None)
+    padding = _NOTHING if padding is None else padding
+    ids = ids.masked_fill((places[:1] > ends - frame.pads) & (places[:1] > 0), padding)
+    inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
+    if frame.types is not None:
+        inputs["token_type_ids"] = _types(ids, ends, *frame.types)
+    if "use_cache" in parameters_of(type(model).forward):
+        inputs["use_cache"] = False
+    with (
+        _settings(config, settings),
+        _settings(_text_config(config), {"pad_token_id": padding}),
+        _answering(model, ids, embeddings),
+    ):
+        return run_model(model, **inputs)
+
+
+def run_model(model: Any, **inputs: Any) -> Any:
+    """Return a model's outputs by name, also if its configuration asks for tuples.
+
+    An argument that says so reaches the model, and not the parts that it calls.
+    """
+    if getattr(model.config, "return_dict", True):
+        return model(**inputs)
+    model.config.return_dict = True
+    try:
+        return model(**inputs)
+    finally:
+        model.config.return_dict = False
+
+
+@cache
+def parameters_of(forward: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Return the parameters of the forward pass of a class of models."""
+    return signature(forward).parameters
+
+
+def is_encoder_decoder(model: Any) -> bool:
+    """Return whether a model reads a text twice, by an encoder and by a decoder."""
+    return bool(getattr(model.config, "is_encoder_decoder", False))
+
+
+def _text_config(config: Any) -> Any:
+    """Return the part of a configuration that is of text."""
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _types(
+    ids: torch.Tensor, ends: torch.Tensor, before: list[int], behind: list[int]
+) -> torch.Tensor:
+    """Return (b, t) token types of texts with these special tokens around them."""
+    types = ids.new_zeros(ids.shape)
+    for place, type_of_it in enumerate(before[: ids.shape[1]]):
+        types[:, place] = type_of_it
+    for place, type_of_it in enumerate(reversed(behind)):
+        types.scatter_(1, (ends - place).clamp(min=0), type_of_it)
+    return types
+
+
+@contextlib.contextmanager
+def _settings(config: Any, settings: dict[str, Any]) -> Iterator[None]:
+    """Within the context, entries of a configuration have these values, which it does not check."""
+    held = vars(config)
+    before = {key: held[key] for key in settings if key in held}
+    held.update(settings)
+    try:
+        yield
+    finally:
+        for key in settings:
+            del held[key]
+        held.update(before)
+
+
+@contextlib.contextmanager
+def _answering(model: Any, ids: torch.Tensor, embeddings: torch.Tensor) -> Iterator[None]:
+    """Within the context, a model's table of input embeddings answers places with their rows."""
+    import torch
+
+    table = model.get_input_embeddings()
+    size, rows, tables = len(table.weight), embeddings.flatten(0, 1), [table]
+    if is_encoder_decoder(model):  # each side may have a copy
+        same = [part for part in model.modules() if isinstance(part, type(table))]
+        tables = [part for part in same if part.weight is table.weight]
+
+    def answering(look_up: Callable[..., Any]) -> Callable[..., Any]:
+        def forward(asked: torch.Tensor, *more: Any, **options: Any) -> Any:
+            whole = asked.data_ptr() == ids.data_ptr() and asked.shape == ids.shape
+            if whole and isinstance(table, torch.nn.Embedding):
+                return embeddings.clone()  # some models write into what they get
+            is_place = asked >= size
+            found = look_up(asked.clamp(0, size - 1), *more, **options)
+            known, *others = found if isinstance(found, tuple) else (found,)
+            given = rows[(asked - size).clamp(min=0)].to(known.device)
+            result = torch.where(is_place[..., None], given, known)
+            return (result, *others) if isinstance(found, tuple) else result
+
+        return forward
+
+    before = [(part, vars(part).get("forward")) for part in tables]
+    for part in tables:
+        part.forward = answering(part.forward)
+    try:
+        yield
+    finally:
+        for part, own in before:
+            if own is None:
+                del part.forward
+            else:
+                part.forward = own

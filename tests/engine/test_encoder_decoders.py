@@ -1,0 +1,161 @@
+"""Encoder-decoders as transformers runs them: both sides read the text, and its end is pooled."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from tiny_models import TEXTS, make, pipeline_probabilities, unigram
+
+import exparity
+from exparity import InputError
+from exparity.core.device import Inference
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+BART = {"d_model": 32, "max_position_embeddings": 130, "scale_embedding": True}
+for side in ("encoder", "decoder"):
+    BART |= {f"{side}_layers": 1, f"{side}_attention_heads": 4, f"{side}_ffn_dim": 48}
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
+FAMILIES = {
+    **{family: BART for family in ("bart", "mbart", "mvp", "plbart")},
+    **{family: T5 for family in ("t5", "mt5", "umt5")},
+}
+PAIR = ("the nurse said that she was late", "I loved this film")
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def parts(request):
+    tokenizer = unigram()
+    family, size = request.param, FAMILIES[request.param]
+    start = tokenizer.pad_token_id if size is T5 else tokenizer.eos_token_id
+    return make(family, tokenizer, 3, decoder_start_token_id=start, **size), tokenizer
+
+
+@pytest.fixture
+def classifier(parts):
+    return exparity.load_classifier(parts, "cpu")
+
+
+def plain(model, ids):
+    with torch.no_grad():
+        return model(input_ids=torch.tensor([ids])).logits.softmax(-1)[0].numpy()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_probabilities_are_those_of_the_pipeline(parts, classifier, padded):
+    classifier.exact = not padded
+    ids = [one.token_ids for one in classifier.encode(TEXTS)]
+    expected = pipeline_probabilities(*parts, TEXTS)
+    assert np.ptp(expected, axis=0).max() > 0.01
+    alone = np.concatenate([classifier.probabilities([one]) for one in ids])
+    for found in (alone, classifier.probabilities(ids)):
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_pair_is_read_as_by_the_model(parts, classifier):
+    model, tokenizer = parts
+    (encoding,) = classifier.encode([PAIR])
+    found = classifier.probabilities([encoding.token_ids])[0]
+    assert found == pytest.approx(plain(model, tokenizer(*PAIR)["input_ids"]), abs=1e-5)
+
+
+def naive_logits(model, rows):
+    """(c,) logits of the (t, h) rows of one text, which the decoder gets shifted by one."""
+    config, table = model.config, model.get_input_embeddings()
+    first = table(torch.tensor([config.decoder_start_token_id]))
+    if config.model_type in ("mbart", "plbart"):
+        first = rows[-1:]  # the language of the text
+    body = model.transformer if hasattr(model, "transformer") else model.model
+    scale = config.d_model**0.5 if config.model_type == "mvp" else 1.0  # others scale in the table
+    hidden = body(
+        inputs_embeds=scale * rows[None],
+        decoder_inputs_embeds=scale * torch.cat([first, rows[:-1]])[None],
+        use_cache=False,
+    ).last_hidden_state
+    return model.classification_head(hidden[:, -1])[0]
+
+
+def test_gradients_are_those_of_both_sides(parts, classifier):
+    """Autograd in float64 of the model as it is written down, one text at a time."""
+    model = copy.deepcopy(parts[0]).double()
+    for one in exparity.explain(classifier, TEXTS, 1, "gradient_x_input"):
+        rows = model.get_input_embeddings()(torch.as_tensor(one.token_ids)).detach()
+        rows.requires_grad_(True)
+        (gradient,) = torch.autograd.grad(naive_logits(model, rows)[1], rows)
+        expected = (gradient * rows).sum(-1).detach().numpy()
+        assert one.scores == pytest.approx(
+            expected, rel=1e-4, abs=1e-4 * float(abs(expected).max())
+        )
+
+
+def test_integrated_gradients_are_captums(parts, classifier):
+    from captum.attr import IntegratedGradients
+
+    model = parts[0]
+    (one,) = exparity.explain(classifier, TEXTS[:1], 1, "integrated_gradients_x_input", n_steps=20)
+    ids = np.asarray(one.token_ids)
+    absent = np.where(np.asarray(one.special_mask), ids, classifier.pad_id)
+    table = model.get_input_embeddings()
+    rows, base = (table(torch.as_tensor(each)).detach()[None] for each in (ids, absent))
+    captum = IntegratedGradients(
+        lambda batch: torch.stack([naive_logits(model, each) for each in batch])
+    )
+    expected = captum.attribute(rows, base, target=1, n_steps=20).sum(-1)[0].detach().numpy()
+    assert one.scores == pytest.approx(expected, rel=1e-3, abs=1e-4 * float(abs(expected).max()))
+
+
+def test_a_token_is_removed_on_both_sides(parts, classifier):
+    model = parts[0]
+    (one,) = exparity.explain(classifier, TEXTS[:1], 0, method="occlusion")
+    ids = one.token_ids.tolist()
+    content = np.flatnonzero(~one.special_mask)
+    whole = plain(model, ids)[0]
+    drops = [whole - plain(model, ids[:k] + ids[k + 1 :])[0] for k in content]
+    assert one.scores[content] == pytest.approx(drops, abs=1e-5)
+    scores = exparity.evaluate(classifier, [one], "comprehensiveness", based_on="fraction")
+    assert np.isfinite(scores).all()
+
+
+def test_a_folder_and_a_pipeline_are_the_objects(parts, classifier, tmp_path):
+    model, tokenizer = parts
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    pipeline = transformers.pipeline(
+        "text-classification", model=model, tokenizer=tokenizer, device="cpu"
+    )
+    (encoding,) = classifier.encode(TEXTS[:1])
+    expected = classifier.probabilities([encoding.token_ids])
+    for door in (str(tmp_path), pipeline):
+        loaded = exparity.load_classifier(door, "cpu")
+        assert loaded.probabilities([encoding.token_ids]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_texts_that_do_not_end_are_refused_at_load(parts):
+    model, tokenizer = parts[0], unigram()
+    tokenizer.backend_tokenizer.post_processor = None
+    with pytest.raises(InputError, match="pools the end of a text"):
+        exparity.load_classifier((model, tokenizer), "cpu")
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_a_config_takes_one(tmp_path, epochs):
+    tokenizer = unigram()
+    folder = tmp_path / "bart"
+    names = {0: "female", 1: "male"}
+    make("bart", tokenizer, 2, id2label=names, **BART).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    prepare(tmp_path / "data.parquet", use="pairs_all", params={"n_pairs": 20}, data_dir=tmp_path)
+    finetune_cell(
+        tmp_path / "data.parquet",
+        tmp_path / "model" / "0",
+        tmp_path / "predictions.parquet",
+        model={"checkpoint": str(folder)},
+        training={"epochs": epochs},
+        model_id="model",
+        seed=0,
+        machine=Inference(device="cpu"),
+    )
+    loaded = exparity.load_classifier(str(tmp_path / "model" / "0"), "cpu")
+    assert np.isfinite(exparity.explain(loaded, "He sings .", 0)[0].scores).all()

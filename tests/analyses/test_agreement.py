@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +13,13 @@ from scipy.stats import spearmanr
 
 from exparity.analyses.agreement import agreement_cell
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
-from exparity.analyses.agreement.section import agreement_tables
+from exparity.analyses.agreement.section import agreement_tables, findings
+from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
+from exparity.report.build import section_of
+from exparity.report.render import template_of
+from exparity.report.templating import html_environment
 
 STATISTICS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
 TOP = 0.3
@@ -137,6 +142,14 @@ class Study:
         return {(r["between"], r["method_a"], r["method_b"], r["measure"]): r for r in self.rows}
 
 
+def page_of(rows):
+    """Return the section of some rows."""
+    found = findings(rows, None, {})
+    template = template_of(html_environment(), section_of(ANALYSES.get("agreement"), found))
+    study = SimpleNamespace(display=lambda kind, id: id, run="training")
+    return template.render(study=study, **found.values)
+
+
 class TestAnalysis:
     def test_means_are_those_of_loops(self, tmp_path):
         study = Study(tmp_path)
@@ -188,9 +201,17 @@ class TestAnalysis:
         means = [found["methods", a, b, "spearman"]["mean_b"]
                  for a, b in (("copied", "one"), ("copied", "same"), ("one", "same"))]  # fmt: skip
         assert found["methods", "", "", "spearman"]["mean_b"] == pytest.approx(np.mean(means))
-        (table,) = agreement_tables([{**row, "groups": GROUPS} for row in study.rows])
+        rows = [{**row, "groups": GROUPS} for row in study.rows]
+        (table,) = agreement_tables(rows)
         assert [line.method_a for line in table.lines["methods"]] == ["", "copied", "copied", "one"]
         assert table.lines["methods"][1].cells["spearman"][0].keys() == set(GROUPS)
+        page = page_of(rows)
+        assert "copied and one" in page
+        assert "The gap d of male − female has" in page
+        assert page.count("<strong>Different</strong>") == sum(
+            row["verdict"] == "different" for row in rows
+        )
+        assert f'<td class="r">{row["mean_a"]:.2f}</td>' in page
 
     def test_random_explanations_are_in_no_mean_and_unsigned_ones_have_no_sign(self, tmp_path):
         study = Study(tmp_path, methods=("one", "two", "chance"))
@@ -227,6 +248,17 @@ class TestAnalysis:
             if example["group"] == GROUPS[0]
         ]
         assert (row["unit"], row["mean_a"]) == ("word", pytest.approx(np.mean(means)))
+
+    def test_of_more_groups_the_widest_gap_is_shown(self, tmp_path):
+        rows = Study(tmp_path).run().values()
+        three = [
+            {**row, "group_b": other, "groups": (*GROUPS, "other"), "d": d}
+            for row in rows
+            for other, d in (("female", 0.1), ("other", -0.7))
+        ]
+        page = page_of(three)
+        assert "−0.70 <small>male − other</small>" in page
+        assert "male − female" not in page
 
     def test_a_single_training_is_judged_for_its_texts(self, tmp_path):
         found = Study(tmp_path, seeds=(0,)).run()

@@ -14,9 +14,14 @@ from exparity.core.command_line import command_of
 from exparity.jobs.inputs import job_inputs, lineage_of
 
 COMPARE = "compare-groups --data d --predictions p --output o --across-trainings a"
-JOBS = """
+FUNCTION = '{"model": {"predict": "own.py:f", "classes": ["a", "b"]}}'
+ADAPTED = '{"model": {"checkpoint": "start", "adapter": "lora"}}'
+JOBS = (
+    """
 prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
 finetune --data d --output o --predictions p : {"model": {"checkpoint": "start"}} : d start
+finetune --data d --output o --predictions p : {FUNCTION} : d own.py
+finetune --data d --output o --predictions p : {ADAPTED} : d start lora
 evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} : d e
 {COMPARE} --scores s t --random-scores r : {"statistics": {}} : d p s t r
 {COMPARE} --scores s --random-scores : {"statistics": {}} : d p s
@@ -27,13 +32,18 @@ dataset-bias --data d --output o : {} : d
 negative-control --data d --checkpoint c --predictions p --output o --seed 1 : {} : d c p
 mlm-score --data d --checkpoint c --output o --model-id m --seed 1 : {} : d c
 """.replace("{COMPARE}", COMPARE)
+    .replace("{FUNCTION}", FUNCTION)
+    .replace("{ADAPTED}", ADAPTED)
+)
 
 
 @pytest.fixture(autouse=True)
 def _start(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("start").mkdir()
+    Path("lora").mkdir()
     Path("own.csv").touch()
+    Path("own.py").touch()
 
 
 def call_of(flags, options=None):

@@ -15,6 +15,8 @@ import yaml
 from pyarrow import parquet
 
 import exparity
+from exparity.config.experiment import Experiment
+from exparity.config.outdated import outdated
 from exparity.core.errors import InputError
 from exparity.resources import workflow_file
 from exparity.tools import audit as module
@@ -301,15 +303,20 @@ def test_what_is_wrong_is_said_before_any_job(runs, asked, changes, message):
 
 def run_audit(folder, package, checkpoint, *flags):
     """Run the command in a folder, with the package that lies elsewhere."""
+    named = ["--checkpoint", checkpoint, "--methods", "gradient", "--metrics", "mass_accuracy"]
+    return run_command(folder, package, *named, "--rationale", "marks", *flags)
+
+
+def run_command(folder, package, *flags):
+    """Run the command on the table of a folder."""
     path = os.pathsep.join([str(package), str(held.HERE)])
     source = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
     source[zygote.ADDRESS] = zygote.address()
     command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv"]
-    command += ["--checkpoint", checkpoint, "--text", "review", "--label", "author"]
-    command += ["--group", "town", "--methods", "gradient", "--metrics", "mass_accuracy"]
-    command += ["--rationale", "marks", "--max-examples", "40", "--quick"]
+    command += ["--text", "review", "--label", "author", "--group", "town"]
+    command += ["--max-examples", "40", "--quick", "--cores", "2"]
     return subprocess.run(
-        [*command, "--cores", "2", *flags], cwd=folder, env=source, capture_output=True, text=True
+        [*command, *flags], cwd=folder, env=source, capture_output=True, text=True
     )
 
 
@@ -479,3 +486,23 @@ class TestFunctions:
         with pytest.raises(InputError, match=message):
             audit(**{**asked, **changes})
         assert not runs
+
+    @pytest.mark.workflow
+    def test_its_page_says_what_it_is_and_nothing_is_made_again(
+        self, repository, tmp_path, monkeypatch
+    ):
+        write_table(tmp_path / "reviews.csv")
+        (tmp_path / "run_black_box.py").write_text(
+            "def predict(texts):\n"
+            "    return [[0.2 + 0.6 * ('fine' in text), 0.8 - 0.6 * ('fine' in text)] "
+            "for text in texts]\n"
+        )
+        flags = ["--methods", "occlusion", "--metrics", "comprehensiveness"]
+        flags += ["--predict", "run_black_box:predict", "--labels", *CLASSES]
+        run = run_command(tmp_path, repository / "src", *flags)
+        assert run.returncode == 0, run.stdout + run.stderr
+        page = tmp_path / run.stdout.splitlines()[-1].split()[1]
+        assert "is a function of texts, and only its answers are known" in page.read_text()
+        monkeypatch.chdir(tmp_path)
+        config = yaml.safe_load((page.parents[1] / "config.yaml").read_text())
+        assert outdated(Experiment.from_mapping(config)) == {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
@@ -22,10 +21,9 @@ from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
 from exparity.models.catalogue import known_id, known_models, resolve_model
-from exparity.models.functions import source_of
 from exparity.models.heads import HEADS
-from exparity.models.lora import is_adapter, read_adapter
 from exparity.models.prompts import PromptSpec
+from exparity.models.sources import own_sources
 from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
 
 Cell = Mapping[str, str | int]
@@ -164,12 +162,7 @@ class Settled:
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "finetune":
-            spec = self.model_spec(str(ids["model"]))
-            if spec.predict is not None:
-                return [str(source_of(spec.predict))]
-            given = spec.checkpoint and Path(spec.checkpoint)
-            base = read_adapter(given).base if given and is_adapter(given) else None
-            return [p for p in (spec.checkpoint, spec.adapter, base) if p and Path(p).is_dir()]
+            return own_sources(self.model_spec(str(ids["model"])))
         if stage not in ("prepare", "explain"):
             return []
         kind = "dataset" if stage == "prepare" else "method"

@@ -9,7 +9,10 @@ from pathlib import Path
 from exparity.artefacts import layout
 from exparity.artefacts.lineage import made_from
 from exparity.core.command_line import Call
+from exparity.core.validation import read_settings
 from exparity.data import DATASETS
+from exparity.models.sources import own_sources
+from exparity.models.spec import ModelSpec
 
 
 @contextmanager
@@ -36,9 +39,8 @@ def job_inputs(call: Call) -> Iterator[Path]:
         method = METHODS.get(options["use"])
         yield from method.input_files(call.block("params"), f"method {method.id}")
     elif name == "finetune":
-        checkpoint = call.block("model").get("checkpoint")
-        if checkpoint and Path(checkpoint).is_dir():
-            yield Path(checkpoint)
+        spec = read_settings(ModelSpec, call.block("model"), "model")
+        yield from map(Path, own_sources(spec))
     elif name == "report":
         results = flags.get("results") or flags["page"].parent.parent
         with suppress(KeyError, TypeError, ValueError):  # the report says what its options lack

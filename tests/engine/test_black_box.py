@@ -238,6 +238,18 @@ def test_order_and_company_do_not_matter(texts, method, random):
         assert found.scores.tolist() == alone[found.text].tolist()
 
 
+def test_sizes_of_calls_do_not_matter(monkeypatch):
+    def found():
+        function = box(curved)
+        explained = exparity.explain(function, PLAIN, 1, "lime", num_samples=40)
+        return [one.scores.tolist() for one in explained]
+
+    wanted = found()
+    monkeypatch.setattr("exparity.engine.black_box._TOGETHER", 1)
+    monkeypatch.setattr("exparity.engine.black_box._ROWS", 7)
+    assert found() == wanted
+
+
 @pytest.mark.property
 @given(words, st.data())
 def test_what_is_left_of_a_plain_text_is_its_words_between_blanks(text, data):
@@ -393,6 +405,21 @@ def test_a_benchmark_takes_what_a_function_can_do():
 def test_arguments_of_the_other_kind_are_refused(model, options, message):
     with pytest.raises(InputError, match=message):
         exparity.load_classifier(model, **options)
+
+
+def test_a_pipeline_of_scikit_learn_is_asked_by_its_probabilities():
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(PLAIN, [1, 0, 1])
+    with pytest.raises(InputError, match=r"Pipeline: give its .*model.predict_proba, classes="):
+        exparity.load_classifier(model, classes=["a", "b"])
+    function = exparity.load_classifier(model.predict_proba, classes=model.classes_)
+    assert function.class_names == ("0", "1")
+    (found,) = exparity.explain(function, PLAIN[1], "0", "occlusion")
+    left = model.predict_proba([PLAIN[1], "and not funny"])[:, 0]
+    assert found.scores[0] == pytest.approx(left[0] - left[1])
 
 
 def test_pairs_and_empty_texts_are_refused():

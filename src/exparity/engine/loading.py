@@ -104,6 +104,11 @@ def load_classifier(
             if value is not None:
                 raise InputError(f"{name}: the classifier is loaded already; set it there")
         return checkpoint
+    if hasattr(checkpoint, "predict_proba") and not callable(checkpoint):
+        raise InputError(
+            f"{type(checkpoint).__name__}: give its function of texts: load_classifier("
+            "model.predict_proba, classes=[...])"
+        )
     of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
         of_model = {
@@ -190,7 +195,8 @@ def _of_function(
             "classes: name the columns of the function, in order: load_classifier(predict, "
             "classes=[...])"
         )
-    names = [checked_value(name, str, "classes") for name in listed(classes, "classes", "names")]
+    listed_names = listed(classes, "classes", "names")
+    names = [str(checked_value(name, str | int, "classes")) for name in listed_names]
     if len(set(names)) < max(2, len(names)):
         raise InputError(f"classes: must be two different names or more, not {shown(names)}")
     if max_calls is not None and max_calls < 1:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from snakemake.benchmark import BenchmarkTimer
 
 import exparity
 from exparity.warm import start
@@ -42,7 +41,6 @@ def server(request, tmp_path, monkeypatch):
     """A server as a run starts it, for the jobs beside this file; its parameter: imports ahead."""
     monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(start.atexit, "register", lambda *_: None)
-    monkeypatch.setattr(BenchmarkTimer, "__init__", BenchmarkTimer.__init__)
     monkeypatch.setenv("PYTHONPATH", PATHS)
     monkeypatch.setenv("EXPARITY_WARM", "")
     for name in start.THREAD_VARIABLES:

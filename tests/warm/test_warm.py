@@ -14,7 +14,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from snakemake.benchmark import BenchmarkRecord, BenchmarkTimer
 from support import is_gone
 from warm.conftest import PATHS, begin, result, worker_of
 
@@ -187,15 +186,6 @@ class TestServer:
         assert "cold" not in portrait[1]
         cold = result("portrait", warm=False, env=environment)
         assert portrait[1].replace(os.environ["EXPARITY_WARM"], "0") == cold[1]
-
-    def test_snakemake_counts_the_memory_of_the_worker(self, server):
-        job = begin("hold")
-        worker = worker_of(job)
-        record = BenchmarkRecord()
-        BenchmarkTimer(job.pid, record).work()
-        worker.kill()
-        job.communicate()
-        assert 200 < record.max_rss < 1000  # MB
 
     @pytest.mark.parametrize("server", [("pyarrow.parquet", "torch")], indirect=True)
     def test_no_warning_of_threads_that_do_no_harm(self, server, tmp_path):

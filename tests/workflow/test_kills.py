@@ -185,11 +185,3 @@ def test_two_runs_in_one_folder_or_into_one(checkout, tmp_path):
             if run.poll() is None:
                 run.kill_all()
     assert len(exparity.read_results(checkout.results, "predictions")) == 16
-
-
-def test_a_submission_whose_input_does_not_appear_fails(finished):
-    """SLURM would call it completed, and the run wait for its outputs."""
-    target = ("--mode", "remote", "--target-jobs", "prepare:dataset=pairs_all")
-    wait = ("--latency-wait", "1", "--wait-for-files", "results/nobody/makes/it")
-    run = finished.snakemake(*target, *wait, check=1)
-    assert "Missing files after 1 seconds" in run.stderr

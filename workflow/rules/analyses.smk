@@ -14,7 +14,7 @@ for analysis in EXPERIMENT.analyses.used:
             get_benchmark(analysis.id, analysis.facts.artefact)
         priority: analysis.facts.minutes if analysis.facts.runs_model else 0
         conda:
-            "../envs/exparity.yaml"
+            get_environment()
         threads: 1
         resources:
             mem_mb=get_analysis_memory(analysis.id, analysis.facts),

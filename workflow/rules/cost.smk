@@ -1,7 +1,7 @@
 # What the finished jobs took, all but the report, which shows it.
 rule cost:
     input:
-        get_report_inputs(),
+        get_report_inputs,
     output:
         cost=get_path("cost"),
     log:
@@ -9,13 +9,11 @@ rule cost:
     benchmark:
         get_benchmark("cost", "cost")
     conda:
-        "../envs/exparity.yaml"
+        get_environment()
     threads: 1
     resources:
         mem_mb=2000,
         runtime=30,
-    params:
-        options=get_options("cost"),
     message:
         "Gathering what the jobs took"
     shell:

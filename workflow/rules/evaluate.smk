@@ -3,7 +3,7 @@ rule evaluate:
         data=get_path("data"),
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
-        counterfactuals=get_counterfactuals,
+        counterfactuals=get_counterfactuals(),
     output:
         scores=get_path("scores"),
     log:
@@ -14,7 +14,7 @@ rule evaluate:
     group:
         get_group(evaluate_cost)
     conda:
-        "../envs/exparity.yaml"
+        get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("evaluate"),

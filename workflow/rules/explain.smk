@@ -14,7 +14,7 @@ rule explain:
     group:
         get_group(explain_cost)
     conda:
-        "../envs/exparity.yaml"
+        get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("explain"),

@@ -10,7 +10,7 @@ rule finetune:
         get_benchmark("finetune", "models")
     priority: 1000
     conda:
-        "../envs/exparity.yaml"
+        get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("finetune"),

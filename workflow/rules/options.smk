@@ -7,7 +7,19 @@ def get_options(stage):
     # Only where these jobs are to run: a job on a cluster starts a Snakemake of its own, which has no
     # use for what the report depends on.
     def options(wildcards):
-        serve_group()
+        if workflow.scheduler is not None:  # it comes after the plan
+            serve()
         return EXPERIMENT.options(stage, get_ids(wildcards))
 
     return options
+
+
+def get_analysis_options(name):
+    return lambda wildcards: EXPERIMENT.analyses.options(name, get_ids(wildcards))
+
+
+def get_analysis_flags(name):
+    # The input is asked for so that Snakemake does not count them as what a result depends on.
+    return lambda wildcards, input, output, threads: EXPERIMENT.analyses.flags(
+        name, dict(input.items()), output, {**wildcards, "threads": threads}
+    )

@@ -8,7 +8,7 @@ rule prepare:
     benchmark:
         get_benchmark("prepare", "data")
     conda:
-        "../envs/exparity.yaml"
+        get_environment()
     threads: 1
     resources:
         mem_mb=2000,

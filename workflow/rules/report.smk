@@ -1,6 +1,6 @@
 rule report:
     input:
-        get_report_inputs(),
+        get_report_inputs,
         cost=get_path("cost"),
     output:
         page=report(
@@ -28,7 +28,7 @@ rule report:
     benchmark:
         get_benchmark("report", "page")
     conda:
-        "../envs/exparity.yaml"
+        get_environment()
     threads: 1
     resources:
         mem_mb=4000,

@@ -1,5 +1,12 @@
 # How jobs share a machine or a cluster. No result depends on it.
 # Where one number is known for all jobs it is given as such: Snakemake would call a function for each.
+def get_environment():
+    """The environment to make, where Snakemake is asked to: it plans with the parameters of all jobs then."""
+    ways = {way.name for way in workflow.deployment_settings.deployment_method}
+    asked = "CONDA" in ways or {"--lint", "--containerize"} & {*sys.argv}
+    return "../envs/exparity.yaml" if asked else None
+
+
 def get_gpu_slots():
     """One for jobs that run a model on this machine's GPU; some metrics do without a model."""
     if not EXPERIMENT.gpu_slots():
@@ -39,11 +46,3 @@ def explain_cost(wildcards):
 
 def evaluate_cost(wildcards):
     return EXPERIMENT.evaluate_cost(wildcards.metric)
-
-
-def runs_model(stage, wildcards):
-    """Whether a job runs a model."""
-    if stage == "evaluate":
-        return EXPERIMENT.runs_model(wildcards["metric"])
-    analyses = [one.id for one in EXPERIMENT.analyses.used if one.facts.runs_model]
-    return stage in ("finetune", "explain", *analyses)

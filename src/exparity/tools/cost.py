@@ -16,6 +16,7 @@ from exparity.artefacts.grid import read_grid
 from exparity.artefacts.lineage import made_from
 from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import IDS
+from exparity.config import digests
 from exparity.config.command_line import results_of
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
@@ -63,7 +64,11 @@ def cost(
     if not finished.jobs:
         raise InputError(f"{results}: no finished job there; is it a folder of results?")
     grid = read_grid(results)
-    with made_from({}, map(Path, layout.report_files(results, grid))) if grid else nullcontext():
+    with (
+        made_from({"digest": digests.cost()}, map(Path, layout.report_files(results, grid)))
+        if grid
+        else nullcontext()
+    ):
         write_artefact(
             output or results / layout.path_of("cost", {}),
             "cost",

@@ -22,7 +22,6 @@ from typing import Any, NoReturn
 
 import exparity
 from exparity.warm import messages
-from exparity.warm.accounting import name_of
 from exparity.warm.folder import remove
 from exparity.warm.process import out_of_reach, process_identity, read_by_imports, take_over
 
@@ -206,7 +205,7 @@ class Server:
                 return refusal
             wanted = request["settings"]
             wanted["environment"] = self._set_by_imports() | wanted["environment"]
-            control(_SET_NAME, name_of(wanted["process"]).encode())
+            control(_SET_NAME, b"warm %d" % wanted["process"])  # Linux keeps 15 characters
             os.setpgid(0, 0)
             take_over(wanted, files)
             process = os.pidfd_open(os.getpid())

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from exparity.warm.accounting import count_workers
 from exparity.warm.folder import SOCKET, address_in, holds_a_socket_alone, opened, remove
 
 _PREFIX = "exparity-"
@@ -71,7 +70,6 @@ def start_server(
         print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
         return None
     atexit.register(end_server, server, folder)
-    count_workers(server.pid)
     return server
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from exparity.jobs.locks import jobs_at_work
+from exparity.runs.leftovers import STOPPED
 
 _LINES = 5  # the message of an error is the last line of a log
 
@@ -25,21 +26,19 @@ def name_orphans(results: str) -> None:
         )
 
 
-def stop_in_one_line(logger: logging.Logger) -> None:
+def stop_in_one_line() -> None:
     """Have Ctrl-C end a run with one line: what its jobs were told is no error of theirs."""
     signals: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         if not signals:
-            print(
-                "exparity: stopped; finished jobs and parts of jobs stay, and the same command "
-                "goes on",
-                file=sys.stderr,
-            )
+            print(STOPPED, file=sys.stderr)
         signals.append(number)
         signal.default_int_handler(number, frame)
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        from snakemake.logging import logger
+
         signal.signal(signal.SIGINT, stop)
         logger.addFilter(lambda record: not signals or record.levelno < logging.ERROR)
 

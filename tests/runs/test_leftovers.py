@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exparity.jobs.at_start import cancel_leftovers
+from exparity.runs.leftovers import cancel_leftovers
 
 SQUEUE = """#!/bin/sh
 [ -e {gone} ] || echo "7|{here}|rule_tests_test"
@@ -26,23 +26,25 @@ def queue(tmp_path, monkeypatch) -> Path:
     }.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     return gone
 
 
-def test_only_this_folders_jobs_are_cancelled(queue, tmp_path, capsys):
-    cancel_leftovers(tmp_path)
+def test_only_this_folders_jobs_are_cancelled(queue, capsys):
+    cancel_leftovers()
     assert queue.read_text() == "7\n"
     assert "cancelled 1 job that an earlier run had left in the queue" in capsys.readouterr().err
 
 
-def test_with_an_empty_queue_nothing_is_said(queue, tmp_path, capsys):
+def test_with_an_empty_queue_nothing_is_said(queue, capsys):
     queue.touch()
-    cancel_leftovers(tmp_path)
+    cancel_leftovers()
     assert queue.read_text() == ""
     assert capsys.readouterr().err == ""
 
 
 def test_a_machine_without_slurm_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    cancel_leftovers(tmp_path)
+    cancel_leftovers()

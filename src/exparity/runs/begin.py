@@ -1,0 +1,93 @@
+"""What a run begins with, also where another workflow imports this one.
+
+Snakemake calls the ``onstart`` of the main file alone, and that only after it has planned. It asks
+the rules for their inputs before it looks at any file, of a module too, and for the parameters of a
+job when that is about to start. The workflow calls :func:`before_plan` with the first of the ones,
+and :func:`before_jobs` with the first of the others. All of Snakemake's attributes that are used
+here are public, though few of them are documented.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from exparity.config.experiment import Experiment
+from exparity.config.outdated import mark_outdated, result_times, up_to_date
+from exparity.config.tasks import runs_model
+from exparity.jobs.locks import hold
+from exparity.runs.leftovers import cancel_leftovers
+from exparity.runs.outcome import name_orphans
+from exparity.warm.start import ENGINE, FACTS, start_server
+
+
+def lock_folders(results: str) -> None:
+    """Keep other runs out: of Snakemake's own records, and of results shared with elsewhere."""
+    hold(Path(".snakemake", "exparity.lock"), "this folder")
+    hold(Path(results, ".exparity.lock"), f"the results folder {results}")
+
+
+def before_plan(workflow: Any, experiment: Experiment) -> None:
+    """Settle what earlier runs and attempts have left, so that the plan counts what is there."""
+    if workflow.remote_exec:
+        # `attempt` counts those that Snakemake sent, and the variable is set by SLURM's own.
+        if workflow.execution_settings.attempt > 1 or "SLURM_RESTART_COUNT" in os.environ:
+            # `forcefiles` are made though they are there. A submission forces all of its jobs.
+            workflow.dag.forcefiles = _Unfinished(experiment)
+    elif workflow.is_main_process:
+        # Without an executor it lists or draws jobs and runs none.
+        if workflow.executor_plugin is not None and not workflow.dryrun:
+            _begin(workflow, experiment)
+        mark_outdated(experiment, workflow.dag.forcefiles)
+        # `mtime` holds the times that Snakemake knows already and does not read again.
+        from snakemake.io import Mtime
+
+        times = result_times(experiment)
+        workflow.iocache.mtime.update((path, Mtime(local=time)) for path, time in times.items())
+
+
+def _begin(workflow: Any, experiment: Experiment) -> None:
+    lock_folders(experiment.results)
+    cancel_leftovers()
+    name_orphans(experiment.results)
+    experiment.write_grid()
+    # The plug-in for SLURM keeps groups to itself: a submission would start a Snakemake, and torch,
+    # for each of its jobs.
+    workflow.executor_plugin.common_settings.pass_group_args = True
+    # With Snakemake's own limit, of 100 jobs a second, every round of scheduling ends in another
+    # one a second later, and every job that ends begins such a chain: after some hundred jobs the
+    # rounds take a whole core. Nothing here starts jobs that fast. A limit that was asked for is
+    # kept.
+    settings = workflow.scheduling_settings
+    limit = settings.max_jobs_per_timespan
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        settings.max_jobs_per_timespan = None
+
+
+class _Unfinished(set[str]):
+    """Files to make though they are there, without those that an earlier attempt has finished."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__()
+        self._experiment = experiment
+
+    def update(self, *files: Iterable[str]) -> None:
+        """Add the outputs of a job, unless it is finished."""
+        output = {str(path) for one in files for path in one}
+        if up_to_date(self._experiment, output) != output:
+            super().update(output)
+
+
+def before_jobs(workflow: Any, experiment: Experiment) -> None:
+    """Have a server fork the jobs that this process starts."""
+    targets = workflow.dag_settings.target_jobs
+    if workflow.remote_exec and len(targets) > 1:  # a submission of jobs one after the other
+        jobs = [(target.rulename, target.wildcards_dict) for target in targets]
+    elif workflow.is_main_process and not workflow.dryrun and workflow.local_exec:
+        jobs = [(job.rule.name, job.wildcards_dict) for job in workflow.dag.needrun_jobs()]
+    else:
+        return
+    running = sum(runs_model(experiment, *job) for job in jobs)
+    start_server(ahead=(*FACTS, *(ENGINE if running > 1 else ())))

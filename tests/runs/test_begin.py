@@ -1,0 +1,42 @@
+"""What of Snakemake a run uses, and what a submission that runs once more makes."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from exparity.runs import begin
+
+
+@pytest.mark.contract
+def test_nothing_private_of_snakemake_is_used(repository):
+    files = [*(repository / "workflow").rglob("*.smk"), *(repository / "src").glob("**/runs/*.py")]
+    own = re.compile(r"\b(?!self\b|os\b)(\w+)\._[a-z]\w*")
+    assert not [match for path in files for match in own.findall(path.read_text())]
+
+
+@pytest.fixture
+def submission(monkeypatch):
+    """Of Snakemake's workflow what a submission has that is sent for the second time."""
+    finished = {"a", "b"}
+    monkeypatch.setattr(begin, "up_to_date", lambda experiment, output: output & finished)
+    return SimpleNamespace(
+        remote_exec=True,
+        execution_settings=SimpleNamespace(attempt=2),
+        dag=SimpleNamespace(forcefiles=set()),
+    )
+
+
+def test_jobs_that_an_earlier_attempt_has_finished_are_not_forced(submission):
+    begin.before_plan(submission, None)
+    for output in (["a"], ["a", "c"], ["d"]):
+        submission.dag.forcefiles.update(output)
+    assert submission.dag.forcefiles == {"a", "c", "d"}
+
+
+def test_the_first_attempt_makes_all_it_is_told_to(submission, monkeypatch):
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
+    submission.execution_settings.attempt = 1
+    before = submission.dag.forcefiles
+    begin.before_plan(submission, None)
+    assert submission.dag.forcefiles is before

@@ -1,0 +1,49 @@
+# What jobs read, from the ids in the path of the file they make. Snakemake asks before it looks at any
+# file, of one of these at least, whatever a run is to make.
+def get_ids(wildcards):
+    """The ids of a cell."""
+    ids = dict(wildcards.items())
+    return {**ids, "seed": int(ids["seed"])} if "seed" in ids else ids
+
+
+def get_data_files(wildcards):
+    """Files of the user's own that a dataset is read from."""
+    begin()
+    return EXPERIMENT.own_inputs("prepare", get_ids(wildcards))
+
+
+def get_method_files(wildcards):
+    """Files of the user's own that a method reads."""
+    begin()
+    return EXPERIMENT.own_inputs("explain", get_ids(wildcards))
+
+
+def get_checkpoint(wildcards):
+    """The checkpoint, for metrics that run the model."""
+    begin()
+    if not EXPERIMENT.runs_model(wildcards.metric):
+        return []
+    return get_path("models").format(**wildcards)
+
+
+def get_counterfactuals():
+    """The counterfactuals of a dataset, for metrics that ask which words they change."""
+    if not EXPERIMENT.metrics_that_need("counterfactual"):
+        return []
+    return lambda wildcards: EXPERIMENT.counterfactuals(get_ids(wildcards))
+
+
+def get_analysis_inputs(name):
+    """The input function of an analysis: what it reads, by the names of its function's inputs."""
+
+    def inputs(wildcards):
+        begin()
+        return EXPERIMENT.analyses.inputs(name, get_ids(wildcards))
+
+    return inputs
+
+
+def get_report_inputs(wildcards):
+    """Of what the report is made from, all that no other job reads: the rest is there before."""
+    begin()
+    return last_results(EXPERIMENT)

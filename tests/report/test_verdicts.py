@@ -205,6 +205,8 @@ def test_scores_that_differ_where_skill_does_not_are_no_finding():
     assert only_certainty(alike, 0.2) == f"{why}{tail}"
     found = {**CELL, "skill": {**CELL["skill"], "verdict": "different"}}
     assert only_certainty(found, 0.2) == ""
+    unstable = {**alike, "score": row("unstable"), "excess": row("undecided", quantity="excess")}
+    assert only_certainty(unstable, 0.2) == f"{why}{tail}"
     same = {**CELL, "score": row("equivalent"), "excess": row("undecided", quantity="excess")}
     assert only_certainty(same, 0.2) == ""
 

@@ -106,10 +106,12 @@ def moved(cell: Mapping[str, Row]) -> str:
 
 
 def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
-    """Return what to say where scores or their excess differ and skill does not; else nothing."""
+    """Return what to say where scores or their excess have a gap and skill has none, or nothing."""
     skill = cell.get("skill", {})
     others = [cell[name]["verdict"] for name in ("score", "excess") if name in cell]
-    if not skill.get("verdict") or named(skill["verdict"]).is_gap or "different" not in others:
+    if not skill.get("verdict") or named(skill["verdict"]).is_gap:
+        return ""
+    if not any(verdict and named(verdict).is_gap for verdict in others):
         return ""
     d = skill["certainty_d"]
     less = skill["group_b"] if d > 0 else skill["group_a"]

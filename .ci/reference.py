@@ -25,6 +25,7 @@ from exparity.config.models import Config
 from exparity.config.presets import preset
 from exparity.core.settings import Statistics
 from exparity.core.validation import Settings, defaults_of, documented
+from exparity.explanations.units import unit_options
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, token_options, word_options
 from exparity.metrics.facts import ARROWS
@@ -213,18 +214,20 @@ def _made(name: str) -> str:
         return _api(id)
     registry: Any = {"method": METHODS, "metric": METRICS}[kind]
     entry = registry.get(id)
-    options = entry.options if kind == "method" else registry.options(entry)
-    meanings = documented(token_options) | documented(word_options) | documented(entry.function)
+    options = schema_of(registry.options(entry))["properties"]
+    options.pop("explains", None)  # a section of its own
+    shared = (token_options, word_options, unit_options, entry.function)
+    meanings = {name: text for function in shared for name, text in documented(function).items()}
     table = _table(
         ("Option", "Values", "Default", "Meaning"),
         (
             (f"`{name}`", _values(part), _default(part["default"]), _prose(meanings[name]))
-            for name, part in schema_of(options)["properties"].items()
+            for name, part in options.items()
         ),
     )
     returned = _prose(_sections(entry.function)["Returns"])
     gives = f"Returns {returned}\n\n" if kind == "method" else ""
-    table = table if options.model_fields else "No options."
+    table = table if options else "No options."
     return f"{gives}{table}\n\nSource: {entry.facts.reference}."
 
 

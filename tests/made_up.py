@@ -213,8 +213,8 @@ def _explained(results: Results, cell: tuple, settings: dict, examples: list, rn
             results.write("random_scores", rows, *cell, metric, parameters={"use": metric})
     if {"comprehensiveness", "sufficiency"} & {*settings["metrics"]}:
         falls = {"random": [0.1], "random_log_odds": [0.1]}
-        falls |= {"reference": 0.2, "reference_log_odds": 0.2}
-        rows = [{**of_example(e), "direction": "removed", "size": 1, **falls} for e in examples]
+        falls |= {"unit": "token", "size": 1, "reference": 0.2, "reference_log_odds": 0.2}
+        rows = [{**of_example(e), "direction": "removed", **falls} for e in examples]
         results.write("removal_limits", rows, *cell)
     for m, method in enumerate(settings["methods"]):
         rows = []

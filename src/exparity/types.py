@@ -83,15 +83,20 @@ class Text:
     Attributes:
         string: the text.
         spans: (w, 2) start and end of each word in it, in characters; in order, and apart.
+        units: (w,) number of the unit of the dataset's own that each word is of, from 0; None where
+            it has none.
 
     Raises:
-        ValueError: spans overlap, or do not lie in the text.
+        ValueError: spans overlap, or do not lie in the text; or units are not one a word.
     """
 
     string: str
     spans: tuple[tuple[int, int], ...]
+    units: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.units is not None and len(self.units) != len(self.spans):
+            raise ValueError(f"{len(self.units)} units for {len(self.spans)} words; give one each")
         edges = [edge for span in self.spans for edge in span]
         if any(len(span) != 2 for span in self.spans) or any(a > b for a, b in pairwise(edges)):
             raise ValueError(f"spans of words must be starts and ends in order, not {self.spans}")

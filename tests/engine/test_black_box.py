@@ -85,7 +85,7 @@ def test_occlusion_of_a_wrapped_model_is_that_of_the_model(wrapped, absent):
     model, predict = wrapped
     texts = ["I loved this film , it was warm and funny", "the nurse was late", "bad"]
     function = box(predict, mask="[MASK]")
-    options = {"method": "occlusion", "per": "word", "absent": absent}
+    options = {"method": "occlusion", "unit": "word", "absent": absent}
     for whole, own in zip(
         exparity.explain(function, texts, 0, **options),
         exparity.explain(model, texts, 0, **options),

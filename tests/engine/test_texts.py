@@ -195,6 +195,22 @@ def test_a_column_of_spans_tells_words(tmp_path, suffix):
         assert example.parts == FORMS["spans"]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_column_of_spans_tells_units(tmp_path, suffix):
+    texts = ["Jo Lee of New  York sang", "Jo sang"]
+    spans = [[[0, 6], [10, 19]], []]
+    rows = [
+        {"text": texts[i % 2], "label": i // 2, "group": "mf"[i % 2], "spans": spans[i % 2]}
+        for i in range(4)
+    ]
+    path = write(tmp_path, suffix, rows)
+    params = {"path": str(path), "test_share": 1.0, "unit_spans": "spans"}
+    prepare(tmp_path / "data.parquet", use="table", params=params, data_dir=tmp_path)
+    examples = read_prepared(tmp_path / "data.parquet").examples
+    assert [(e.text, e.words) for e in examples] == [(t, tuple(t.split())) for t in texts * 2]
+    assert [e.parts.units for e in examples] == [(0, 0, 1, 2, 2, 3), (0, 1)] * 2
+
+
 def test_spans_that_do_not_fit_name_the_line(tmp_path):
     rows = [{"text": "ab", "label": i % 2, "group": "m", "spans": [[0, 9]]} for i in range(2)]
     params = {"path": str(write(tmp_path, ".jsonl", rows)), "spans": "spans"}

@@ -44,7 +44,7 @@ def naive(classifier, encoding, target, per, absent):
 @pytest.mark.parametrize("target", [0, 1])
 def test_equals_the_loop(classifiers, per, absent, target):
     classifier = classifiers["bert"]
-    found = exparity.explain(classifier, TEXTS, [target] * 2, "occlusion", per=per, absent=absent)
+    found = exparity.explain(classifier, TEXTS, [target] * 2, "occlusion", unit=per, absent=absent)
     for one, encoding in zip(found, classifier.encode(TEXTS), strict=True):
         expected = naive(classifier, encoding, target, per, absent)
         assert np.abs(expected).max() > 1e-4
@@ -54,7 +54,7 @@ def test_equals_the_loop(classifiers, per, absent, target):
 def test_masked_equals_captum(classifiers):
     """captum leaves one feature out after the other; a word is a feature of several tokens."""
     classifier = classifiers["bert"]
-    (one,) = exparity.explain(classifier, TEXTS[:1], [1], "occlusion", per="word", absent="masked")
+    (one,) = exparity.explain(classifier, TEXTS[:1], [1], "occlusion", unit="word", absent="masked")
     (encoding,) = classifier.encode(TEXTS[:1])
     ablation = FeatureAblation(lambda ids: classifier.model(ids).logits.softmax(-1)[:, 1])
     ids = torch.as_tensor(encoding.token_ids[None])
@@ -68,7 +68,7 @@ def test_masked_equals_captum(classifiers):
 
 def test_a_text_of_one_word_leaves_the_empty_text(classifiers):
     classifier = classifiers["bert"]
-    (one,) = exparity.explain(classifier, ["girl"], [1], "occlusion", per="word")
+    (one,) = exparity.explain(classifier, ["girl"], [1], "occlusion", unit="word")
     special = [i for i, s in zip(one.token_ids, one.special_mask, strict=True) if s]
     whole, empty = classifier.probabilities([one.token_ids, special])[:, 1]
     assert one.scores.sum() == pytest.approx(whole - empty, abs=1e-6)

@@ -42,7 +42,7 @@ def test_each_word_has_the_same_share_on_average(classifiers):
 
 
 def test_tokens_are_uniform_if_asked_for(classifiers):
-    encoding, scores = drawn(classifiers["bert"], 200, per="token")
+    encoding, scores = drawn(classifiers["bert"], 200, unit="token")
     assert kstest(scores.ravel(), "uniform").pvalue > 1e-3
     word = np.flatnonzero(np.bincount(encoding.word_ids[1:-1]) > 1)[0]
     first, second = scores[:, encoding.word_ids == word].T[:2]
@@ -52,12 +52,12 @@ def test_tokens_are_uniform_if_asked_for(classifiers):
 @pytest.mark.parametrize("per", ["word", "token"])
 def test_seed_and_key_decide_and_nothing_else(classifiers, per):
     bert, roberta = classifiers["bert"], classifiers["roberta"]
-    _, one = drawn(bert, 3, per=per)
-    assert (drawn(bert, 3, per=per)[1] == one).all()
-    assert (drawn(bert, 3, seed=1, per=per)[1] != one).all()
+    _, one = drawn(bert, 3, unit=per)
+    assert (drawn(bert, 3, unit=per)[1] == one).all()
+    assert (drawn(bert, 3, seed=1, unit=per)[1] != one).all()
     assert (one[0] != one[1]).all()
     # The same draws of another model, as far as tokens go alike.
-    _, other = drawn(roberta, 3, per=per)
+    _, other = drawn(roberta, 3, unit=per)
     assert (other[:, 0] == one[:, 0]).all()
 
 
@@ -65,7 +65,7 @@ def test_seed_and_key_decide_and_nothing_else(classifiers, per):
 def test_random_scores_do_not_correlate_with_leave_one_out(classifier, sentences, per):
     """Correlations of 15 texts with 80 draws each average to 0."""
     encodings = classifier.encode(sentences[5:20]) * 80
-    origins = [Origin("uniform_random", {"per": per}, 0, f"{i}") for i in range(len(encodings))]
+    origins = [Origin("uniform_random", {"unit": per}, 0, f"{i}") for i in range(len(encodings))]
     targets = np.arange(len(encodings)) % 2
     explanations = [
         Explanation(

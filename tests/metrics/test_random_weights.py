@@ -58,5 +58,5 @@ def test_weights_are_those_of_the_architecture(classifier):
 @pytest.mark.property
 def test_what_asks_no_model_is_wholly_alike(classifiers):
     classifier = classifiers["bert"]
-    made = exparity.explain(classifier, TEXTS, TARGETS, "uniform_random", per="token")
+    made = exparity.explain(classifier, TEXTS, TARGETS, "uniform_random", unit="token")
     np.testing.assert_array_equal(exparity.evaluate(classifier, made, "random_weights"), 1.0)

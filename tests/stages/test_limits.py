@@ -25,7 +25,8 @@ def search(cell, output, **changes):
 
 @pytest.fixture(scope="module")
 def made(cell, tmp_path_factory):
-    return search(cell, tmp_path_factory.mktemp("limits") / "limits.parquet")
+    takes = {"kept": ["token", "word"], "removed": ["token", "word"]}
+    return search(cell, tmp_path_factory.mktemp("limits") / "limits.parquet", takes=takes)
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +44,17 @@ def texts(cell):
 class OneByOne:
     """The target of one text in float64, from logits of the engine, a text a batch."""
 
-    def __init__(self, classifier, encoding, target):
+    def __init__(self, classifier, encoding, target, unit="token"):
         self.classifier, self.target = classifier, target
         self.ids = encoding.token_ids
-        self.content = np.flatnonzero(~encoding.special_mask)
+        content = np.flatnonzero(~encoding.special_mask)
+        owners = content if unit == "token" else encoding.word_ids[content]
+        self.content = [set(content[owners == one].tolist()) for one in dict.fromkeys(owners)]
         self.whole = self.of(range(len(self.content)))
 
     def of(self, kept):
-        left = {int(self.content[place]) for place in kept}
-        ids = [t for i, t in enumerate(self.ids) if i in left or i not in self.content]
+        gone = set().union(*self.content).difference(*(self.content[place] for place in kept))
+        ids = [t for i, t in enumerate(self.ids) if i not in gone]
         (logits,) = self.classifier.outputs([ids]).logits
         others = [z for i, z in enumerate(logits) if i != self.target]
         probability = self.classifier.probabilities([ids])[0, self.target]
@@ -65,11 +68,12 @@ class OneByOne:
 
 @pytest.mark.reference
 @pytest.mark.parametrize("direction", ["removed", "kept"])
-def test_equals_one_text_after_the_other(cell, made, texts, direction):
+@pytest.mark.parametrize("unit", ["token", "word"])
+def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):
     classifier, known = texts
-    read = limits_by_example(made, direction)
+    read = limits_by_example(made, direction, unit)
     for example_id, (encoding, target) in list(known.items())[::9]:
-        one = OneByOne(classifier, encoding, target)
+        one = OneByOne(classifier, encoding, target, unit)
         n = len(one.content)
         random, reference = read(example_id)
         tenths = sorted({int(j * n / 10 + 1e-9) for j in range(direction == "removed", 11)})
@@ -77,9 +81,10 @@ def test_equals_one_text_after_the_other(cell, made, texts, direction):
         for draw in range(DRAWS):
             (drawn,) = explain_encodings(
                 classifier, [encoding], np.array([target]), [example_id], "uniform_random",
-                derive_seed(SEED, "negative_control", draw), {"per": "token"},
+                derive_seed(SEED, "negative_control", draw), {"unit": unit},
             )  # fmt: skip
-            order = np.argsort(-drawn.scores[one.content]).tolist()
+            sums = [drawn.scores[sorted(places)].sum() for places in one.content]
+            order = np.argsort(-np.array(sums)).tolist()
             expected = [one.fall(order[:size], direction) for size in random.sizes]
             found = list(zip(random.probability[draw], random.log_odds[draw], strict=True))
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
@@ -102,21 +107,25 @@ def searched(one, n, keep):
 
 def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):
     monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
-    in_parts = search(cell, tmp_path / "p.parquet")
-    assert read_artefact(in_parts, "removal_limits")[0] == read_artefact(made, "removal_limits")[0]
+    in_parts = rows_of(search(cell, tmp_path / "p.parquet"), "removal_limits")
+    every = [row for row in rows_of(made, "removal_limits") if row["unit"] == "token"]
+    assert in_parts == every
     few = rows_of(search(cell, tmp_path / "f.parquet", max_examples=6), "removal_limits")
-    every = rows_of(made, "removal_limits")
     ids = {row["example_id"] for row in few}
     assert len(ids) == 6
     assert few == [row for row in every if row["example_id"] in ids]
 
 
 def test_one_direction(cell, tmp_path):
-    rows = rows_of(search(cell, tmp_path / "l.parquet", directions=["kept"]), "removal_limits")
+    rows = rows_of(
+        search(cell, tmp_path / "l.parquet", takes={"kept": ["token"]}), "removal_limits"
+    )
     assert {row["direction"] for row in rows} == {"kept"}
     read = limits_by_example(tmp_path / "l.parquet", "removed")
     with pytest.raises(InputError, match=r"has no limits of example '.*', tokens removed; make it"):
         read(rows[0]["example_id"])
+    with pytest.raises(InputError, match=r"has no limits of example '.*', words kept; make it"):
+        limits_by_example(tmp_path / "l.parquet", "kept", "word")(rows[0]["example_id"])
 
 
 VARIANTS = {
@@ -124,8 +133,9 @@ VARIANTS = {
         {},
         {"average_over": "all", "thresholds": [0.1, 0.2, 1.0]},
         {"normalised": True, "only_positive": False},
+        {"unit": "word"},
     ],
-    "sufficiency": [{}, {"average_over": "all"}, {"normalised": True}],
+    "sufficiency": [{}, {"average_over": "all"}, {"normalised": True}, {"unit": "word"}],
 }
 
 

@@ -64,7 +64,7 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
             seed = derive_seed(3, "negative_control", draw)
             target = np.array([example.label])
             (one,) = explain_encodings(
-                classifier, encodings, target, key, "uniform_random", seed, {"per": per}
+                classifier, encodings, target, key, "uniform_random", seed, {"unit": per}
             )
             object.__setattr__(one, "rationale", example.rationale)
             (score,) = evaluate_keyed(classifier, [one], key, metric, 3, METRICS[metric])

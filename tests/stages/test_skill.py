@@ -248,7 +248,7 @@ def test_gain_and_room_equal_loops(experiment):
             random_scores = [
                 explain_encodings(
                     classifier, [encoding], np.array([target]), [id], "uniform_random",
-                    derive_seed(seed, "negative_control", draw), {"per": "token"},
+                    derive_seed(seed, "negative_control", draw), {"unit": "token"},
                 )[0].scores
                 for draw in range(DRAWS)
             ]  # fmt: skip

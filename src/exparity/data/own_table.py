@@ -39,7 +39,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
 _WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
 _COLUMN_OPTIONS = (
     *("text", "label", "group", "id", "match", "split"),
-    *("rationale", "text_b", "rationale_b", "spans"),
+    *("rationale", "text_b", "rationale_b", "spans", "unit_spans"),
 )
 
 
@@ -96,6 +96,7 @@ def own_table(
     text_b: str | None = None,
     rationale_b: str | None = None,
     spans: str | None = None,
+    unit_spans: str | None = None,
     separator: str = " ",
     attribute: str | None = None,
     groups: list[str] | list[int] | tuple[()] | None = None,
@@ -125,6 +126,9 @@ def own_table(
         rationale_b: column of a 0 or 1 per word of the second text.
         spans: column of the words of the text, each its start and end in characters, where blanks
             do not part them.
+        unit_spans: column of the parts of the text that methods and metrics with ``unit: spans``
+            take as one, each its start and end in characters, such as names or clauses. A word is
+            of the part that it starts in, and one of its own outside of all.
         separator: what stands between the words of lists; write '' for languages without blanks.
         attribute: name of the protected attribute; that of the group's column, or of several
             (``gender & race``), if None.
@@ -148,7 +152,7 @@ def own_table(
             "`rationale`, and these two take `rationale_b`"
         )
     by = _columns_of(None if groups is not None and not groups else group)
-    named = (text, label, id, match, split, rationale, text_b, rationale_b, spans)
+    named = (text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans)
     files = local_copies(path, revision, download=source.download)
     path = path if isinstance(path, str) else ", ".join(path)
     if files is None:
@@ -194,6 +198,8 @@ def own_table(
             where, row, ((text, spans), (text_b, None)), (rationale, rationale_b), separator
         )
         first, second = texts
+        if unit_spans is not None:
+            first = _in_units(first, _in_spans(where, row[text], row[unit_spans], unit_spans).spans)
         examples.append(
             Example(
                 example_id=_name(where, row, id) if id else f"{place + 1:0{width}d}",
@@ -410,6 +416,15 @@ def _in_spans(where: str, string: Any, spans: Any, column: str) -> Text:
         return Text(string, found)
     except (ValueError, TypeError):
         raise InputError(
-            f"{where}: {column} must be the start and end of each word of a string, in order, such "
+            f"{where}: {column} must be the start and end of each part of a string, in order, such "
             f"as [[0, 2], [2, 4]], found {spans!r}"
         ) from None
+
+
+def _in_units(text: Text, spans: Sequence[tuple[int, int]]) -> Text:
+    """Return a text whose words are of the spans that they start in, and others of their own."""
+    owners = [
+        next((s for s in spans if s[0] <= start < s[1]), (start, end)) for start, end in text.spans
+    ]
+    numbers = {span: number for number, span in enumerate(dict.fromkeys(owners))}
+    return replace(text, units=tuple(numbers[span] for span in owners))

@@ -82,16 +82,19 @@ def _example(row: dict[str, Any]) -> Example:
         rationale=None if rationale is None else tuple(rationale),
         attributes={pair["key"]: pair["value"] for pair in row["attributes"]},
         words_b=None if words_b is None else tuple(map(intern, words_b)),
-        written=_written(row["text"], row.get("spans")),
-        written_b=_written(row.get("text_b"), row.get("spans_b")),
+        written=_written(row["text"], row.get("spans"), row.get("units")),
+        written_b=_written(row.get("text_b"), row.get("spans_b"), None),
     )
 
 
-def _written(string: str | None, edges: Sequence[int] | None) -> Text | None:
+def _written(
+    string: str | None, edges: Sequence[int] | None, units: Sequence[int] | None
+) -> Text | None:
     """Return a text with its words; None where single blanks part them."""
     if string is None or edges is None:
         return None
-    return Text(string, tuple(zip(edges[::2], edges[1::2], strict=True)))
+    spans = tuple(zip(edges[::2], edges[1::2], strict=True))
+    return Text(string, spans, None if units is None else tuple(units))
 
 
 def refuse_pairs(examples: Sequence[Example], where: str) -> None:

@@ -15,6 +15,7 @@ from exparity.core.calls import array_of, checked_value, listed, shown
 from exparity.core.errors import InputError
 from exparity.explanations import alignment
 from exparity.explanations.markup import notebook_html, token_texts
+from exparity.explanations.units import Unit, Units, units_of
 from exparity.types import (
     FRAME_WORD,
     SPECIAL_WORD,
@@ -24,6 +25,7 @@ from exparity.types import (
     IntArray,
     Origin,
     Parts,
+    Text,
     TextLike,
     is_pair,
 )
@@ -327,6 +329,14 @@ class Explanation:
     def content_mask(self) -> BoolArray:
         """(t,) True for the tokens that metrics score: all but the special ones."""
         return np.ones(len(self), bool) if self.special_mask is None else ~self.special_mask
+
+    def units(self, unit: Unit) -> Units:
+        """Return the units of the text of a kind; see :mod:`exparity.explanations.units`."""
+        assert self.word_ids is not None
+        parts = self.written or (Text.of(self.text) if self.pair is None else None)
+        if parts is None and self.pair is not None:
+            parts = Text.of(self.pair[0]), Text.of(self.pair[1])
+        return units_of(self.word_ids, ~self.content_mask, parts, unit)
 
     @property
     def sequence_mask(self) -> BoolArray:

@@ -29,6 +29,7 @@ from exparity.core.seeding import generator
 from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
+from exparity.explanations.units import Unit, Units, unit_options, units_of
 from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
@@ -86,8 +87,10 @@ def logit_options(*, explains: Explains = "auto") -> None:
 
 def method_options(entry: Entry[MethodFacts]) -> type[Settings]:
     """Return all options of a method: its own, and those that all of its kind share."""
-    shared = [logit_options] if entry.facts.target == "logit" else []
-    return options_of(entry.function, *shared)
+    shared: list[Any] = [logit_options] if entry.facts.target == "logit" else []
+    if entry.facts.per is None:
+        return options_of(entry.function, *shared)
+    return options_of(entry.function, *shared, unit_options, unit=entry.facts.per)
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ class MethodBatch:
         memo: work that methods of the same texts share; see :func:`explain_many`.
         training: what the model learnt from, for methods that say ``needs_training``.
         explains: what methods of logits explain; see :func:`logit_options`.
+        unit: what methods explain that have the option.
     """
 
     classifier: Classifier
@@ -124,6 +128,7 @@ class MethodBatch:
     memo: dict[Any, Any] = field(default_factory=dict)
     training: Training | None = None
     explains: Explains = "auto"
+    unit: Unit = "token"
 
     def __len__(self) -> int:
         return len(self.encodings)
@@ -142,6 +147,13 @@ class MethodBatch:
     def special_masks(self) -> tuple[BoolArray, ...]:
         """(t,) True for special tokens, for each text."""
         return tuple(encoding.special_mask for encoding in self.encodings)
+
+    @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """The units of each text: what is to be left out, and attributed, as one."""
+        return tuple(
+            units_of(e.word_ids, e.special_mask, e.written, self.unit) for e in self.encodings
+        )
 
     @cached_property
     def lengths(self) -> list[int]:
@@ -444,6 +456,7 @@ def attribute(
         memo={} if memo is None else memo,
         training=training and guarded(training),
         explains=options.pop("explains", "auto"),
+        unit=options.pop("unit", "token"),
     )
     if entry.facts.target == "logit":
         batch.objective  # noqa: B018  a class that there is not is named before any work

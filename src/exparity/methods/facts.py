@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from exparity.core.errors import InputError
+from exparity.explanations.units import Unit
 from exparity.types import Facts
 
 
@@ -24,6 +25,8 @@ class MethodFacts(Facts):
         adaptive: True if what it asks the model depends on what the model answered.
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
+        per: default of the option ``unit`` of methods that explain units of the text, see
+            :mod:`exparity.explanations.units`; None of others, which have no such option.
         needs_training: True if it works with the training split.
         path_options: its options that name files of the user's own; in a config ``{dataset}``,
             ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
@@ -43,6 +46,7 @@ class MethodFacts(Facts):
     adaptive: bool = False
     pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
+    per: Unit | None = None
     needs_training: bool = False
     path_options: tuple[str, ...] = ()
     repeatable: bool = True

@@ -1,4 +1,4 @@
-"""Kernel SHAP (Lundberg and Lee 2017) on tokens."""
+"""Kernel SHAP (Lundberg and Lee 2017) on the units of a text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from exparity.core.flags import Range
+from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import baseline_rows
 from exparity.types import BoolArray, FloatArray
@@ -23,20 +24,22 @@ from exparity.types import BoolArray, FloatArray
     reference="Lundberg and Lee 2017, arXiv:1705.07874, theorem 2",
     display="Kernel SHAP",
     passes=25,
+    per="token",
 )
 def kernel_shap(
     batch: MethodBatch, *, n_samples: Annotated[int, Range(at_least=4, at_most=1_000_000)] = 25
 ) -> list[FloatArray]:
-    r"""Shapley values of the content tokens, by a regression on coalitions of them.
+    r"""Shapley values of the content tokens, or larger units, by a regression on coalitions.
 
     :math:`\arg\min_\phi \sum_z \pi(z) (p_y(z) - p_y(0) - z^\top \phi)^2` with
     :math:`\sum_i \phi_i = p_y(1) - p_y(0)`; tokens that are absent from a coalition :math:`z` are
-    replaced by those of the baseline of integrated gradients.
+    replaced by those of the baseline of integrated gradients. The tokens of a larger unit come and
+    go together, and share its value.
 
     Args:
         batch: the texts.
         n_samples: masks per text, those of all and of no tokens included. Values are exact from
-            2ᵗ on for t content tokens.
+            2ᵘ on for u units with content.
 
     Returns:
         (t,) signed scores for each text, in probability, which sum to p(input) − p(baseline);
@@ -45,23 +48,23 @@ def kernel_shap(
     from exparity.engine.masking import MaskedTexts
 
     plans, masks = [], []
-    for row, special in enumerate(batch.special_masks):
-        n_content = int((~special).sum())
+    for row, (units, special) in enumerate(zip(batch.units, batch.special_masks, strict=True)):
+        content = ~special[units.first]
+        n_content = int(content.sum())
         coalitions, weights = draw_coalitions(n_content, n_samples - 2, batch.generator(row))
-        mask = np.ones((len(coalitions) + 2, len(special)), dtype=bool)
-        mask[0, ~special] = False
-        mask[2:, ~special] = coalitions
+        mask = np.ones((len(coalitions) + 2, len(content)), dtype=bool)
+        mask[0, content] = False
+        mask[2:, content] = coalitions
         plans.append((coalitions, weights))
-        masks.append(mask)
+        masks.append(units.on_tokens(mask))
     masked = MaskedTexts(batch.classifier, batch.rows, baseline_rows(batch))
     worth = masked.target_probabilities(masks, batch.targets)
     scores = []
-    for special, (coalitions, weights), values in zip(
-        batch.special_masks, plans, worth, strict=True
+    for units, special, (coalitions, weights), values in zip(
+        batch.units, batch.special_masks, plans, worth, strict=True
     ):
-        own = np.zeros(len(special))
-        own[~special] = shapley_values(coalitions, weights, values[2:], values[0], values[1])
-        scores.append(own)
+        own = shapley_values(coalitions, weights, values[2:], values[0], values[1])
+        scores.append(units.shared(laid_on(~special[units.first], own, 0.0)))
     return scores
 
 

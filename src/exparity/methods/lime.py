@@ -30,6 +30,7 @@ _lime_method = partial(
     baseline="mask token",
     display="LIME",
     passes=500,
+    per="token",
 )
 def lime(
     batch: MethodBatch,
@@ -44,12 +45,13 @@ def lime(
     :math:`\arg\min_{w,b} \sum_z \pi(z) (p_y(x \odot z) - w^\top z - b)^2 +
     \lambda \lVert w \rVert^2` over masks :math:`z`, where masked tokens are replaced by the mask
     token and :math:`\pi` falls with the cosine distance of :math:`z` from 1. Special tokens are
-    masked like others and score 0; those of a prompt around the text stay.
+    masked like others and score 0; those of a prompt around the text stay. The tokens of a larger
+    unit are masked together, and share its coefficient.
 
     Args:
         batch: the texts.
         num_samples: masks per text, the text itself included; t² but at most ``max_samples`` for
-            a text of t tokens, those of a prompt aside, if None.
+            a text of t units, those of a prompt aside, if None.
         max_samples: bound of that default.
         kernel_width: width σ of the kernel over 100 × cosine distance.
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
@@ -62,7 +64,11 @@ def lime(
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
         texts = range(first, min(first + _TOGETHER, len(batch)))
-        places = [~batch.encodings[row].frame_mask for row in texts]
+        units = [batch.units[row] for row in texts]
+        places = [
+            ~batch.encodings[row].frame_mask[own.first]
+            for row, own in zip(texts, units, strict=True)
+        ]
         sizes = [int(own.sum()) for own in places]
         drawn = [
             draw_masks(
@@ -72,16 +78,19 @@ def lime(
             )
             for row, size in zip(texts, sizes, strict=True)
         ]
-        masks = [laid_on(own, some, True) for own, some in zip(places, drawn, strict=True)]
+        masks = [
+            own.on_tokens(laid_on(place, some, True))
+            for own, place, some in zip(units, places, drawn, strict=True)
+        ]
         masked = MaskedTexts(
             batch.classifier,
             [batch.rows[row] for row in texts],
             token_ids=[batch.token_ids[row] for row in texts],
         )
         values = masked.target_probabilities(masks, batch.targets[texts])
-        for row, own, some, answers in zip(texts, places, drawn, values, strict=True):
-            coefficients = laid_on(own, fit_lime(some, answers, kernel_width, ridge), 0.0)
-            scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
+        for row, own, place, some, answers in zip(texts, units, places, drawn, values, strict=True):
+            coefficients = laid_on(place, fit_lime(some, answers, kernel_width, ridge), 0.0)
+            scores.append(np.where(batch.special_masks[row], 0.0, own.shared(coefficients)))
     return scores
 
 

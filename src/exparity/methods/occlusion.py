@@ -1,4 +1,4 @@
-"""Occlusion (Zeiler and Fergus 2014): leave one token or word out."""
+"""Occlusion (Zeiler and Fergus 2014): leave one token, or larger unit, out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
-from exparity.methods._words import spread_over_tokens
-from exparity.types import BoolArray, Encoding, FloatArray
+from exparity.types import FloatArray
 
 
 @method(
@@ -21,21 +21,18 @@ from exparity.types import BoolArray, Encoding, FloatArray
     reference="Zeiler and Fergus 2014, arXiv:1311.2901; Li et al. 2016, arXiv:1612.08220",
     display="Occlusion",
     passes=20,
+    per="token",
 )
 def occlusion(
-    batch: MethodBatch,
-    *,
-    per: Literal["token", "word"] = "token",
-    absent: Literal["removed", "masked"] = "removed",
+    batch: MethodBatch, *, absent: Literal["removed", "masked"] = "removed"
 ) -> list[FloatArray]:
-    r"""Fall in the target's probability when one token or word is left out.
+    r"""Fall in the target's probability when one token, or one larger unit, is left out.
 
-    :math:`s_i = p_y(x) - p_y(x \setminus x_i)`: one model pass for each content token or word.
+    :math:`s_i = p_y(x) - p_y(x \setminus x_i)`: one model pass for each unit with content, which
+    shares its fall evenly among its tokens.
 
     Args:
         batch: the texts.
-        per: leave out one ``token`` at a time; or one ``word``, which shares its fall evenly among
-            its tokens.
         absent: what is left out is ``removed``, so that the rest moves together; or ``masked``, its
             embeddings replaced by the mask token's.
 
@@ -44,31 +41,21 @@ def occlusion(
     """
     from exparity.engine.masking import MaskedTexts, kept_target_probabilities
 
-    units = [_units(encoding, per) for encoding in batch.encodings]
-    masks = [np.vstack([np.ones(own.shape[1], dtype=bool), ~own]) for own in units]
+    contents = [
+        ~special[units.first]
+        for units, special in zip(batch.units, batch.special_masks, strict=True)
+    ]
+    masks = []
+    for units, content in zip(batch.units, contents, strict=True):
+        whole = np.ones((1, len(content)), dtype=bool)
+        each = np.eye(len(content), dtype=bool)[content]
+        masks.append(units.on_tokens(np.vstack([whole, ~each])))
     if absent == "masked":
         masked = MaskedTexts(batch.classifier, batch.rows, token_ids=batch.token_ids)
         values = masked.target_probabilities(masks, batch.targets)
     else:
         values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
-    scores = []
-    for encoding, own, left in zip(batch.encodings, units, values, strict=True):
-        falls = left[0] - left[1:]
-        if per == "word":
-            words = encoding.word_ids[own.argmax(axis=1)] if len(own) else ()
-            scores.append(
-                spread_over_tokens(encoding, dict(zip(map(int, words), falls, strict=True)))
-            )
-        else:
-            scores.append(falls @ own)
-    return scores
-
-
-def _units(encoding: Encoding, per: Literal["token", "word"]) -> BoolArray:
-    """Return (u, t) True for the tokens of each content token or word."""
-    content = ~encoding.special_mask
-    if per == "token":
-        return np.eye(len(encoding), dtype=bool)[content]
-    words = np.unique(encoding.word_ids[content & (encoding.word_ids >= 0)])
-    units: BoolArray = (encoding.word_ids == words[:, None]) & content
-    return units
+    return [
+        units.shared(laid_on(content, left[0] - left[1:], 0.0))
+        for units, content, left in zip(batch.units, contents, values, strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""Partition SHAP (Lundberg and Lee 2017) on tokens, with a hierarchy of the text."""
+"""Partition SHAP (Lundberg and Lee 2017) on the units of a text, with a hierarchy of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from exparity.core.flags import Range
 from exparity.explanations.alignment import laid_on
+from exparity.explanations.units import Units
 from exparity.methods import MethodBatch, method
 from exparity.methods._lockstep import Ask, run_in_lockstep
 from exparity.types import BoolArray, Encoding, FloatArray, IntArray
@@ -34,16 +35,17 @@ _SHAP_BATCH = 5  # what shap's own masker for text asks for at a time
     display="Partition SHAP",
     adaptive=True,
     passes=500,
+    per="token",
 )
 def shap(
     batch: MethodBatch, *, max_evals: Annotated[int, Range(at_least=10, at_most=1_000_000)] = 500
 ) -> list[FloatArray]:
-    r"""Owen values: Shapley values that respect a hierarchy of the text's tokens.
+    r"""Owen values: Shapley values that respect a hierarchy of the text's tokens, or larger units.
 
     The shap package builds the hierarchy (pieces of words, then words, then clauses), splits the
     branch with the largest weighted effect first, and shares what is not split any more evenly.
-    Absent tokens are replaced by the mask token; special tokens and those of a prompt stay. Draws
-    decide between branches of equal effect only.
+    Absent tokens are replaced by the mask token; special tokens and those of a prompt stay. The
+    tokens of a larger unit share its value. Draws decide between branches of equal effect only.
 
     Args:
         batch: the texts.
@@ -86,11 +88,15 @@ def _explain_together(
         token_ids=[batch.token_ids[item] for item in order],
     )
 
-    frames = [batch.encodings[items[0]].frame_mask for items in versions]
+    units = [batch.units[items[0]] for items in versions]
+    frames = [
+        batch.encodings[items[0]].frame_mask[own.first]
+        for items, own in zip(versions, units, strict=True)
+    ]
 
     def answer(asking: list[int], questions: list[BoolArray]) -> list[FloatArray]:
         questions = [
-            laid_on(~frames[text], masks, True)
+            units[text].on_tokens(laid_on(~frames[text], masks, True))
             for text, masks in zip(asking, questions, strict=True)
         ]
         asked = list(zip([versions[text] for text in asking], questions, strict=True))
@@ -110,16 +116,36 @@ def _explain_together(
             partial(
                 owen_values,
                 tokenizer=tokenizer,
-                encoding=_without_frame(batch.encodings[items[0]]),
+                encoding=_without_frame(merged(batch.encodings[items[0]], own)),
                 targets=batch.targets[items],
                 max_evals=max_evals,
             )
-            for items in versions
+            for items, own in zip(versions, units, strict=True)
         ],
         [int(batch.generator(items[0]).integers(2**32)) for items in versions],
         answer,
     )
-    return [laid_on(~frame, values, 0.0) for frame, values in zip(frames, explained, strict=True)]
+    return [
+        np.stack([own.shared(row) for row in laid_on(~frame, values, 0.0)])
+        for own, frame, values in zip(units, frames, explained, strict=True)
+    ]
+
+
+def merged(encoding: Encoding, units: Units) -> Encoding:
+    """Return a text as if each unit were one token, which spans the whole unit."""
+    if units.are_tokens:
+        return encoding
+    assert encoding.offsets is not None
+    ends = np.zeros(len(units), dtype=np.int64)
+    np.maximum.at(ends, units.of_token, encoding.offsets[:, 1])
+    return replace(
+        encoding,
+        token_ids=encoding.token_ids[units.first],
+        tokens=tuple(encoding.tokens[place] for place in units.first),
+        word_ids=encoding.word_ids[units.first],
+        special_mask=encoding.special_mask[units.first],
+        offsets=np.stack([encoding.offsets[units.first, 0], ends], axis=1),
+    )
 
 
 def _without_frame(encoding: Encoding) -> Encoding:

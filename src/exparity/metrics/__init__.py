@@ -34,6 +34,8 @@ from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
 from exparity.core.validation import Settings, complete, options_of
 from exparity.explanations import Explanation
+from exparity.explanations import units as _units
+from exparity.explanations.units import Unit, Units, unit_options
 from exparity.metrics import _arrays
 from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import l1_normalised, pad
@@ -66,7 +68,7 @@ MARKS: Mapping[str, str] = {"rationale": "rationale", "counterfactual": "changed
 """What marks words, by what metrics of words need, and where an explanation has it."""
 Rationales = Sequence[Sequence[int] | None] | None
 """For each text a 0 or 1 per word, or None where unknown."""
-SHARED_SOURCES = (Path(_arrays.__file__),)
+SHARED_SOURCES = (Path(_arrays.__file__), Path(_units.__file__))
 """Source files that make what metrics are given."""
 
 
@@ -89,13 +91,15 @@ class MetricBatch:
     Attributes:
         classifier: the model, behind the engine.
         explanations: as they were given, with raw attributions.
-        scores: (t,) normalised attributions of each text.
+        scores: (u,) normalised attributions of the units of each text: of its tokens, unless the
+            metric has the option ``unit``.
         keys: identity of each text, for random draws.
         seed: the run's seed.
         metric: id of the metric.
         notes: what the metric counts beside its values, such as ``censored``; it may add to it.
         falls: by index of the text, what the metric's score is a mean of; metrics whose ``skill``
             is in falls add those of every text that has a score.
+        unit: what counts as one.
     """
 
     classifier: Classifier
@@ -106,6 +110,7 @@ class MetricBatch:
     metric: str
     notes: Counter[str] = field(default_factory=Counter)
     falls: dict[int, Falls] = field(default_factory=dict)
+    unit: Unit = "token"
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -116,9 +121,20 @@ class MetricBatch:
         return tuple(e.token_ids for e in self.explanations if e.token_ids is not None)
 
     @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """The units of each text."""
+        return tuple(e.units(self.unit) for e in self.explanations)
+
+    @cached_property
     def content_masks(self) -> tuple[BoolArray, ...]:
-        """(t,) True for tokens that count, for each text."""
-        return tuple(locked(e.content_mask) for e in self.explanations)
+        """(u,) True for units that count, for each text."""
+        pairs = zip(self.explanations, self.units, strict=True)
+        return tuple(locked(e.content_mask[units.first]) for e, units in pairs)
+
+    def left(self, index: int, stays: BoolArray) -> IntArray:
+        """Return the token ids of a text of which the units under a (u,) mask stay."""
+        mask: BoolArray = self.units[index].on_tokens(stays)
+        return self.token_ids[index][mask]
 
     @cached_property
     def targets(self) -> IntArray:
@@ -247,7 +263,9 @@ class MetricBatch:
             )
             for text, target, scores in zip(texts, targets, raw, strict=True)
         ]
-        normalised = tuple(locked(l1_normalised(e.scores, e.sequence_mask)) for e in explanations)
+        normalised = tuple(
+            locked(_normalised(e, e.units(self.unit), "sequence")) for e in explanations
+        )
         keys = tuple(self.keys[text] for text in texts)
         return replace(self, explanations=tuple(explanations), scores=normalised, keys=keys)
 
@@ -328,11 +346,13 @@ def word_options(*, attribution: Attribution = "absolute") -> None:
 
 def metric_options(entry: Entry[MetricFacts]) -> type[Settings]:
     """Return all options of a metric: its own, and those that all of its kind share."""
-    if entry.facts.needs == "explainer":
-        return entry.options  # it compares raw attributions
-    if entry.facts.needs in MARKS:
-        return options_of(word_options, entry.function)
-    return options_of(token_options, entry.function, normalise_over=entry.facts.normalise_over)
+    facts = entry.facts
+    shared: list[Any] = [token_options] if facts.needs != "explainer" else []  # of raw attributions
+    shared = [word_options] if facts.needs in MARKS else shared
+    defaults: dict[str, Any] = {"normalise_over": facts.normalise_over}
+    if facts.per is not None:
+        shared, defaults = [*shared, unit_options], {**defaults, "unit": facts.per}
+    return options_of(*shared, entry.function, **defaults)
 
 
 @checked
@@ -357,7 +377,8 @@ def evaluate(
         **params: the options of the metric and those of its kind. ``normalise_over``: ``sequence``
             divides by the L1 norm over all tokens, ``content`` leaves special tokens out, as
             ``sparsity`` does by default. With a rationale, ``attribution``: ``absolute`` values of
-            tokens count, or their ``positive`` part.
+            tokens count, or their ``positive`` part. ``unit``: see
+            :func:`exparity.explanations.units.unit_options`.
 
     Returns:
         (n,) float64, one value per explanation; NaN where the metric is undefined.
@@ -467,9 +488,8 @@ def evaluate_keyed(
     options = complete(metric_options(entry), params, f"metric {metric}")
     if not explanations:
         return np.zeros(0)
-    masks = [e.content_mask for e in explanations]
-    for explanation, mask in zip(explanations, masks, strict=True):
-        if not mask.any():
+    for explanation in explanations:
+        if not explanation.content_mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
     inputs: tuple[Any, ...]
     if entry.facts.needs in MARKS:
@@ -477,12 +497,11 @@ def evaluate_keyed(
             explanations = [replace(e, rationale=e.changed_words) for e in explanations]
         inputs = tuple(map(locked, word_arrays(explanations, options.pop("attribution"))))
     else:
-        over = options.pop("normalise_over", "sequence")
-        scores = [
-            l1_normalised(e.scores, mask if over == "content" else e.sequence_mask)
-            for e, mask in zip(explanations, masks, strict=True)
-        ]
+        over, unit = options.pop("normalise_over", "sequence"), options.pop("unit", "token")
+        units = [e.units(unit) for e in explanations]
+        scores = [_normalised(e, own, over) for e, own in zip(explanations, units, strict=True)]
         if entry.facts.needs == "attributions":
+            masks = [e.content_mask[own.first] for e, own in zip(explanations, units, strict=True)]
             inputs = (locked(pad(scores)), locked(pad(masks)))
         else:
             model, explanations = _checked_model(classifier, explanations, entry)
@@ -503,7 +522,9 @@ def evaluate_keyed(
             if apart is not None:
                 return np.array(apart)
             explained, normalised = tuple(map(guarded, explanations)), tuple(map(locked, scores))
-            inputs = (MetricBatch(model, explained, normalised, tuple(keys), seed, metric),)
+            inputs = (
+                MetricBatch(model, explained, normalised, tuple(keys), seed, metric, unit=unit),
+            )
     with entry.running():
         values = np.asarray(entry.function(*inputs, **options))
     values = _as_declared(entry, values, len(explanations), options)
@@ -520,6 +541,12 @@ def evaluate_keyed(
             if falls is not None:
                 falls.update(kept)
     return values
+
+
+def _normalised(explanation: Explanation, units: Units, over: str) -> FloatArray:
+    """Return the (u,) attributions of units, divided by their norm over a part of the text."""
+    counted = explanation.content_mask if over == "content" else explanation.sequence_mask
+    return l1_normalised(units.summed(explanation.scores), counted[units.first])
 
 
 def _as_declared(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from exparity.core.errors import InputError
+from exparity.explanations.units import Unit
 from exparity.types import Facts
 
 Direction = Literal["higher", "lower"]
@@ -43,6 +44,8 @@ class MetricFacts(Facts):
         better_falls: which falls are better, where that is not the score's direction.
         normalise_over: default of the option of that name, which metrics of normalised attributions
             have.
+        per: default of the option ``unit`` of metrics that score units of the text, see
+            :mod:`exparity.explanations.units`; None of others, which have no such option.
     """
 
     direction: Direction
@@ -58,6 +61,7 @@ class MetricFacts(Facts):
     skill: Skill = "none"
     better_falls: Direction | None = None
     normalise_over: Literal["sequence", "content"] = "sequence"
+    per: Unit | None = None
 
     def __post_init__(self) -> None:
         for low, high in (self.bounds, *self.bounds_where.values()):

@@ -20,6 +20,7 @@ from exparity.types import BoolArray, FloatArray
     stochastic=False,
     reference="Hurley and Rickard 2009, doi:10.1109/TIT.2009.2027527, table I",
     display="Gini index",
+    per="token",
 )
 def gini(scores: FloatArray, content_mask: BoolArray, *, epsilon: NotNegative = 0.0) -> FloatArray:
     r"""How unevenly attribution mass is spread over the content tokens.

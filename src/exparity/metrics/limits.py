@@ -1,4 +1,4 @@
-"""The two controls of metrics that take tokens: random orders of them, and a searched one."""
+"""The two controls of metrics that take units: random orders of them, and a searched one."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from exparity.metrics.removal import (
 from exparity.types import BoolArray, Falls, FloatArray, IntArray
 
 LogOdds = Callable[[Sequence[tuple[int, BoolArray]]], FloatArray]
-"""From texts, by index, and which of their n content tokens are left, to the target's log odds."""
+"""From texts, by index, and which of their n content units are left, to the target's log odds."""
 
 
 def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
-    """Return the falls of texts when tenths of their content tokens go, or stay, by (t,) scores.
+    """Return the falls of texts when tenths of their content units go, or stay, by (u,) scores.
 
     With ``keep``, the first step takes none: only special tokens are left.
     """
@@ -38,9 +38,9 @@ def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool
 
 
 def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:
-    """Return (t,) scores of each text's tokens by :func:`reference_orders`, the first the highest.
+    """Return (u,) scores of each text's units by :func:`reference_orders`, the first the highest.
 
-    About ``(stages + 1) / 2`` passes a token.
+    About ``(stages + 1) / 2`` passes a unit.
     """
     places = [np.flatnonzero(mask) for mask in batch.content_masks]
 
@@ -49,7 +49,7 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
         for index, left in asked:
             taken = batch.content_masks[index].copy()
             taken[places[index][left]] = False
-            sequences.append(batch.token_ids[index][~taken])
+            sequences.append(batch.left(index, ~taken))
         return batch.target_outputs(sequences, [index for index, _ in asked])[1]
 
     found = []
@@ -66,10 +66,10 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
 def reference_orders(
     log_odds: LogOdds, lengths: Sequence[int], stages: int, keep: bool
 ) -> list[IntArray]:
-    """Return an order in which to take the tokens of each text, searched in stages.
+    """Return an order in which to take the units of each text, searched in stages.
 
-    At each stage every token that is left is taken out alone. Those go whose loss lowers the log
-    odds most, as many as a stage takes; of ties the later token first. To ``keep`` tokens, those
+    At each stage every unit that is left is taken out alone. Those go whose loss lowers the log
+    odds most, as many as a stage takes; of ties the later unit first. To ``keep`` units, those
     go whose loss lowers them least, and the order is reversed. All texts are searched together.
     """
     left = [list(range(length)) for length in lengths]
@@ -100,13 +100,13 @@ def reference_orders(
 
 
 def scores_of_orders(falls: Falls, steps: Steps, *, normalised: bool, keep: bool) -> FloatArray:
-    """Return the (r,) scores of r orders of a text's tokens, by steps of fractions.
+    """Return the (r,) scores of r orders of a text's units, by steps of fractions.
 
     Args:
         falls: those of :func:`falls_in_tenths`, (r, k); between two sizes they are interpolated.
         steps: the steps of the metric.
         normalised: divide by the fall from the whole text to one without content.
-        keep: whether tokens stay.
+        keep: whether units stay.
     """
     n_tokens, n_orders = int(falls.sizes[-1]), len(falls.probability)
     sizes = step_sizes(n_tokens, steps)

@@ -19,6 +19,7 @@ from exparity.types import FloatArray
     reference="Jain and Wallace 2019, arXiv:1902.10186, section 3.1; Attanasio et al. 2023",
     display="Correlation with leave-one-out",
     passes=20,
+    per="token",
 )
 def loo_correlation(batch: MetricBatch) -> FloatArray:
     r"""Rank correlation of the attributions with the fall in probability as each token is removed.
@@ -38,7 +39,7 @@ def loo_correlation(batch: MetricBatch) -> FloatArray:
     sequences, owners = list(batch.token_ids), list(range(len(batch)))
     for index, mask in enumerate(batch.content_masks):
         for place in np.flatnonzero(mask):
-            sequences.append(np.delete(batch.token_ids[index], place))
+            sequences.append(batch.left(index, np.arange(len(mask)) != place))
             owners.append(index)
     probabilities = batch.target_probabilities(sequences, owners)
     left = np.array(owners[len(batch) :], dtype=np.int64)

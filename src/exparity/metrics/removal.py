@@ -119,14 +119,14 @@ def removal_curve(
 def falls_of_sets(
     batch: MetricBatch, sets: Sequence[Sequence[BoolArray]], keep: bool
 ) -> list[Falls]:
-    """Return the falls of each text when the content tokens of its sets go, or alone stay.
+    """Return the falls of each text when the content units of its sets go, or alone stay.
 
-    All sets of all texts are run together. ``sets`` has (t,) masks for each text.
+    All sets of all texts are run together. ``sets`` has (u,) masks for each text.
     """
     sequences, owners = list(batch.token_ids), list(range(len(batch)))
     for index, own in enumerate(sets):
-        ids, mask = batch.token_ids[index], batch.content_masks[index]
-        sequences += [ids[taken | ~mask if keep else ~taken] for taken in own]
+        mask = batch.content_masks[index]
+        sequences += [batch.left(index, taken | ~mask if keep else ~taken) for taken in own]
         owners += [index] * len(own)
     outputs = batch.target_outputs(sequences, owners)
     falls, start = [], len(batch)
@@ -159,6 +159,7 @@ _removal_metric = partial(
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.2",
     passes=20,
     skill="removal",
+    per="token",
     bounds_where={"normalised": (-1 / LEAST_SPAN, 1 / LEAST_SPAN)},
 )
 
@@ -239,6 +240,7 @@ def sufficiency(
     reference="Attanasio et al. 2023, arXiv:2208.01575, in the code of ferret-xai 0.4.2",
     display="Class-wise comprehensiveness",
     passes=4,
+    per="token",
 )
 def class_comprehensiveness(
     batch: MetricBatch,

@@ -26,10 +26,10 @@ _WHOLE = -1  # the draw that keeps everything
 def keep_probabilities(
     scores: FloatArray, content_mask: BoolArray, keep: bool, retained_share: float | None = None
 ) -> FloatArray:
-    """Return the (t,) probability in [0, 1] with which embedding elements of each token stay.
+    """Return the (u,) probability in [0, 1] with which embedding elements of each unit stay.
 
     Absolute scores are scaled to it from their smallest to their largest, or it is 1 minus that; it
-    is 1 for tokens without content, and all NaN where this is not defined.
+    is 1 for units without content, and all NaN where this is not defined.
     """
     size = np.abs(scores[content_mask])
     span = float(np.ptp(size))
@@ -59,8 +59,8 @@ def mean_soft_drop(
     and batches do not matter. NaN where :func:`keep_probabilities` is.
     """
     chances = [
-        keep_probabilities(scores, mask, keep, retained_share)
-        for scores, mask in zip(batch.scores, batch.content_masks, strict=True)
+        units.on_tokens(keep_probabilities(scores, mask, keep, retained_share))
+        for scores, mask, units in zip(batch.scores, batch.content_masks, batch.units, strict=True)
     ]
     defined = np.array([i for i, q in enumerate(chances) if not np.isnan(q).any()], dtype=np.int64)
     owners = np.repeat(defined, num_samples + 1)
@@ -108,6 +108,7 @@ _soft_metric = partial(
     reference="Zhao and Aletras 2023, arXiv:2305.10496",
     passes=10,
     skill="draws",
+    per="token",
 )
 
 

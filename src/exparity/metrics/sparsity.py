@@ -23,6 +23,7 @@ from exparity.types import BoolArray, FloatArray
     display="Sparsity",
     # Over the sequence it would measure how much [CLS] and [SEP] hold.
     normalise_over="content",
+    per="token",
 )
 def sparsity(
     scores: FloatArray,

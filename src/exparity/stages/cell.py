@@ -96,7 +96,7 @@ def check_rows(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None
         raise InputError(
             f"{path}: has {table.num_rows} rows, but was written with {written}; make it again"
         )
-    once = ("example_id", "draw", "group_to", "direction", "size")
+    once = ("example_id", "draw", "group_to", "direction", "unit", "size")
     keys = [name for name in once if name in table.column_names]
     examples = Counter(zip(*(table.column(name).to_pylist() for name in keys), strict=True))
     if len(examples) < table.num_rows:

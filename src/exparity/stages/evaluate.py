@@ -1,8 +1,8 @@
 """Stage evaluate: explanations to one score per example.
 
 Random explanations, the negative control, are those of a method. They are drawn where they are
-scored, since they depend on seed and text alone: for each word where a metric is of words, and else
-for each token. Drawn by word and shared by its tokens, they would take words of one token first.
+scored, since they depend on seed and text alone: for each unit that the metric scores. Drawn by
+word and shared by its tokens, they would take words of one token first.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from exparity.core.registry import Entry
 from exparity.core.validation import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation, alignment
+from exparity.explanations.units import Unit
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
@@ -184,7 +185,7 @@ def negative_control_cell(
 
     Random numbers of the metric are those that it draws for explanations by any method. Metrics
     that compare with rationales also score these as explanations, the ``reference``. Metrics that
-    take fractions of the tokens run no model where the limits of removal are there.
+    take fractions of the units run no model where the limits of removal are there.
 
     Args:
         data: the data artefact.
@@ -227,7 +228,7 @@ def negative_control_cell(
         files=[predictions],
         methods=[METHODS.get(RANDOM)],
         begin=partial(
-            _drawing, seed, draws, metric.draws_per, predicted if target == "predicted" else {}
+            _drawing, seed, draws, metric.unit, predicted if target == "predicted" else {}
         ),
         flags=known_flags,
         draws=draws,
@@ -250,18 +251,21 @@ class _Metric(NamedTuple):
         return cls(entry, id, complete(metric_options(entry), params, f"metric {id}"))
 
     @property
-    def draws_per(self) -> str:
-        """What random explanations have a number of: each word, or each token."""
-        return "word" if self.entry.facts.needs in MARKS else "token"
+    def unit(self) -> Unit:
+        """What it scores, and random explanations have a number of."""
+        if self.entry.facts.needs in MARKS:
+            return "word"
+        unit: Unit = self.options.get("unit", "token")
+        return unit
 
     @property
     def direction(self) -> Direction:
-        """What it does with the tokens that it takes."""
+        """What it does with the units that it takes."""
         return direction_of(self.entry.facts.direction == "higher")
 
     @property
     def steps(self) -> Steps | None:
-        """Its steps, if each takes a fraction of the tokens, whatever their scores."""
+        """Its steps, if each takes a fraction of the units, whatever their scores."""
         known: list[Any] = [self.options.get(name) for name in Steps._fields]
         return Steps(*known) if known[0] == "fraction" and None not in known else None
 
@@ -456,7 +460,7 @@ def _looking_up(
     metric: _Metric, explained: _Explained, path: Path, classifier: None, *_: Any
 ) -> Compute:
     """Return what takes the scores of random explanations of a part from limits of removal."""
-    falls_of = limits_by_example(path, metric.direction)
+    falls_of = limits_by_example(path, metric.direction, metric.unit)
     steps, keep = metric.steps, metric.direction == "kept"
     assert steps is not None
 
@@ -491,7 +495,7 @@ def _reading(
 def _drawing(
     seed: int,
     draws: int,
-    per: str,
+    unit: Unit,
     targets: Mapping[str, int],
     classifier: Classifier,
     chunks: Chunks,
@@ -502,7 +506,7 @@ def _drawing(
     def draw(part: Sequence[Example]) -> list[Explanation]:
         texts = encodings_of(part), classes_of(part, targets), [e.example_id for e in part]
         each = (
-            explain_encodings(classifier, *texts, RANDOM, drawn, {"per": per})
+            explain_encodings(classifier, *texts, RANDOM, drawn, {"unit": unit})
             for drawn in seeds_of_draws(seed, draws)
         )
         return list(chain.from_iterable(each))

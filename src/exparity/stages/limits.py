@@ -1,11 +1,10 @@
-"""Stage removal_limits: what falls are, as tokens go, under random orders and under a search."""
+"""Stage removal_limits: what falls are, as units go, under random orders and under a search."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,41 +20,47 @@ from exparity.core.device import Inference
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
+from exparity.explanations import units
+from exparity.explanations.units import Unit
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.metrics import MetricBatch, limits, removal
 from exparity.stages.cell import key_of, read_examples
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
-from exparity.types import Example, Falls
+from exparity.types import Encoding, Example, Falls, IntArray
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 Direction = Literal["removed", "kept"]
-"""Whether the tokens that a step takes go, or alone stay."""
+"""Whether the units that a step takes go, or alone stay."""
 RANDOM = "uniform_random"
 """The method of random explanations."""
 _SOURCES = (
-    *(Path(str(module.__file__)) for module in (limits, removal)),
+    *(Path(str(module.__file__)) for module in (limits, removal, units)),
     METHODS.get(RANDOM).source,
 )
 _TOKENS = 40  # of a text, as far as the size of parts needs it
 
 
 def direction_of(higher_is_better: bool) -> Direction:
-    """Return what metrics do with the tokens that they take, by which of their scores is better."""
+    """Return what metrics do with the units that they take, by which of their scores is better."""
     return "removed" if higher_is_better else "kept"
 
 
-def limits_by_example(path: Path, direction: Direction) -> Callable[[str], tuple[Falls, Falls]]:
+def limits_by_example(
+    path: Path, direction: Direction, unit: Unit = "token"
+) -> Callable[[str], tuple[Falls, Falls]]:
     """Read a removal_limits artefact.
 
     Returns what gives the falls of a text's random orders, (r, k), and of its reference, (k,), at
     k rising sizes.
     """
     table, _ = read_examples(path, "removal_limits")
-    table = table.filter(pc.equal(table.column("direction"), direction))
+    asked = {"direction": direction, "unit": unit}
+    for name, value in asked.items():
+        table = table.filter(pc.equal(table.column(name), value))
     examples = np.array(table.column("example_id").to_pylist(), dtype=object)
     sizes = table.column("size").to_numpy().astype(np.int64)
     columns = {
@@ -73,7 +78,7 @@ def limits_by_example(path: Path, direction: Direction) -> Callable[[str], tuple
         rows = rows_of.get(example_id)
         if rows is None:
             raise InputError(
-                f"{path}: has no limits of example '{example_id}', tokens {direction}; make it "
+                f"{path}: has no limits of example '{example_id}', {unit}s {direction}; make it "
                 "again"
             )
         own = sizes[rows]
@@ -90,19 +95,22 @@ def seeds_of_draws(seed: int, draws: int) -> list[int]:
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Take the options from those of the controls, where a metric of the dataset takes tokens.
+    """Take the options from those of the controls, where a metric of the dataset takes units.
 
-    The texts are those that some method explains.
+    The texts are those that some method explains, and the units those of the metrics.
     """
     controls = experiment.config.controls
     applying = experiment.applying("metrics", ids["dataset"])
     metrics = [id for id in experiment.metrics_that_need("removal") if id in applying]
     if not controls.random.draws or not metrics:
         return None
-    facts = [experiment.metrics[id].entry.facts for id in metrics]
-    scoring = json.loads(experiment.evaluate_options(**ids, metric=metrics[0]))
+    takes: dict[str, set[str]] = {}
+    for id in metrics:
+        scoring = json.loads(experiment.evaluate_options(**ids, metric=id))
+        direction = direction_of(experiment.metrics[id].entry.facts.direction == "higher")
+        takes.setdefault(direction, set()).add(scoring["params"].get("unit", "token"))
     return {
-        "directions": sorted({direction_of(own.direction == "higher") for own in facts}),
+        "takes": {direction: sorted(own) for direction, own in takes.items()},
         "precision": scoring["precision"],
         "draws": controls.random.draws,
         "stages": controls.reference.stages,
@@ -121,13 +129,14 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=KEY
     + fields(
         ("direction", pa.string()),
+        ("unit", pa.string()),
         ("size", pa.int32()),
         ("random", pa.list_(pa.float64())),
         ("random_log_odds", pa.list_(pa.float64())),
         ("reference", pa.float64()),
         ("reference_log_odds", pa.float64()),
     ),
-    keys=("example_id", "direction", "size"),
+    keys=("example_id", "direction", "unit", "size"),
     display="Limits of removal",
     runs_model=True,
     always=True,
@@ -143,7 +152,7 @@ def removal_limits_cell(
     *,
     model_id: flags.Id | None = None,
     seed: flags.Seed = 0,
-    directions: Sequence[Direction] = ("kept", "removed"),
+    takes: Mapping[Direction, Sequence[Unit]] | None = None,
     draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
     stages: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 10,
     target: Literal["label", "predicted"] = "label",
@@ -151,11 +160,11 @@ def removal_limits_cell(
     max_examples: int | None = None,
     machine: Inference = Inference(),
 ) -> None:
-    """Take tenths of each text's tokens in random orders, and in the order of a search.
+    """Take tenths of each text's units in random orders, and in the order of a search.
 
-    A row has, of one text and ``size`` tokens that are ``removed`` or alone ``kept``, the fall from
+    A row has, of one text and ``size`` units that are ``removed`` or alone ``kept``, the fall from
     the whole text in the target's probability and in its log odds: of each random order, and of the
-    reference explanation. Tokens that are ``kept`` also have the size 0, where special tokens are
+    reference explanation. Units that are ``kept`` also have the size 0, where special tokens are
     left alone.
 
     Args:
@@ -165,7 +174,7 @@ def removal_limits_cell(
         output: the removal_limits artefact to write.
         model_id: name of the model; by the folder of the checkpoint if None.
         seed: seed of the training run.
-        directions: whether tokens are ``removed``, ``kept``, or one after the other.
+        takes: units that are ``removed``, and those that are ``kept``; tokens for both if None.
         draws: random orders of each text.
         stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
         target: class whose probability falls, the true or the predicted one.
@@ -179,7 +188,8 @@ def removal_limits_cell(
     trained: dict[str, Any] = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
     prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
-    drawn = {"directions": sorted(directions), "draws": draws, "stages": stages}
+    takes = takes or {"kept": ["token"], "removed": ["token"]}
+    drawn = {"takes": takes, "draws": draws, "stages": stages}
     job = Job(
         output,
         "removal_limits",
@@ -188,7 +198,7 @@ def removal_limits_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=len(directions) * (10 * draws + _TOKENS * (stages + 1) // 2),
+        passes=sum(map(len, takes.values())) * (10 * draws + _TOKENS * (stages + 1) // 2),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
         known={
@@ -205,10 +215,9 @@ def removal_limits_cell(
 def _searching(
     job: Job, targets: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
-    """Return what finds the limits of a part, both directions together."""
+    """Return what finds the limits of a part, all directions and units together."""
     encodings_of = checked_encoder(classifier, chunks)
-    stages, seed = int(job.parameters["stages"]), int(job.ids["seed"])
-    seeds = seeds_of_draws(seed, job.parameters["draws"])
+    stages = int(job.parameters["stages"])
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         encodings, classes = encodings_of(part), classes_of(part, targets)
@@ -216,28 +225,18 @@ def _searching(
         def limits_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
             keys = [part[place].example_id for place in places]
             texts = [encodings[place] for place in places], classes[places], keys
-            each = (
-                explain_encodings(chosen, *texts, RANDOM, drawn, {"per": "token"})
-                for drawn in seeds
-            )
-            explanations = tuple(chain.from_iterable(each))
-            scores = tuple(one.scores for one in explanations)
-            many = MetricBatch(
-                chosen, explanations, scores, tuple(keys * len(seeds)), seed, job.artefact
-            )
-            first = slice(0, len(keys))
-            one_each = MetricBatch(
-                chosen, explanations[first], scores[first], tuple(keys), seed, job.artefact
-            )
             found: list[list[dict[str, Any]]] = [[] for _ in places]
             with chosen.remembering():
-                for direction in job.parameters["directions"]:
+                for direction, kinds in job.parameters["takes"].items():
                     keep = direction == "kept"
-                    random = limits.falls_in_tenths(many, many.scores, keep)
-                    searched = limits.reference_scores(one_each, keep, stages)
-                    reference = limits.falls_in_tenths(one_each, searched, keep)
-                    for index, own in enumerate(found):
-                        own += _rows(direction, random[index :: len(places)], reference[index])
+                    for unit in kinds:
+                        many, one_each = _batches(job, chosen, texts, unit)
+                        random = limits.falls_in_tenths(many, many.scores, keep)
+                        searched = limits.reference_scores(one_each, keep, stages)
+                        reference = limits.falls_in_tenths(one_each, searched, keep)
+                        for index, own in enumerate(found):
+                            falls = random[index :: len(places)], reference[index]
+                            own += _rows({"direction": direction, "unit": unit}, *falls)
             return found
 
         everywhere = list(range(len(part)))
@@ -253,11 +252,36 @@ def _searching(
     return compute
 
 
-def _rows(direction: Direction, random: Sequence[Falls], reference: Falls) -> list[dict[str, Any]]:
+def _batches(
+    job: Job,
+    classifier: Classifier,
+    texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
+    unit: Unit,
+) -> tuple[MetricBatch, MetricBatch]:
+    """Return random explanations of texts, one draw after the other, and those of the first."""
+    seed, keys = int(job.ids["seed"]), tuple(texts[2])
+    seeds = seeds_of_draws(seed, job.parameters["draws"])
+    every = tuple(
+        explanation
+        for drawn in seeds
+        for explanation in explain_encodings(classifier, *texts, RANDOM, drawn, {"unit": unit})
+    )
+    scores = tuple(one.units(unit).summed(one.scores) for one in every)
+
+    def batch(size: int) -> MetricBatch:
+        of_draws = every[:size], scores[:size], (keys * len(seeds))[:size]
+        return MetricBatch(classifier, *of_draws, seed, job.artefact, unit=unit)
+
+    return batch(len(every)), batch(len(keys))
+
+
+def _rows(
+    ids: Mapping[str, str], random: Sequence[Falls], reference: Falls
+) -> list[dict[str, Any]]:
     """Return the rows of one text, a size each."""
     return [
         {
-            "direction": direction,
+            **ids,
             "size": int(size),
             "random": [float(falls.probability[step]) for falls in random],
             "random_log_odds": [float(falls.log_odds[step]) for falls in random],

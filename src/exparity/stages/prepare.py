@@ -50,6 +50,7 @@ def prepare(
             "words_b": e.words_b,
             "text_b": e.written_b and e.written_b.string,
             "spans": e.written and [*chain(*e.written.spans)],
+            "units": e.written and e.written.units,
             "spans_b": e.written_b and [*chain(*e.written_b.spans)],
         }
         for e in examples

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
+from exparity.explanations.units import Unit
 from exparity.stages.excess import RandomScores
 from exparity.stages.limits import direction_of, limits_by_example
 from exparity.stats.skill import (
@@ -84,25 +85,25 @@ class Controls:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._files = {int(_wildcards(path)["seed"]): path for path in paths}
-        self._falls: dict[tuple[int, bool], Callable[[str], tuple[Falls, Falls]]] = {}
-        self._limits: dict[tuple[int, bool, str], Limits] = {}
+        self._falls: dict[tuple[int, bool, Unit], Callable[[str], tuple[Falls, Falls]]] = {}
+        self._limits: dict[tuple[int, bool, Unit, str], Limits] = {}
 
     def __contains__(self, seed: int) -> bool:
         return seed in self._files
 
-    def limits(self, seed: int, higher: bool, example: str) -> Limits:
+    def limits(self, seed: int, higher: bool, unit: Unit, example: str) -> Limits:
         """Return the limits of a text; every method and variant of a metric asks for them."""
-        key = seed, higher, example
+        key = seed, higher, unit, example
         if key not in self._limits:
             random, reference = self.falls(*key)
             self._limits[key] = Limits(random, reference, higher_is_better=higher)
         return self._limits[key]
 
-    def falls(self, seed: int, higher: bool, example: str) -> tuple[Falls, Falls]:
-        """Return the falls of the random orders of a text's tokens, and of the reference."""
-        key = seed, higher
+    def falls(self, seed: int, higher: bool, unit: Unit, example: str) -> tuple[Falls, Falls]:
+        """Return the falls of the random orders of a text's units, and of the reference."""
+        key = seed, higher, unit
         if key not in self._falls:
-            self._falls[key] = limits_by_example(self._files[seed], direction_of(higher))
+            self._falls[key] = limits_by_example(self._files[seed], direction_of(higher), unit)
         random, reference = self._falls[key](example)
         some = random.sizes > 0
         return _at(random, some), _at(reference, some)
@@ -129,7 +130,8 @@ def skill_of(
     kind, higher = facts.get("by", "none"), facts.get("better") == "higher"
     seed = int(metadata["wildcards"]["seed"])
     if kind == "removal" and seed in controls:
-        return _of_removal(table, controls, seed, higher, is_drawn)
+        unit: Unit = metadata["parameters"].get("params", {}).get("unit", "token")
+        return _of_removal(table, controls, (seed, higher, unit), is_drawn)
     if kind == "draws" and random is not None:
         return _of_draws(table, random.table, higher)
     if kind == "ratio" and random is not None:
@@ -169,14 +171,14 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _of_removal(
-    table: pa.Table, controls: Controls, seed: int, higher: bool, is_drawn: bool
+    table: pa.Table, controls: Controls, asked: tuple[int, bool, Unit], is_drawn: bool
 ) -> Skill | None:
     """Return gain and room at the explanations' own steps, on all scales."""
-    examples = table.column("example_id").to_pylist()
+    examples, higher = table.column("example_id").to_pylist(), asked[1]
     found: list[tuple[Falls | None, Limits]] = []
     if is_drawn:
         for example in examples:
-            random, reference = controls.falls(seed, higher, example)
+            random, reference = controls.falls(*asked, example)
             if len(random.probability) < 2:
                 return None
             own, others = (
@@ -185,7 +187,7 @@ def _of_removal(
             )
             found.append((own, Limits(others, reference, higher_is_better=higher)))
     else:
-        limits = [controls.limits(seed, higher, example) for example in examples]
+        limits = [controls.limits(*asked, example) for example in examples]
         found = list(zip(_falls(table), limits, strict=True))
     steps = {
         scale: [NO_STEP if own is None else limits.step(own, scale) for own, limits in found]

@@ -75,7 +75,7 @@ class Planted:
                 drawn += [{**key, "draw": d, "score": float(v)} for d, v in enumerate(means)]
                 limits += [
                     {
-                        **key, "direction": "removed", "size": int(size),
+                        **key, "direction": "removed", "unit": "token", "size": int(size),
                         "random": random["probability"][i, :, k].tolist(),
                         "random_log_odds": random["log_odds"][i, :, k].tolist(),
                         "reference": float(best["probability"][i, 0, k]),

@@ -1,0 +1,188 @@
+"""Methods on words, sentences and spans: enumeration in float64, and tokens where both agree."""
+
+from itertools import combinations, permutations
+from math import factorial
+
+import numpy as np
+import pytest
+import torch
+from engine.exact import ExactModel
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from methods.training import TEXTS, explained
+from methods.whole_words import of_one_piece
+
+import exparity
+from exparity.core.seeding import generator
+from exparity.explanations.units import sentences as numbers_of_sentences
+from exparity.methods import METHODS
+from exparity.methods._lime import draw_masks, fit_lime
+from exparity.types import Text
+
+WITH_UNITS = [id for id in METHODS.ids() if METHODS.get(id).facts.per]
+STORY = (
+    "She sings . He thanked Mrs. Waitress ! Who ? The girl sings near the harbour . "
+    "His father left ."
+)
+ALL_COALITIONS = {"kernel_shap": {"n_samples": 4096}, "shap": {"max_evals": 4096}}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("method", WITH_UNITS)
+def test_words_of_one_piece_are_tokens_bit_for_bit(classifiers, sentences, method):
+    classifier = classifiers["bert"]
+    texts = of_one_piece(classifier, sentences)
+    of_tokens, of_words = (
+        explained(classifier, texts, [1] * len(texts), method, unit=unit)
+        for unit in ("token", "word")
+    )
+    for one, other in zip(of_tokens, of_words, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert one.scores.any()
+
+
+class Game:
+    """The target's probability in float64 where some sentences of a text are there."""
+
+    def __init__(self, classifier, one, absent):
+        self.exact, self.one, self.absent = ExactModel(classifier), one, absent
+        of_word = numbers_of_sentences(one.written)
+        self.of_token = np.where(one.word_ids < 0, -1, of_word[one.word_ids])
+        self.n = int(of_word.max()) + 1
+        self.known = {}
+
+    def __call__(self, present):
+        present = frozenset(present)
+        if present not in self.known:
+            here = [own < 0 or own in present for own in self.of_token]
+            ids = np.where(here, self.one.token_ids, self.absent)
+            self.known[present] = self.exact.probability(self.exact.rows(ids), self.one.target)
+        return self.known[present]
+
+    def of_sentences(self):
+        """Attributions that were summed to sentences, which their tokens share evenly."""
+        sums = []
+        for number in range(self.n):
+            own = self.one.scores[self.of_token == number]
+            assert len(set(own)) == 1
+            sums.append(own.sum())
+        return sums
+
+
+@pytest.mark.reference
+def test_shapley_values_of_sentences_are_those_of_all_orders(classifier):
+    (one,) = exparity.explain(
+        classifier, STORY, [1], "kernel_shap", unit="sentence", **ALL_COALITIONS["kernel_shap"]
+    )
+    game = Game(classifier, one, classifier.pad_id)
+    assert game.n == 5
+    orders = list(permutations(range(game.n)))
+    expected = np.zeros(game.n)
+    for order in orders:
+        for place, player in enumerate(order):
+            before = order[:place]
+            expected[player] += game([*before, player]) - game(before)
+    np.testing.assert_allclose(game.of_sentences(), expected / len(orders), rtol=0, atol=1e-5)
+
+
+@pytest.mark.reference
+def test_twelve_sentences_are_enumerated(classifiers):
+    """By the weights of subsets, as orders are too many."""
+    classifier = classifiers["bert"]
+    words = "she left when nobody expected her letter from an office at work"
+    text = words.replace(" ", " . ")
+    (one,) = exparity.explain(classifier, text, [0], "kernel_shap", unit="sentence", n_samples=4096)
+    game = Game(classifier, one, classifier.pad_id)
+    n = game.n
+    assert n == 12
+    masks = [here for size in range(n + 1) for here in combinations(range(n), size)]
+    ids = [
+        np.where([own < 0 or own in here for own in game.of_token], one.token_ids, game.absent)
+        for here in map(set, masks)
+    ]
+    with torch.no_grad():
+        worth = game.exact.model(torch.as_tensor(np.array(ids))).logits.softmax(-1)[:, 0].tolist()
+    game.known = dict(zip(map(frozenset, masks), worth, strict=True))
+    expected = [
+        sum(
+            factorial(len(here)) * factorial(n - len(here) - 1) / factorial(n)
+            * (game({*here, player}) - game(here))
+            for here in masks
+            if player not in here
+        )
+        for player in range(n)
+    ]  # fmt: skip
+    np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.reference
+def test_partition_shap_of_two_sentences_is_shapley(classifier):
+    (one,) = exparity.explain(classifier, "She sings . He left .", [1], "shap", unit="sentence")
+    game = Game(classifier, one, classifier.mask_id)
+    whole, none, first, second = game([0, 1]), game([]), game([0]), game([1])
+    expected = [(first - none + whole - second) / 2, (second - none + whole - first) / 2]
+    np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.reference
+def test_lime_masks_sentences_and_fits_them(classifiers):
+    classifier = classifiers["bert"]
+    (one,) = exparity.explain(classifier, STORY, [1], "lime", unit="sentence", num_samples=60)
+    game = Game(classifier, one, classifier.mask_id)
+    # Special tokens are masked as well: [CLS], the sentences, [SEP].
+    masks = draw_masks(game.n + 2, 60, generator(0, "explain", "lime", STORY))
+    places = [0, *(game.of_token[1:-1] + 1), game.n + 1]
+    worth = [
+        game.exact.probability(
+            game.exact.rows(np.where(mask[places], one.token_ids, game.absent)), one.target
+        )
+        for mask in masks
+    ]
+    expected = fit_lime(masks, np.array(worth))[1:-1]
+    np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("method", WITH_UNITS)
+@pytest.mark.parametrize("unit", ["word", "sentence", "spans"])
+def test_tokens_of_a_unit_share_it_whatever_the_batch(classifiers, method, unit):
+    classifier = classifiers["roberta"]
+    whole = [Text.of(text) for text in (STORY, *TEXTS[:3])]
+    texts = [Text(t.string, t.spans, tuple(np.arange(len(t.spans)) // 3)) for t in whole]
+    expected = explained(classifier, texts, [1, 0, 1, 0], method, unit=unit)
+    for one in expected:
+        units = one.units(unit)
+        for number in range(len(units)):
+            assert len(set(one.scores[units.of_token == number])) == 1
+        # Partition SHAP shares what it does not split with special tokens too.
+        if method not in ("shap", "uniform_random"):
+            assert not one.scores[one.special_mask].any()
+
+    @settings(max_examples=2, suppress_health_check=list(HealthCheck))
+    @given(st.permutations(range(4)), st.integers(1, 3))
+    def check(order, shard):
+        found = []
+        for first in range(0, 4, shard):
+            rows = order[first : first + shard]
+            chosen = [texts[i] for i in rows], [(1, 0, 1, 0)[i] for i in rows]
+            found += explained(classifier, *chosen, method, unit=unit)
+        for one, place in zip(found, order, strict=True):
+            assert one.scores.tobytes() == expected[place].scores.tobytes()
+
+    check()
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("method", ["kernel_shap", "shap", "occlusion"])
+def test_a_text_of_one_unit_has_all_of_its_change(classifier, method):
+    text = Text.of("His mother thanked the waiter .")
+    text = Text(text.string, text.spans, (0,) * len(text.spans))
+    (one,) = exparity.explain(classifier, [text], [1], method, unit="spans")
+    absent = {"kernel_shap": classifier.pad_id, "shap": classifier.mask_id}.get(method)
+    if absent is None:
+        ids = one.token_ids[one.special_mask]
+        ids = ids if len(ids) else classifier.empty_ids
+    else:
+        ids = np.where(one.special_mask, one.token_ids, absent)
+    whole, none = classifier.probabilities([one.token_ids, ids])[:, 1]
+    assert one.scores.sum() == pytest.approx(whole - none, abs=1e-6)

@@ -29,7 +29,7 @@ TARGETS = [0, 1, 0, 1, 1, 1]
 
 def known(options, entry):
     """The options that a method or metric has."""
-    return {name: value for name, value in options.items() if name in entry.options}
+    return {name: value for name, value in options.items() if name in entry.options.model_fields}
 
 
 def quick(method):

@@ -29,11 +29,12 @@ def asked(model=None, **changes):
 
 
 def test_a_function_is_a_model_that_is_not_trained():
-    made = asked({"max_calls": 100})
+    made = asked(engine={"max_calls": 100})
     ids = {"dataset": "pairs_all", "model": "asked", "seed": 0}
     options = json.loads(made.finetune_options(**ids))
     assert options["training"]["epochs"] == 0
-    assert options["model"]["max_calls"] == 100
+    assert "max_calls" not in options["model"]  # to raise it makes nothing again
+    assert made.environment["EXPARITY_MAX_CALLS"] == "100"
     (file,) = made.own_inputs("finetune", ids)
     assert file.endswith("asked_black_box.py")
     assert "asked_black_box" not in sys.modules

@@ -67,10 +67,10 @@ def test_what_is_no_function_is_one_line(here, name, message):
 
 
 def test_a_folder_refers_to_its_function_and_to_its_file_as_it_was(here):
-    write_function(here / "model", spec(mask="...", max_calls=9))
+    write_function(here / "model", spec(mask="..."))
     found = read_function(here / "model")
-    assert found[:4] == ("own_black_box:predict", ["a", "b"], "...", 9)
-    classifier = load_classifier(str(here / "model"), "cpu", token_budget=9)
+    assert found[:3] == ("own_black_box:predict", ["a", "b"], "...")
+    classifier = load_classifier(str(here / "model"), "cpu", token_budget=9, max_calls=1)
     assert classifier.class_names == ("a", "b")
     assert classifier.probabilities([[]]).tolist() == [[0.5, 0.5]]
     (here / "own_black_box.py").write_text(SOURCE + "\n")
@@ -101,7 +101,6 @@ def test_artefacts_say_of_a_function_what_is_its_own():
     assert recorded(spec(), TrainingSpec(epochs=0)) == {
         "model": {
             "predict": "own_black_box:predict", "classes": ["a", "b"], "mask": None,
-            "max_calls": None,
         },
         "training": {"epochs": 0},
     }  # fmt: skip

@@ -464,12 +464,11 @@ class TestFunctions:
             "audited_black_box_predict": {
                 "predict": "audited_black_box:predict",
                 "classes": list(CLASSES),
-                "max_calls": 5000,
             }
         }
         assert list(config["methods"]) == ["occlusion", "lime_words", "shap"]
         assert config["title"] == "Audit of audited_black_box:predict on Reviews 2026.csv"
-        assert config["engine"] == {"shortcuts": False}
+        assert config["engine"] == {"shortcuts": False, "max_calls": 5000}
 
     @pytest.mark.parametrize(
         ("changes", "message"),

@@ -89,6 +89,7 @@ class Experiment(Settled):
             "EXPARITY_PLUGINS": os.pathsep.join(self.config.plugins),
             "EXPARITY_DEVICE": engine.device,
             "EXPARITY_TOKEN_BUDGET": str(engine.token_budget or ""),
+            "EXPARITY_MAX_CALLS": str(engine.max_calls or ""),
             "EXPARITY_SHORTCUTS": "1" if engine.shortcuts else "",
         }
 

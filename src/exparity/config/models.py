@@ -72,6 +72,8 @@ class Engine(Settings):
         token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU and up to
             65,536 on a GPU. Lower it if memory is shared; batches that do not fit are halved
             anyway.
+        max_calls: most texts that a job asks a function about (``predict`` of a model); null for no
+            bound.
     """
 
     device: Annotated[
@@ -80,6 +82,7 @@ class Engine(Settings):
     ] = "auto"
     shortcuts: bool = False
     token_budget: Annotated[int, Range(at_least=1, at_most=1_000_000_000)] | None = None
+    max_calls: Annotated[int, Range(at_least=1, at_most=1_000_000_000)] | None = None
 
 
 class Named(Open):

@@ -35,11 +35,13 @@ class Machine:
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
+        max_calls: most texts that a function is asked about; no bound if None.
     """
 
     device: Annotated[str, Flag(environment="DEVICE")] = "auto"
     threads: Annotated[int, Range(at_least=1, at_most=1024)] = 1
     token_budget: Annotated[int | None, Flag(environment="TOKEN_BUDGET")] = None
+    max_calls: Annotated[int | None, Flag(environment="MAX_CALLS")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

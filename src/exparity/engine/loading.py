@@ -120,6 +120,8 @@ def load_classifier(
         }
         _refuse(of_model, "is of models; a function of texts runs as it is, so leave it out")
         return _of_function(checkpoint, classes, mask, max_calls)
+    if isinstance(checkpoint, str | Path):  # a folder may refer to a function
+        del of_function["max_calls"]
     _refuse(of_function, f"is of a function of texts, not of {shown(checkpoint)}; leave it out")
     if label is not None and words is not None:
         raise InputError("label: is of models with a classification head; leave it out")
@@ -131,9 +133,7 @@ def load_classifier(
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
         if function := read_function(Path(name)):
             require_intact(Path(name))
-            return _of_function(
-                function.load(), function.classes, function.mask, function.max_calls
-            )
+            return _of_function(function.load(), function.classes, function.mask, max_calls)
         target = resolve_device(device)
         if precision == "bf16":
             require_bf16(target, "precision")

@@ -24,14 +24,12 @@ class Function(NamedTuple):
         predict: ``module:function``, or ``file.py:function``.
         classes: names of the classes, in the order of its columns.
         mask: what stands in for a masked word; None where words are left out.
-        max_calls: most texts that a job asks about; None without bound.
         digest: of the file of its module.
     """
 
     predict: str
     classes: list[str]
     mask: str | None
-    max_calls: int | None
     digest: str
 
     def load(self) -> Callable[[list[str]], Any]:
@@ -82,7 +80,7 @@ def write_function(folder: Path, spec: ModelSpec) -> None:
     """Have a folder refer to the function of a spec."""
     assert spec.predict is not None
     digest = sha256_of(source_of(spec.predict))
-    made = Function(spec.predict, list(spec.classes), spec.mask, spec.max_calls, digest)
+    made = Function(spec.predict, list(spec.classes), spec.mask, digest)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FUNCTION).write_text(json.dumps(made._asdict(), indent=1) + "\n", encoding="utf-8")
 

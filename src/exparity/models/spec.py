@@ -24,7 +24,7 @@ ENCODER_DECODERS = (
     *("plbart", "t5", "t5gemma", "t5gemma2", "umt5"),
 )
 """Model types that classify with an encoder and a decoder, which exparity does not explain."""
-OF_FUNCTIONS = ("predict", "classes", "mask", "max_calls")
+OF_FUNCTIONS = ("predict", "classes", "mask")
 """Keys of a model that is a function, which has no others."""
 
 
@@ -68,7 +68,6 @@ class ModelSettings(Settings):
         classes: of ``predict``, the classes of the data in the order of its columns.
         mask: of ``predict``, what stands in for a word that a method masks; if None, such words are
             left out.
-        max_calls: of ``predict``, most texts that one job asks about; no bound if None.
     """
 
     init: Literal["pretrained", "scratch"] = "pretrained"
@@ -86,7 +85,6 @@ class ModelSettings(Settings):
     predict: str | None = None
     classes: Sequence[str] = ()
     mask: str | None = None
-    max_calls: Annotated[int, Range(at_least=1, at_most=_MOST**2)] | None = None
 
 
 class ModelSpec(ModelSettings):

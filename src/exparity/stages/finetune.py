@@ -360,7 +360,12 @@ def predict(
     from exparity.engine.preflight import check_function
 
     examples = data.split("test")
-    classifier = load_classifier(str(checkpoint), machine.device, token_budget=machine.token_budget)
+    classifier = load_classifier(
+        str(checkpoint),
+        machine.device,
+        token_budget=machine.token_budget,
+        max_calls=machine.max_calls,
+    )
     _calibrate(classifier, data)
     classifier.head.write(checkpoint)
     encodings = classifier.encode([e.parts for e in examples])

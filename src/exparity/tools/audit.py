@@ -185,8 +185,7 @@ def audit(
         raise InputError("--label: several are the labels of one checkpoint; name one")
     if predict:
         options["labels"] = list(labels)
-        calls = {"max_calls": max_calls} if max_calls else {}
-        entry: dict[str, Any] = {"predict": predict, "classes": list(labels), **calls}
+        entry: dict[str, Any] = {"predict": predict, "classes": list(labels)}
         shortens = False
     else:
         # Only now: importing transformers takes longer than reading most tables.
@@ -245,7 +244,7 @@ def audit(
             **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
         },
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": shortens},
+        "engine": {"shortcuts": shortens, **({"max_calls": max_calls} if max_calls else {})},
         "report": {"figures": not quick},
     }
     experiment = experiment_of(config)

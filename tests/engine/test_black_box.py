@@ -147,6 +147,20 @@ def test_kernel_shap_of_all_coalitions_is_exact(text):
 
 
 @pytest.mark.reference
+def test_shapley_values_of_sentences_are_exact():
+    sentences = ["A warm film.", "Not so funny.", "But terrible it is not."]
+
+    def worth(present):
+        return curved([" ".join(sentences[place] for place in sorted(present))])[0, 1]
+
+    options = {"n_samples": 2**3, "unit": "sentence"}
+    (found,) = exparity.explain(box(curved), " ".join(sentences), 1, "kernel_shap", **options)
+    ends = np.cumsum([len(sentence.split()) for sentence in sentences])[:-1]
+    sums = [part.sum() for part in np.split(found.scores, ends)]
+    assert sums == pytest.approx(shapley(worth, 3), abs=1e-9)
+
+
+@pytest.mark.reference
 @pytest.mark.parametrize("text", ["a warm , not funny film", "not warm"])
 def test_partition_shap_of_all_branches_is_exact(text):
     function, words = box(curved), text.split()

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity import Explanation, InputError
-from exparity.explanations.units import sentences, units_of
-from exparity.types import SPECIAL_WORD, Text
+from exparity.explanations.units import pieces_by_group, sentences, units_of
+from exparity.types import SPECIAL_WORD, Encoding, Text
 
 
 def parts(string):
@@ -104,3 +104,14 @@ def test_refused():
         one.units("spans")
     with pytest.raises(ValueError, match="1 units for 2 words; give one each"):
         Text("a b", ((0, 1), (2, 3)), (0,))
+
+
+def test_pieces_of_words_are_counted_by_group():
+    def encoded(*word_ids):
+        ids = np.array(word_ids)
+        return Encoding("x", ids, ("t",) * len(ids), ids, ids < 0)
+
+    whole, cut = encoded(-1, 0, 1, 2, -1), encoded(-1, 0, 0, 0, 1, -1)
+    assert pieces_by_group([whole, cut, whole], ["f", "m", "m"]) == {"f": 1.0, "m": 7 / 5}
+    assert pieces_by_group([cut, whole, cut, whole], ["f", "f", "m", "m"]) == {}
+    assert pieces_by_group([], []) == {}

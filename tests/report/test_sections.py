@@ -28,8 +28,37 @@ from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
 from exparity.report.sections.explanations import choose_sets
 from exparity.report.sections.findings import collapsed_sentences
+from exparity.report.sections.overview import pieces_of_words
 from exparity.report.templating import asset
 from exparity.tools.cost import cost
+
+
+def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored():
+    def origin(artefact, model, **facts):
+        return ArtefactOrigin(artefact, {"dataset": "d", "model": model}, facts)
+
+    pieces = {"female": 1.4156, "male": 1.2}
+    origins = [
+        *(
+            origin("predictions", model, pieces_by_group=pieces)
+            for model in ("bert", "gpt", "bert")
+        ),
+        origin("predictions", "t5"),
+        *(
+            origin("scores", model, parameters={"params": {"unit": unit}})
+            for model, unit in (
+                ("bert", "word"),
+                ("bert", "token"),
+                ("gpt", "word"),
+                ("t5", "token"),
+            )
+        ),
+        origin("scores", "gpt", parameters={}),
+    ]
+    (sentence,) = pieces_of_words(origins)
+    assert sentence.startswith(
+        "On d, bert cuts a word into several tokens, on average 1.42 (female), 1.20 (male). A gap"
+    )
 
 
 def test_collapsed_classifiers_are_a_sentence_a_dataset():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exparity.core.errors import InputError
-from exparity.types import BoolArray, FloatArray, IntArray, Parts, Text
+from exparity.core.grouping import grouped
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Parts, Text
 
 Unit = Literal["token", "word", "sentence", "spans"]
 """A token; a word; a sentence, see :func:`sentences`; or one of the dataset's own spans."""
+LEAST_DIFFERENCE = 0.05
+"""Difference between groups in the mean number of tokens of a word from which it is said."""
 _ENDS = ".!?…。！？｡।؟۔"
 _AROUND = "\"'`“”‘’«»()[]{}「」『』"
 _TITLES = frozenset({"mr", "mrs", "ms", "mx", "dr", "prof", "st", "sr", "jr"})
@@ -114,6 +118,17 @@ def _of_words(parts: Parts | None, unit: Unit) -> IntArray:
         numbers.append(own + start)
         start += int(own.max(initial=-1)) + 1
     return np.concatenate(numbers)
+
+
+def pieces_by_group(encodings: Sequence[Encoding], groups: Sequence[str]) -> dict[str, float]:
+    """Return the mean number of tokens of a word, by group; nothing where groups hardly differ."""
+    of_groups = grouped(zip(encodings, groups, strict=True), lambda pair: pair[1])
+    means = {}
+    for group, pairs in of_groups.items():
+        words = [encoding.word_ids[~encoding.special_mask] for encoding, _ in pairs]
+        means[group] = sum(map(len, words)) / sum(len(np.unique(own)) for own in words)
+    alike = max(means.values(), default=0) - min(means.values(), default=0) < LEAST_DIFFERENCE
+    return {} if alike else means
 
 
 def sentences(text: Text) -> IntArray:

@@ -31,6 +31,7 @@ from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
+from exparity.explanations.units import pieces_by_group
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
 from exparity.models.class_names import require_order
@@ -398,6 +399,8 @@ def predict(
     ]
     extra: dict[str, Any] = {} if mass is None else {"label_mass": float(mass.mean())}
     extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
+    if pieces := pieces_by_group(encodings, [e.group for e in examples]):
+        extra["pieces_by_group"] = pieces
     if classifier.head.prompt:
         extra["n_straddling"] = sum(e.straddling for e in encodings)
     write(output, "predictions", rows, device=str(classifier.device), extra=extra)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,13 @@ from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, panels_of
-from exparity.report.provenance import SETTLED, functions_of, settings_of, versions
+from exparity.report.provenance import (
+    SETTLED,
+    ArtefactOrigin,
+    functions_of,
+    settings_of,
+    versions,
+)
 from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import finding_words, one_training
 from exparity.report.tables import MOST_PAIRS, by_dataset
@@ -72,6 +78,7 @@ def _warnings(context: Context, commits: int) -> list[str]:
         for origin in context.origins
         if origin.artefact == "data" and "dropped" in origin.facts
     ]
+    warnings += pieces_of_words(context.origins)
     warnings += _unchanged_counterfactuals(context)
     warnings += _too_few_for_holm(study)
     undefined = sum(row["n_undefined"] for row in study.rows)
@@ -105,6 +112,32 @@ def _too_few_for_holm(study: Study) -> Iterator[str]:
             f"their smallest possible p, {p:.2g}, is above Holm's first threshold, "
             f"{alpha:g}/{total:,}. Verdicts do not rest on them."
         )
+
+
+def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
+    """Yield a sentence for each model that cuts words of one group into more tokens.
+
+    Only where a metric scores tokens; those of a model's trainings are the same.
+    """
+    cell = ("dataset", "model")
+    of_tokens = {
+        tuple(origin.ids[name] for name in cell)
+        for origin in origins
+        if origin.artefact == "scores"
+        and (origin.facts["parameters"].get("params") or {}).get("unit") == "token"
+    }
+    means = {
+        tuple(origin.ids[name] for name in cell): origin.facts["pieces_by_group"]
+        for origin in origins
+        if origin.artefact == "predictions" and "pieces_by_group" in origin.facts
+    }
+    for (dataset, model), by_group in means.items():
+        if (dataset, model) in of_tokens:
+            numbers = ", ".join(f"{mean:.2f} ({group})" for group, mean in by_group.items())
+            yield (
+                f"On {dataset}, {model} cuts a word into several tokens, on average {numbers}. "
+                "A gap by a metric of tokens may be one of the tokenizer; unit: word is free of it."
+            )
 
 
 def _unchanged_counterfactuals(context: Context) -> Iterator[str]:

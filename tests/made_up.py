@@ -55,7 +55,7 @@ def config(
 
 def options_of(settings: dict) -> dict:
     """Return what the report depends on, as the workflow passes it."""
-    return json.loads(Experiment.from_mapping(settings).report_options())
+    return Experiment.from_mapping(settings).report_options()
 
 
 def stage_of(artefact: str) -> str:

@@ -1,7 +1,6 @@
 """The analysis debiasing: what it reads and writes, what it finds, what it refuses."""
 
 import copy
-import json
 import math
 import sys
 from dataclasses import asdict
@@ -290,7 +289,7 @@ class TestConfig:
             plain={}, os={"debias": "sampled"}, same={},
             longer={"debias": "sampled", "training": {"epochs": 5}},
         )  # fmt: skip
-        settled = json.loads(found.analyses.options("debiasing", {"dataset": "bios"}))
+        settled = found.analyses.options("debiasing", {"dataset": "bios"})
         assert settled["recipes"] == ["os"]
         assert (settled["base"], settled["gap"]) == ("plain", "tpr")
         (message,) = [line for line in cautions(found) if line.startswith("analyses.debiasing")]

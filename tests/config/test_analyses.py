@@ -28,7 +28,7 @@ def checkpoints(tmp_path):
 
 
 def settings(analyses, name, **ids):
-    own = json.loads(analyses.options(name, ids))
+    own = analyses.options(name, ids)
     del own["digest"]
     return own
 
@@ -153,7 +153,7 @@ def test_a_job_depends_on_its_settings_and_code_alone():
     assert one == options("attribution_difference")
     assert one != options("attribution_difference", {"min_sets": 9})
     digests = {
-        json.loads(options(name))["digest"]
+        options(name)["digest"]
         for name in ("correctness", "attribution_difference", "dataset_bias")
     }
     assert len(digests) == 3

@@ -22,6 +22,7 @@ from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
+from exparity.config.tasks import tasks
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.core.strict import canonical
@@ -250,10 +251,10 @@ def test_a_changed_template_trains_its_seed_alone():
         )
         for last in ("{text} is", "{text} was")
     )
-    options = [json.loads(one.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
+    options = [one.finetune_options("pairs_all", "lm", seed) for seed in (0, 1)]
     assert [o["prompt"]["template"] for o in options] == ["{text}\nIt is", "{text} is"]
     assert not any("templates" in o for o in options)
-    of_other = [json.loads(other.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
+    of_other = [other.finetune_options("pairs_all", "lm", seed) for seed in (0, 1)]
     assert of_other[0] == options[0]
     assert of_other[1] != options[1]
 
@@ -390,8 +391,8 @@ class TestGrid:
         models = {"tinybert": None, "other": {"use": "gpt2"}, **SMALL["models"]}
         found = experiment(models=models)
         known = [["tinybert", "tinybert"], ["other", "gpt2"], ["one", None], ["two", None]]
-        assert json.loads(found.report_options())["models"] == known
-        specs = [json.loads(found.finetune_options("pairs_all", id, 0))["model"] for id in models]
+        assert found.report_options()["models"] == known
+        specs = [found.finetune_options("pairs_all", id, 0)["model"] for id in models]
         assert specs[0]["checkpoint"] == "huawei-noah/TinyBERT_General_4L_312D"
         assert specs[0]["revision"] == "refs/pr/2"
         assert specs[1]["checkpoint"] == "openai-community/gpt2"
@@ -449,7 +450,7 @@ class TestGrid:
 
 
 def training_of(found, dataset, model, seed):
-    return json.loads(found.finetune_options(dataset, model, seed))["training"]
+    return found.finetune_options(dataset, model, seed)["training"]
 
 
 class TestModelsFromScratch:
@@ -479,14 +480,7 @@ class TestOverrides:
 
 def all_options(found: Experiment) -> dict[tuple, str]:
     """What every job of a config depends on."""
-    jobs: dict[tuple, str] = {("report",): found.report_options()}
-    for stage, (_, made) in layout.STAGES.items():
-        for ids in found.cells(made[0]):
-            jobs[stage, *ids.values()] = found.options(stage, ids)
-    for entry in found.analyses.used:
-        for ids in found.analyses.cells(entry.id):
-            jobs[entry.id, *ids.values()] = found.analyses.options(entry.id, ids)
-    return jobs
+    return {(one.rule, *one.ids.values()): canonical(one.options()) for one in tasks(found)}
 
 
 def changed(before: Experiment, after: Experiment) -> set[tuple]:

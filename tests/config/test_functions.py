@@ -1,6 +1,5 @@
 """A config whose model is a function: what it has, and what it is refused for."""
 
-import json
 import sys
 
 import pytest
@@ -31,7 +30,7 @@ def asked(model=None, **changes):
 def test_a_function_is_a_model_that_is_not_trained():
     made = asked(engine={"max_calls": 100})
     ids = {"dataset": "pairs_all", "model": "asked", "seed": 0}
-    options = json.loads(made.finetune_options(**ids))
+    options = made.finetune_options(**ids)
     assert options["training"]["epochs"] == 0
     assert "max_calls" not in options["model"]  # to raise it makes nothing again
     assert made.environment["EXPARITY_MAX_CALLS"] == "100"

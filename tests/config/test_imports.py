@@ -1,7 +1,5 @@
 """Methods that read files: which file is of which classifier, and what does not apply to them."""
 
-import json
-
 import pytest
 from support import refused_by
 
@@ -42,7 +40,7 @@ def test_each_classifier_has_its_file(experiment):
     ids = {"dataset": "pairs_subj", "model": "two", "seed": 1}
     assert made.own_inputs("explain", {**ids, "method": "mine"}) == ["pairs_subj-two-1.jsonl"]
     assert made.own_inputs("explain", {**ids, "method": "gradient"}) == []
-    options = json.loads(made.explain_options(**ids, method="mine"))
+    options = made.explain_options(**ids, method="mine")
     assert options["params"] == {"path": "pairs_subj-two-1.jsonl"}
     assert made.resolved()["methods"]["mine"]["path"] == "{dataset}-{model}-{seed}.jsonl"
 

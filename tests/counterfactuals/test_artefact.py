@@ -25,7 +25,7 @@ def experiment(**changes):
 
 
 def options(found, dataset="bios"):
-    return json.loads(found.analyses.options("counterfactuals", {"dataset": dataset}))
+    return found.analyses.options("counterfactuals", {"dataset": dataset})
 
 
 class TestConfig:

@@ -37,7 +37,7 @@ def test_a_file_of_ones_own_has_no_revision(tmp_path):
 def test_it_is_no_input_of_a_job_and_its_pin_is_an_option():
     found = Experiment.from_mapping(config())
     assert found.own_inputs("prepare", {"dataset": "mine"}) == []
-    assert COMMIT in found.prepare_options("mine")
+    assert COMMIT in str(found.prepare_options("mine"))
     other = Experiment.from_mapping(config(revision=COMMIT[::-1]))
     assert other.prepare_options("mine") != found.prepare_options("mine")
 

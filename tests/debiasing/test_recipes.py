@@ -1,7 +1,5 @@
 """Recipes: which interventions they stand for, what a config may say, and what reruns."""
 
-import json
-
 import pytest
 import yaml
 from support import NARROW
@@ -87,7 +85,7 @@ def experiment(repository, debias=None, **changes) -> Experiment:
 
 
 def finetune(found: Experiment, model="mended"):
-    return json.loads(found.finetune_options("bios", model, 0))
+    return found.finetune_options("bios", model, 0)
 
 
 class TestConfig:

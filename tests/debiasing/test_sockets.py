@@ -1,6 +1,5 @@
 """The sockets for training: interventions and counterfactual generators from plug-in files."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,7 +158,7 @@ def experiment(repository, **changes) -> Experiment:
 
 class TestConfig:
     def options(self, found, model):
-        return json.loads(found.finetune_options("pairs", model, 0))
+        return found.finetune_options("pairs", model, 0)
 
     def test_the_source_and_the_files_count(self, repository, tmp_path):
         pairs = tmp_path / "pairs.tsv"

@@ -36,7 +36,7 @@ class Training:
     def __init__(self, repository: Path, folder: Path, data: Path, debias=None, **training) -> None:
         found = experiment(repository, debias, training={"epochs": 1, "batch_size": 8, **training})
         model = "plain" if debias is None else "mended"
-        options = json.loads(found.finetune_options("bios", model, 0))
+        options = found.finetune_options("bios", model, 0)
         self.checkpoint = folder / model / "0"
         self.command = [
             *(sys.executable, "-m", "exparity", "finetune", "--options", json.dumps(options)),

@@ -14,6 +14,7 @@ import exparity
 from exparity import InputError, cli
 from exparity.artefacts.files import read_artefact
 from exparity.config.experiment import Experiment
+from exparity.core.strict import canonical
 from exparity.data.bios import LABELS
 from exparity.data.table import read_prepared
 from exparity.models.heads.label_words import LabelWords
@@ -151,7 +152,7 @@ class TestAsItIs:
             "methods": {"gradient": {}},
             "metrics": {"gini": {}},
         }
-        options = Experiment.from_mapping(config).finetune_options("bios", "lm", 0)
+        options = canonical(Experiment.from_mapping(config).finetune_options("bios", "lm", 0))
         cell = Cell(tmp_path, data)
         command = ["finetune", "--options", options, "--data", str(data), "--device", "cpu"]
         command += ["--output", str(cell.checkpoint), "--predictions", str(cell.predictions)]

@@ -14,6 +14,7 @@ try:
     from exparity.config.tasks import last_results
     from exparity.core.command_line import command_of
     from exparity.core.errors import InputError
+    from exparity.core.strict import canonical
     from exparity.costs.planned import check_data_or_exit
     from exparity.runs.begin import before_jobs, before_plan, lock_folders
     from exparity.runs.leftovers import end_on_signals

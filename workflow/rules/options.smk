@@ -9,13 +9,15 @@ def get_options(stage):
     def options(wildcards):
         if workflow.scheduler is not None:  # it comes after the plan
             serve()
-        return EXPERIMENT.options(stage, get_ids(wildcards))
+        return canonical(EXPERIMENT.options(stage, get_ids(wildcards)))
 
     return options
 
 
 def get_analysis_options(name):
-    return lambda wildcards: EXPERIMENT.analyses.options(name, get_ids(wildcards))
+    return lambda wildcards: canonical(
+        EXPERIMENT.analyses.options(name, get_ids(wildcards))
+    )
 
 
 def get_analysis_flags(name):

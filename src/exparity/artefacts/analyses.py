@@ -52,10 +52,10 @@ class ExperimentView(Protocol):
     def applying(self, kind: str, dataset: str) -> list[str]:
         """Return the methods or metrics that a dataset is explained with or scored by."""
 
-    def finetune_options(self, dataset: str, model: str, seed: int) -> str:
-        """Return what a checkpoint depends on, as canonical JSON."""
+    def finetune_options(self, dataset: str, model: str, seed: int) -> dict[str, Any]:
+        """Return what a checkpoint depends on."""
 
-    def evaluate_options(self, **cell: str | int) -> str:
+    def evaluate_options(self, **cell: str | int) -> dict[str, Any]:
         """Return what scores depend on; without a method, those of explanations of any method."""
 
     def most_explained(self, ids: Mapping[str, Any]) -> int | None:

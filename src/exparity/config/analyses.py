@@ -18,10 +18,9 @@ from exparity.artefacts.analyses import (
     made_by,
 )
 from exparity.config import digests
-from exparity.config.settled import Settled
+from exparity.config.settled import Options, Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import Entry
-from exparity.core.strict import canonical
 from exparity.core.validation import complete
 
 Ids = Mapping[str, Any]
@@ -179,11 +178,11 @@ class Analyses:
             [entry.display, *(f"{words[id]} {{wildcards.{id}}}" for id in entry.facts.levels)]
         )
 
-    def options(self, name: str, ids: Ids) -> str:
-        """Return what a job of an analysis depends on, as canonical JSON."""
+    def options(self, name: str, ids: Ids) -> Options:
+        """Return what a job of an analysis depends on."""
         settings = dict(self._settled(name, ids) or {})
         digest = digests.analysis(ANALYSES.get(name).source) + settings.pop("digest", "")
-        return canonical({**settings, "digest": digest})
+        return {**settings, "digest": digest}
 
     def _settled(self, name: str, ids: Ids) -> Mapping[str, Any] | None:
         """Return the options of a job; None where the analysis does not apply."""

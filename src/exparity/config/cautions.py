@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from exparity.artefacts.analyses import ANALYSES
@@ -31,8 +30,7 @@ def cautions(experiment: Experiment) -> list[str]:
                 options = experiment.explain_options(
                     dataset=dataset, model=model, seed=seed, method=id
                 )
-                resolved = json.loads(options)
-                if message := caution(resolved["params"], model_type, padded):
+                if message := caution(options["params"], model_type, padded):
                     messages[f"methods.{id}, models.{model}: {message}"] = None
     for name, settings in experiment.analyses.settings.items():
         of_analysis = ANALYSES.get(name).facts.caution
@@ -73,7 +71,7 @@ def _lacking_bf16(experiment: Experiment) -> Iterator[str]:
         for key in ("precision", "gradient_precision")
         if getattr(experiment.config, key) == "bf16"
     ]
-    trainings = [json.loads(experiment.finetune_options(*cell, 0)) for cell in experiment.pairs]
+    trainings = [experiment.finetune_options(*cell, 0) for cell in experiment.pairs]
     if any(one["training"]["precision"] == "bf16" for one in trainings):
         keys.append("training.precision")
     names = ", ".join(gpus_without_bf16()) if keys else ""

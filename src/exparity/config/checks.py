@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -261,7 +260,7 @@ def check_cells(experiment: Settled) -> None:
             raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
-            options = json.loads(experiment.finetune_options(dataset, model, seed))
+            options = experiment.finetune_options(dataset, model, seed)
             if not options["training"]["epochs"]:
                 _check_as_it_is(experiment, dataset, model)
     if any("method" in override or "metric" in override for override in experiment.overrides):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shutil
@@ -20,9 +19,9 @@ from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
 from exparity.config.presets import with_preset
-from exparity.config.settled import Cell, Settled
+from exparity.config.settled import Cell, Options, Settled
 from exparity.core.errors import InputError
-from exparity.core.strict import canonical, json_value, read_yaml
+from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import read_settings
 from exparity.models.catalogue import known_id
 from exparity.models.size import n_weights
@@ -137,7 +136,7 @@ class Experiment(Settled):
         return {model: count for model, count in found.items() if count}
 
     def _trains_all(self, ids: Cell) -> bool:
-        training = json.loads(self.finetune_options(**ids))["training"]  # type: ignore[arg-type]
+        training = self.finetune_options(**ids)["training"]  # type: ignore[arg-type]
         return bool(training["epochs"]) and training["lora"] is None
 
     def explain_cost(self, method: str) -> tuple[str, int]:
@@ -168,14 +167,14 @@ class Experiment(Settled):
             return []
         return [f"{self.results}/{layout.path_of('counterfactuals', ids)}"]
 
-    def cost_options(self) -> str:
+    def cost_options(self) -> Options:
         """Return what the costs of jobs depend on, beside the jobs."""
-        return canonical({"digest": digests.cost()})
+        return {"digest": digests.cost()}
 
-    def report_options(self) -> str:
+    def report_options(self) -> Options:
         """Return what the report depends on, beside its inputs."""
         sources = tuple(entry.source for entry in self.analyses.used)
-        return canonical({**self.grid, "digest": digests.report(sources)})
+        return {**self.grid, "digest": digests.report(sources)}
 
     @cached_property
     def grid(self) -> Mapping[str, Any]:

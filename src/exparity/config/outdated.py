@@ -8,7 +8,6 @@ were made from, so that their times count for nothing.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Set
@@ -38,7 +37,7 @@ def outdated(experiment: Experiment) -> dict[str, str]:
         reasons |= dict.fromkeys(missing, "missing")
         if missing or not all(map(exists, task.reads)) or any(p in reasons for p in task.reads):
             continue
-        key = lineage(json.loads(task.options()), map(identity_of, task.reads))
+        key = lineage(task.options(), map(identity_of, task.reads))
         for path in filter(exists, task.makes):
             if recorded_lineage(Path(path)) != key:
                 reasons[path] = "made from other options or inputs"
@@ -51,7 +50,7 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
     for task in tasks(experiment):
         if asked := paths & set(task.makes):
             read = (identity(Path(path)) for path in task.reads)
-            key = lineage(json.loads(task.options()), read)
+            key = lineage(task.options(), read)
             current.update(path for path in asked if recorded_lineage(Path(path)) == key)
     return current
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -27,6 +26,8 @@ from exparity.models.sources import own_sources
 from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
 
 Cell = Mapping[str, str | int]
+Options = dict[str, Any]
+"""What a job depends on, as JSON has it."""
 
 
 class Settled:
@@ -59,7 +60,7 @@ class Settled:
         }
         self.seeds: list[int] = list(config.seeds)
         self.overrides: list[Mapping[str, Any]] = [one.written for one in config.overrides]
-        self._memo: dict[tuple[Any, ...], str] = {}
+        self._memo: dict[tuple[Any, ...], Options] = {}
 
     @property
     def results(self) -> str:
@@ -155,9 +156,9 @@ class Settled:
             **({"left_out": excluded} if excluded else {}),
         }
 
-    def prepare_options(self, dataset: str) -> str:
+    def prepare_options(self, dataset: str) -> Options:
         """Return what the data artefact depends on."""
-        return canonical(self.datasets[dataset].call(f"datasets.{dataset}"))
+        return self.datasets[dataset].call(f"datasets.{dataset}")
 
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
@@ -169,14 +170,15 @@ class Settled:
         instance = self._instance(kind, ids)
         if not instance.entry.facts.path_options:  # most: a large grid asks for each cell
             return []
-        params = json.loads(self.options(stage, ids))["params"]
+        params = self.options(stage, ids)["params"]
         return [str(p) for p in instance.entry.input_files(params, f"{kind}s.{instance.id}")]
 
-    def options(self, stage: str, ids: Cell) -> str:
+    def options(self, stage: str, ids: Cell) -> Options:
         """Return what the result of a stage depends on, by the ids in its path."""
-        return str(getattr(self, f"{stage}_options")(**ids))
+        options: Options = getattr(self, f"{stage}_options")(**ids)
+        return options
 
-    def finetune_options(self, dataset: str, model: str, seed: int) -> str:
+    def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
         spec = self.model_spec(model)
@@ -188,15 +190,13 @@ class Settled:
         if spec.predict is not None:
             training = {"epochs": 0}
         settled = read_settings(TrainingSpec, training, f"models.{model}.training")
-        return canonical(
-            {
-                "model": spec.whole,
-                "training": settled.whole,
-                "digest": digests.finetune(HEADS.get(spec.head).source),
-                **self._interventions(dataset, model),
-                **self._prompt(dataset, spec, seed, settled),
-            }
-        )
+        return {
+            "model": spec.whole,
+            "training": settled.whole,
+            "digest": digests.finetune(HEADS.get(spec.head).source),
+            **self._interventions(dataset, model),
+            **self._prompt(dataset, spec, seed, settled),
+        }
 
     def _prompt(
         self, dataset: str, spec: ModelSpec, seed: int, training: TrainingSpec
@@ -236,12 +236,12 @@ class Settled:
         HEADS.get(spec.head, f"models.{model}.head")
         return spec
 
-    def explain_options(self, **cell: str | int) -> str:
+    def explain_options(self, **cell: str | int) -> Options:
         """Return what explanations depend on."""
         shared = {"target": self.config.target, "examples": self.config.examples}
         return self._resolved("method", cell, {**shared, "precision": self._precision(cell)})
 
-    def evaluate_options(self, **cell: str | int) -> str:
+    def evaluate_options(self, **cell: str | int) -> Options:
         """Return what scores depend on; without a method, those of explanations of any method."""
         runs = self.runs_model(str(cell["metric"]))
         return self._resolved("metric", cell, {"precision": self._precision(cell)} if runs else {})
@@ -292,7 +292,7 @@ class Settled:
         gradients = any(facts.needs_gradient for facts in parts)
         return self.config.gradient_precision if gradients else self.config.precision
 
-    def _resolved(self, kind: str, cell: Cell, shared: Mapping[str, str]) -> str:
+    def _resolved(self, kind: str, cell: Cell, shared: Mapping[str, str]) -> Options:
         """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""
         instance, changes = self._instance(kind, cell), self._changes(kind, cell)
         if kind == "method":
@@ -301,8 +301,8 @@ class Settled:
         where = f"{kind}s.{instance.id}"
         key = (where, canonical({**changes, "shared": shared}))
         if key not in self._memo:
-            self._memo[key] = canonical({**instance.resolved(where, changes), **shared})
-        return self._memo[key]
+            self._memo[key] = {**instance.resolved(where, changes), **shared}
+        return {**self._memo[key]}
 
     def _changes(self, block: str, cell: Cell) -> dict[str, Any]:
         """Merge the overrides of one block that match a cell."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
+from exparity.config.settled import Options
 
 _LAST = ("cost", "report")
 
@@ -19,7 +20,7 @@ class Task(NamedTuple):
     Attributes:
         rule: its rule.
         ids: its wildcards.
-        options: returns what it is told, as JSON.
+        options: returns what it is told.
         reads: its inputs, as far as they tell what results are made from.
         makes: its results that carry a key of these.
         beside: what it makes without one.
@@ -28,7 +29,7 @@ class Task(NamedTuple):
 
     rule: str
     ids: Mapping[str, Any]
-    options: Callable[[], str]
+    options: Callable[[], Options]
     reads: Sequence[str]
     makes: Sequence[str]
     beside: Sequence[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -56,13 +55,13 @@ def _examples(
     if len(ids) == 1:
         return counts.total(dataset)
     settings = experiment.analyses if stage in ANALYSES.ids() else experiment
-    options = json.loads(settings.options(stage, ids))
+    options = settings.options(stage, ids)
     if stage == "finetune":
         return int(options["training"]["epochs"]) * counts.train(dataset)
     sizes = [options.get("max_examples")]
     if "method" in ids and "metric" in ids:
         explained = {name: id for name, id in ids.items() if name != "metric"}
-        sizes.insert(0, json.loads(experiment.explain_options(**explained)).get("max_examples"))
+        sizes.insert(0, experiment.explain_options(**explained).get("max_examples"))
     return counts.test(dataset, *sizes) * int(options.get("draws") or 1)
 
 
@@ -102,7 +101,7 @@ class ExampleCounts:
 
     def _load(self, dataset: str) -> list[Example]:
         path = Path(self._experiment.results, layout.path_of("data", {"dataset": dataset}))
-        settings = json.loads(self._experiment.prepare_options(dataset))
+        settings = self._experiment.prepare_options(dataset)
         try:
             prepared = read_footer(path)["parameters"]
         except InputError:
@@ -140,7 +139,7 @@ def check_data(experiment: Experiment) -> None:
 def _require_untrained(experiment: Experiment, dataset: str) -> None:
     """Check that no model is trained on a dataset without training examples."""
     for of, model in experiment.pairs:
-        options = json.loads(experiment.finetune_options(of, model, experiment.seeds[0]))
+        options = experiment.finetune_options(of, model, experiment.seeds[0])
         if of == dataset and options["training"]["epochs"]:
             raise InputError(
                 f"dataset {dataset}: has no training example, and models.{model} is trained on it; "

@@ -7,7 +7,6 @@ word and shared by its tokens, they would take words of one token first.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +131,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     draws = experiment.config.controls.random.draws
     if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
         return None
-    scoring = json.loads(experiment.evaluate_options(**ids))
+    scoring = experiment.evaluate_options(**ids)
     sizes = [scoring["max_examples"], experiment.most_explained(ids)]
     return {
         **scoring,

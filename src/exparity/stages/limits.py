@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -106,7 +105,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
         return None
     takes: dict[str, set[str]] = {}
     for id in metrics:
-        scoring = json.loads(experiment.evaluate_options(**ids, metric=id))
+        scoring = experiment.evaluate_options(**ids, metric=id)
         direction = direction_of(experiment.metrics[id].entry.facts.direction == "higher")
         takes.setdefault(direction, set()).add(scoring["params"].get("unit", "token"))
     return {

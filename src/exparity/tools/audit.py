@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -267,7 +266,7 @@ def audit(
 
 def _say_what_was_found(experiment: Experiment) -> None:
     """Print what the page begins with."""
-    study = gather(Path(experiment.results), json.loads(experiment.report_options()))
+    study = gather(Path(experiment.results), experiment.report_options())
     for line in in_plain_words(study, disparity_tables(study)):
         say(line)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +82,7 @@ def _size(experiment: Experiment, cell: Mapping[str, Any]) -> tuple[str, list[in
     explained = {name: id for name, id in cell.items() if name != "metric"}
     stages = {"method": experiment.explain_options(**explained)}
     stages["metric"] = experiment.evaluate_options(**cell)
-    sizes = {kind: json.loads(options).get("max_examples") for kind, options in stages.items()}
+    sizes = {kind: options.get("max_examples") for kind, options in stages.items()}
     asked = {kind: size for kind, size in sizes.items() if size is not None}
     key = f"datasets.{cell['dataset']}"
     if asked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -88,6 +87,6 @@ def _difference(experiment: ExperimentView, base: str, model: str) -> str:
 def _settled(experiment: ExperimentView, cell: tuple[str, int], model: str) -> dict[str, Any]:
     """Return what a checkpoint depends on, by dotted key; its interventions are ``debias``."""
     dataset, seed = cell
-    settled = json.loads(experiment.finetune_options(dataset, model, seed))
+    settled = experiment.finetune_options(dataset, model, seed)
     debias = [settled.pop(name, None) for name in _OF_DEBIASING]
     return {**dict(dotted(settled)), "debias": debias[0]}

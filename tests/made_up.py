@@ -74,7 +74,7 @@ class Results:
         ``changes`` are arguments of :func:`write_artefact`, or facts beside the rows.
         """
         ids = dict(zip(layout.levels(artefact), place, strict=True))
-        path = self.root / layout.path_of(artefact, ids)
+        path = self.path(artefact, *place)
         facts = {"attribute": "gender", "groups": list(self.groups), "labels": list(LABELS)}
         given = {name: changes.pop(name) for name in ("device", "seconds") if name in changes}
         parameters, ids = changes.pop("parameters", {"params": {}}), changes.pop("ids", ids)
@@ -83,6 +83,10 @@ class Results:
             extra={**facts, **changes}, **{"seconds": 1.5, **given},
         )  # fmt: skip
         return path
+
+    def path(self, artefact: str, *place: str | int) -> Path:
+        ids = dict(zip(layout.levels(artefact), place, strict=True))
+        return self.root / layout.path_of(artefact, ids)
 
     def of_model(self, artefact: str, dataset: str, model: str) -> list[Path]:
         return sorted((self.root / artefact / dataset / model).rglob("*.parquet"))
@@ -197,7 +201,18 @@ def _classified(results: Results, cell: tuple, examples: list, certain, has_coll
     columns = [[row[name] for row in rows] for name in names]
     sets = [row["match_id"] for row in rows]
     found = model_bias(*columns, results.groups, LABELS, sets, resamples=0)
-    results.write("bias", [vars(row) for row in found], *cell)
+    *of_model, seed = cell
+    rows = [{**vars(row), "seed": seed} for row in found]
+    results.write("bias", with_earlier(results.path("bias", *of_model), "bias", rows), *of_model)
+
+
+def with_earlier(path: Path, artefact: str, rows: list[dict]) -> list[dict]:
+    """Return rows of a seed after those that a file of several seeds has already."""
+    if not path.is_file():
+        return rows
+    seeds = {row["seed"] for row in rows}
+    earlier = read_artefact(path, artefact)[0].drop_columns(["dataset", "model"]).to_pylist()
+    return [*(row for row in earlier if row["seed"] not in seeds), *rows]
 
 
 def _explained(results: Results, cell: tuple, settings: dict, examples: list, rng, scored) -> None:

@@ -505,7 +505,7 @@ PATHS = {
     "PREDICTIONS": "results/predictions/pairs/tiny/0.parquet",
     "EXPLAINED": "results/explanations/pairs/tiny/0/gradient.parquet",
     "SCORES": "results/scores/pairs/tiny/0/gradient/gini.parquet",
-    "BIAS": "results/bias/pairs/tiny/0.parquet",
+    "BIAS": "results/bias/pairs/tiny.parquet",
     "BLOCKS": json.dumps({"model": TINY["models"]["bert_tiny"], "training": {"epochs": 1}}),
     "TERMS": json.dumps({"male": [["he"]], "female": [["she"]]}),
 }

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from made_up import with_earlier
 from support import TINY
 
 from exparity import InputError
@@ -96,7 +97,7 @@ class Made:
             return {
                 "quantity": quantity, "group": group, "group_b": group_b, "class_name": "",
                 "value": value, "n": 9, "ci_low": math.nan, "ci_high": math.nan,
-                "flags": ["collapsed"] * collapsed,
+                "flags": ["collapsed"] * collapsed, "seed": cell["seed"],
             }  # fmt: skip
 
         rows = [
@@ -104,7 +105,10 @@ class Made:
             row("tpr_gap_rms", abs(gap) / 10, *GROUPS),
             row("causal_tpr_gap_rms", abs(gap) / 20, *GROUPS),
         ]
-        self.bias.append(self.write("bias", "b", rows, cell))
+        of_model = {name: cell[name] for name in ("dataset", "model")}
+        path = self.folder / f"b-{'-'.join(of_model.values())}.parquet"
+        self.write("bias", "b", with_earlier(path, "bias", rows), of_model)
+        self.bias = [*dict.fromkeys([*self.bias, path])]
 
     def run(self, recipes=("cda",), **options):
         output = self.folder / "out.parquet"

@@ -94,9 +94,10 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some():
     assert [*found.analyses.cells("counterfactual_predictions")] == [
         {"dataset": "bios", "model": "bert_tiny", "seed": seed} for seed in (0, 1)
     ]
-    path = "results/counterfactual_predictions/bios/bert_tiny/1.parquet"
-    for dataset, expected in (("bios", [path]), ("pairs_all", [])):
-        ids = {"dataset": dataset, "model": "bert_tiny", "seed": 1}
+    folder = "results/counterfactual_predictions/bios/bert_tiny"
+    paths = [f"{folder}/{seed}.parquet" for seed in (0, 1)]
+    for dataset, expected in (("bios", paths), ("pairs_all", [])):
+        ids = {"dataset": dataset, "model": "bert_tiny"}
         assert found.analyses.inputs("bias", ids)["counterfactual_predictions"] == expected
 
 

@@ -32,6 +32,7 @@ def analysed(made, name, rule, seconds, ids=IDS, **extra):
 
 
 LIME = {**IDS, "method": "lime"}
+OF_MODEL = {name: IDS[name] for name in ("dataset", "model")}
 JOBS = [
     (lambda m: m.data(train=20, test=8), "prepare",
      {"output": "data/pairs.parquet", "ids": {"dataset": "pairs"}, "examples": None, "seconds": 2.0,
@@ -51,7 +52,7 @@ JOBS = [
     # A job of old does not tell its work, which is no more than all.
     (lambda m: explained(m, "6.00"), "explain", {"work_seconds": None}),
     (lambda m: explained(m, "6.00", work_seconds=6.004), "explain", {"work_seconds": 6.0}),
-    (lambda m: analysed(m, "bias", "bias", "1.00"), "bias",
+    (lambda m: analysed(m, "bias", "bias", "1.00", OF_MODEL), "bias",
      {"examples": None, "seconds": 1.0, "work_seconds": None}),
     (lambda m: analysed(m, "correctness", "correctness", "1.00"), "correctness",
      {"examples": None, "seconds": 1.0}),

@@ -24,7 +24,7 @@ def jobs_of(experiment, stage=None):
 class TestJobs:
     def test_of_every_stage(self, experiment):
         assert Counter(job.stage for job in jobs_of(experiment(seeds=[0, 1]))) == {
-            "prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS,
+            "prepare": 1, "finetune": 2, "bias": 1, "explain": 2 * N_METHODS,
             "evaluate": 2 * CELLS, "compare": 1, "judge": 1, "report": 1,
             "negative_control": 2 * N_METRICS, "removal_limits": 2,
         }  # fmt: skip

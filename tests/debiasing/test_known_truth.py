@@ -21,7 +21,7 @@ from exparity.data.table import read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply
 from exparity.debiasing.recipes import calls_of
-from exparity.stages.bias import bias_cell
+from exparity.stages.bias import bias_model
 from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
 from exparity.stages.counterfactuals import make_counterfactuals
 from exparity.stages.finetune import finetune_cell
@@ -111,7 +111,7 @@ def of_transformer(data, recipe):
     )
     inputs = {"data": data, "counterfactuals": made, "checkpoint": checkpoint}
     counterfactual_predictions_cell(**inputs, predictions=predictions, output=changed, machine=CPU)
-    bias_cell(data, predictions, bias, [changed], resamples=500)
+    bias_model(data, [predictions], bias, [changed], resamples=500)
     names = [field.name for field in fields(BiasRow)]
     rows = read_artefact(bias, "bias")[0].select(names).to_pylist()
     return [BiasRow(**row) for row in rows]

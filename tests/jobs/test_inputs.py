@@ -66,7 +66,7 @@ def test_the_report_reads_what_the_grid_holds():
     grid = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
     options = {**grid, "report": {}, "analyses": {"bias": [["d", "m"]]}}
     call = call_of("report --page r/report/p.html", json.dumps(options))
-    assert Path("r/bias/d/m/0.parquet") in list(job_inputs(call))
+    assert Path("r/bias/d/m.parquet") in list(job_inputs(call))
 
 
 @pytest.mark.parametrize("options", ["{}", '{"pairs": 5}'])

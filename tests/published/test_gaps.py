@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_up import with_earlier
 from published.made_up import filled
 
 import exparity.report
 from exparity import InputError, cli
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.grid import grid_text
-from exparity.artefacts.layout import path_of
+from exparity.artefacts.layout import levels, path_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.comparison import compare_gaps
@@ -49,14 +50,17 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
     ):
         of_groups = {"group": order[0], "group_b": order[1]}
         content = [
-            filled("bias", quantity=quantity, class_name=name, value=value, n=10)
+            filled("bias", quantity=quantity, class_name=name, value=value, n=10, seed=seed)
             | (of_groups if quantity != "accuracy" else {})
             for quantity, name, value in content
         ]
         path = results / path_of(artefact, ids)
         path.parent.mkdir(parents=True, exist_ok=True)
+        if artefact == "bias":
+            content = with_earlier(path, artefact, content)
+        own = {name: ids[name] for name in levels(artefact)}
         write_artefact(
-            path, artefact, content, ids, stage="finetune", parameters=parameters, extra=extra
+            path, artefact, content, own, stage="finetune", parameters=parameters, extra=extra
         )
     grid = {"datasets": [["bios", "bias_in_bios"], ["jigsaw", "jigsaw_gender"]]}
     (results / "grid.json").write_text(grid_text(grid))
@@ -137,7 +141,7 @@ class TestOurs:
 
     def test_the_probe_stands_beside_the_bag_of_words(self, tmp_path):
         path = tmp_path / path_of("term_weight_probe", {"dataset": "bios"})
-        classifier(tmp_path, "bios", "mine", 0, "", [])
+        classifier(tmp_path, "bios", "mine", 0, "", [("accuracy", "", 0.9)])
         path.parent.mkdir()
         rows = [
             {

@@ -8,7 +8,7 @@ import statistics
 from types import SimpleNamespace
 
 import pytest
-from made_up import Results
+from made_up import Results, with_earlier
 from report.reading import Page
 
 from exparity.core.errors import InputError
@@ -57,10 +57,12 @@ def measured(dataset, model, seed):
 
 
 def write(folder, dataset, model, seed, change=lambda row: row, /, **ids):
-    rows = [change(vars(row)) for row in measured(dataset, model, seed).values()]
-    cell = {"dataset": dataset, "model": model, "seed": seed, **ids}
+    rows = [{**change(vars(r)), "seed": seed} for r in measured(dataset, model, seed).values()]
+    cell = {"dataset": dataset, "model": model, **ids}
+    path = Results(folder).path("bias", dataset, model)
     facts = {"groups": GROUPS[dataset], "labels": CLASSES[dataset], "attribute": "a & b"}
-    Results(folder).write("bias", rows, dataset, model, seed, ids=cell, **facts)
+    rows = with_earlier(path, "bias", rows)
+    Results(folder).write("bias", rows, dataset, model, ids=cell, **facts)
 
 
 @pytest.fixture(scope="module")
@@ -93,20 +95,20 @@ class TestRead:
         assert collapsed_cells(bias) == COLLAPSED
 
     def test_a_missing_file_is_named(self, results):
-        with pytest.raises(InputError, match=r"two/bert/7.parquet: no such file"):
-            read_bias(results, {"analyses": {"bias": PAIRS}, "seeds": [*SEEDS, 7]})
+        with pytest.raises(InputError, match=r"two/other.parquet: no such file"):
+            read_bias(results, {"analyses": {"bias": [*PAIRS, ("two", "other")]}, "seeds": SEEDS})
 
     def test_a_file_of_another_cell_is_refused(self, tmp_path):
         write(tmp_path, "two", "bert", 0, model="other")
-        with pytest.raises(InputError, match=r"two/bert/0.parquet: is not of the cell"):
+        with pytest.raises(InputError, match=r"two/bert.parquet: is not of the cell"):
             read_bias(tmp_path, {"analyses": {"bias": PAIRS[:1]}, "seeds": [0]})
 
     def test_files_that_declare_other_groups_are_refused(self, tmp_path, monkeypatch):
         write(tmp_path, "two", "bert", 0)
         monkeypatch.setitem(GROUPS, "two", ("f", "m"))
-        write(tmp_path, "two", "bert", 1)
-        with pytest.raises(InputError, match=r"bert/1.parquet: declares other groups"):
-            read_bias(tmp_path, {"analyses": {"bias": PAIRS[:1]}, "seeds": [0, 1]})
+        write(tmp_path, "two", "gpt_2", 1)
+        with pytest.raises(InputError, match=r"gpt_2.parquet: declares other groups"):
+            read_bias(tmp_path, {"analyses": {"bias": PAIRS[:2]}, "seeds": [0, 1]})
 
     def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(self, bias):
         assert {row["quantity"] for row in bias.rows} == {*QUANTITIES, *OVER_CLASSES}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from made_up import GROUPS, config, make_study, options_of
+from made_up import GROUPS, config, make_study, options_of, with_earlier
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables, causal_tables
@@ -26,8 +26,8 @@ LABELS = ("female", "male")
 
 def add_counterfactuals(path, seed):
     """Write a bias artefact again, with causal rows: some predictions change with the group."""
-    cell = path.relative_to(path.parents[3] / "bias")
-    rows = read_artefact(path.parents[3] / "predictions" / cell, "predictions")[0].to_pylist()
+    cell = path.relative_to(path.parents[2] / "bias").with_suffix("") / f"{seed}.parquet"
+    rows = read_artefact(path.parents[2] / "predictions" / cell, "predictions")[0].to_pylist()
     labels = [i // 2 % 2 for i in range(len(rows))]  # not the group
     predicted = [label if i % 5 else 1 - label for i, label in enumerate(labels)]
     given = (
@@ -51,7 +51,7 @@ def add_counterfactuals(path, seed):
     write_artefact(
         path,
         "bias",
-        [vars(row) for row in measured],
+        with_earlier(path, "bias", [{**vars(row), "seed": seed} for row in measured]),
         facts["wildcards"],
         stage="bias",
         parameters={},
@@ -64,8 +64,9 @@ def study(tmp_path_factory):
     """Of two datasets the first has counterfactuals."""
     folder = tmp_path_factory.mktemp("study") / "results"
     make_study(folder, SETTINGS, pairs=12)
-    for path in sorted(folder.glob("bias/data_0/*/*.parquet")):
-        add_counterfactuals(path, int(path.stem))
+    for path in sorted(folder.glob("bias/data_0/*.parquet")):
+        for seed in SETTINGS["seeds"]:
+            add_counterfactuals(path, seed)
     return gather(folder, options_of(SETTINGS))
 
 

@@ -510,7 +510,7 @@ class TestFolder:
 
     @pytest.mark.parametrize(
         "path",
-        ["disparity.parquet", "bias/data_1/model_0/0.parquet"],
+        ["disparity.parquet", "bias/data_1/model_0.parquet"],
     )
     def test_a_missing_artefact_is_named_and_nothing_is_written(self, path, folder, options):
         (folder / path).unlink()

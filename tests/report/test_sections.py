@@ -246,7 +246,7 @@ class TestCost:
         made.training()
         made.explanations(work_seconds=1.0)
         made.scores()
-        made.artefact("bias/pairs/bert/3", "bias", [], {})
+        made.artefact("bias/pairs/bert", "bias", [], {})
         cost(tmp_path)
         jobs = read_costs(tmp_path)
         stages = [cost.stage for cost in cost_by_stage(jobs)]

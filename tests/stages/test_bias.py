@@ -13,7 +13,7 @@ import pytest
 from exparity import read_results
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
-from exparity.stages.bias import bias_cell
+from exparity.stages.bias import bias_model
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
 from exparity.stats.rms import Draws, rms_of_groups
@@ -66,7 +66,7 @@ def files(tmp_path):
     return (
         make_data(tmp_path / "data.parquet"),
         make_predictions(tmp_path / "predictions.parquet", prediction_rows()),
-        tmp_path / "results" / "bias" / "d" / "m" / "3.parquet",
+        tmp_path / "results" / "bias" / "d" / "m.parquet",
     )
 
 
@@ -86,7 +86,7 @@ class TestCommand:
         run = command(files, "--options", json.dumps(options))
         assert run.returncode == 0, run.stderr
         table, facts = read_artefact(files[2], "bias")
-        assert facts["wildcards"] == {"dataset": "d", "model": "m", "seed": 3}
+        assert facts["wildcards"] == {"dataset": "d", "model": "m"}
         assert facts["parameters"] == SETTINGS
         assert facts["groups"] == ["x", "y", "z"]
         assert facts["labels"] == ["no", "yes", "maybe"]
@@ -127,7 +127,7 @@ class TestCommand:
 
     def test_the_folder_of_results_is_one_table(self, files):
         assert command(files, "--resamples", "0").returncode == 0
-        found = read_results(files[2].parents[3], "bias")
+        found = read_results(files[2].parents[2], "bias")
         gap = found[(found["quantity"] == "accuracy_gap") & (found["group_b"] == "y")]
         assert gap["group"].tolist() == ["x"]
 
@@ -168,7 +168,8 @@ class TestCommand:
 
 
 def cell(files, **statistics):
-    bias_cell(*files, **(SETTINGS | statistics))
+    data, predictions, output = files
+    bias_model(data, [predictions], output, **(SETTINGS | statistics))
     return read_artefact(files[2], "bias")[0].to_pylist()
 
 
@@ -183,6 +184,21 @@ class TestCell:
             if one["quantity"] == "apd":
                 assert one["value"] == two["value"]
                 assert one["ci_low"] != two["ci_low"]
+
+    def test_trainings_are_measured_each_for_itself(self, files, tmp_path):
+        others = [
+            make_predictions(tmp_path / f"{seed}.parquet", prediction_rows(n), seed=seed)
+            for seed, n in ((5, 30), (4, 20))
+        ]
+        alone = [cell((files[0], path, files[2])) for path in (files[1], *others[::-1])]
+        bias_model(files[0], [others[0], files[1], others[1]], files[2], **SETTINGS)
+        together = read_artefact(files[2], "bias")[0].to_pylist()
+        assert repr(together) == repr([row for rows in alone for row in rows])
+
+    def test_a_training_twice_is_refused(self, files, tmp_path):
+        again = make_predictions(tmp_path / "again.parquet", prediction_rows())
+        with pytest.raises(InputError, match=r"again.parquet: is of seed 3, as .*predictions"):
+            bias_model(files[0], [files[1], again], files[2], **SETTINGS)
 
     def test_gaps_of_more_than_two_classes_are_summed_up(self, files):
         rows = cell(files)
@@ -225,7 +241,7 @@ class TestCell:
 
     def refused(self, files, *parts):
         with pytest.raises(InputError) as error:
-            bias_cell(*files, **SETTINGS)
+            bias_model(files[0], [files[1]], files[2], **SETTINGS)
         assert "\n" not in str(error.value)
         for part in parts:
             assert part in str(error.value)

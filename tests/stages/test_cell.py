@@ -15,7 +15,7 @@ from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
-from exparity.stages.bias import bias_cell
+from exparity.stages.bias import bias_model
 
 IDS = {"dataset": "pairs", "model": "mine", "seed": 3}
 
@@ -110,7 +110,9 @@ READERS = {
     ],
     "predictions": [
         lambda cell, _, path, output: explain(cell, output, predictions=path),
-        lambda cell, _, path, output: bias_cell(cell / "data.parquet", path, output, resamples=0),
+        lambda cell, _, path, output: bias_model(
+            cell / "data.parquet", [path], output, resamples=0
+        ),
         lambda cell, scores, path, output: correctness_cell([scores], path, output),
     ],
 }

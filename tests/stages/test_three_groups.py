@@ -11,7 +11,7 @@ from support import CPU
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
-from exparity.stages.bias import bias_cell
+from exparity.stages.bias import bias_model
 from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
@@ -81,7 +81,7 @@ def chain(tmp_path_factory) -> Path:
         data, [folder / "predictions.parquet"], [folder / "scores.parquet"], None,
         folder / "tests.parquet", folder / "across.parquet", statistics={"resamples": 50},
     )  # fmt: skip
-    bias_cell(data, folder / "predictions.parquet", folder / "bias.parquet", resamples=50)
+    bias_model(data, [folder / "predictions.parquet"], folder / "bias.parquet", resamples=50)
     return folder
 
 

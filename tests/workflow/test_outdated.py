@@ -22,7 +22,7 @@ REMOVED = {
     "explanations": f"explanations/{CELL}/gradient.parquet",
     "scores": f"scores/{CELL}/gradient/gini.parquet",
     "tests": f"tests/{CELL.rpartition('/')[0]}.parquet",
-    "bias": f"bias/{CELL}.parquet",
+    "bias": f"bias/{CELL.rpartition('/')[0]}.parquet",
     "random_scores": f"random_scores/{CELL}/gini.parquet",
     "across_trainings": f"across_trainings/{CELL.rpartition('/')[0]}.parquet",
     "verdicts": "verdicts.parquet",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
+from exparity.core.grouping import grouped
 from exparity.core.validation import complete
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
@@ -61,7 +63,7 @@ def _trained(
     left_out: dict[str, None],
 ) -> Iterator[Drawn]:
     """Yield the gaps of every classifier that has a counterpart; note the others."""
-    for (dataset, model, seed), path in layout.files(results, "bias"):
+    for (dataset, model, seed), rows in _classifiers(results):
         if runs is not None and (dataset, model, seed) not in runs:
             continue
         if dataset not in datasets:
@@ -80,7 +82,15 @@ def _trained(
             left_out[f"{model} on {dataset} (another {what})"] = None
             continue
         for printed in (method, f"{method}_once"):
-            yield from _gaps_of(path, study, (datasets[dataset], source, printed))
+            yield from _gaps_of(rows, study, (datasets[dataset], source, printed))
+
+
+def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:
+    """Yield dataset, model and seed of every classifier, and the rows of its bias."""
+    for ids, path in layout.files(results, "bias"):
+        rows = read_artefact(path, "bias")[0].to_pylist()
+        for seed, of_seed in grouped(rows, itemgetter("seed")).items():
+            yield (*ids, str(seed)), of_seed
 
 
 def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
@@ -101,9 +111,11 @@ def _complete(use: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
     return use, complete(INTERVENTIONS.get(use).options, params, use)
 
 
-def _gaps_of(path: Path, study: PublishedStudy, ids: tuple[str, str, str]) -> Iterator[Drawn]:
-    """Yield what a bias artefact has of the study's metrics, with the study's sign."""
-    for row in read_artefact(path, "bias")[0].to_pylist():
+def _gaps_of(
+    rows: Iterable[Mapping[str, Any]], study: PublishedStudy, ids: tuple[str, str, str]
+) -> Iterator[Drawn]:
+    """Yield what the bias of a classifier has of the study's metrics, with the study's sign."""
+    for row in rows:
         pair = row["group"], row["group_b"]
         sign = {study.groups: 1, study.groups[::-1]: -1, ("", ""): 1}.get(pair)
         if sign is None or row["value"] != row["value"]:

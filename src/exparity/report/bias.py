@@ -152,7 +152,7 @@ class BiasTable:
 
 def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
     """Read the bias artefacts of a grid."""
-    rows = read_analysis(results, grid, "bias")
+    rows = [r for r in read_analysis(results, grid, "bias") if r["seed"] in grid["seeds"]]
     declared = {
         row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in rows
     }

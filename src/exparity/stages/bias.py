@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,82 +41,128 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 
 @analysis(
     "bias",
-    level="seed",
+    level="model",
     reads=("data", "predictions", "counterfactual_predictions"),
     artefact="bias",
     columns=fields(*record_columns(BiasRow).items()),
-    keys=("quantity", "group", "group_b", "class_name"),
+    keys=("seed", "quantity", "group", "group_b", "class_name"),
+    ids=("seed",),
     display="Model bias",
     always=True,
     compares_groups=False,
     settle=_settle,
 )
-def bias_cell(
+def bias_model(
     data: Path,
-    predictions: Path,
+    predictions: Sequence[Path],
     counterfactual_predictions: Sequence[Path] | None = None,
     *,
     confidence: float = Statistics.confidence,
     resamples: int = Statistics.resamples,
 ) -> Made:
-    """Measure how the predictions of one classifier differ between groups.
+    """Measure how the predictions of each training of a model differ between groups.
 
     Args:
         data: the data artefact, which declares groups, classes and the protected attribute.
-        predictions: the predictions artefact.
-        counterfactual_predictions: what is predicted where the groups are changed; none where the
-            config names no generator of counterfactuals.
+        predictions: predictions artefacts of one dataset and model, one per seed.
+        counterfactual_predictions: what is predicted where the groups are changed, one per seed;
+            none where the config names no generator of counterfactuals.
         confidence: of the intervals.
         resamples: of each bootstrap; without any there are no intervals.
 
     Raises:
-        InputError: the files are of different datasets, predictions are missing or there twice, a
-            row does not fit what the data declare, or an option is out of range.
+        InputError: the files are of different datasets or models or twice of a seed, predictions
+            are missing or there twice, a row does not fit what the data declare, or an option is
+            out of range.
     """
     declared = read_artefact(data, "data")[1]
     if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
         raise InputError(f"{data}: declares no groups; make it with `exparity prepare`")
-    table, metadata = read_examples(predictions, "predictions")
-    ids = cell_of(metadata)
-    require_same_cell((data, declared["wildcards"]), (predictions, ids))
-    predicted = table.column("predicted").to_numpy()
-    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples}
-    seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
-    measured = [table.column(name).to_pylist() for name in _COLUMNS]
-    measured[4:4] = declared["groups"], declared["labels"]
-    try:
-        rows = model_bias(*measured, **options, seed=seed)
-    except InputError as error:
-        raise InputError(f"{predictions}: {error}") from None
+    trained = _by_seed(predictions, "predictions")
+    if not trained:
+        raise InputError("bias: no predictions; name files with --predictions")
+    changed = _by_seed(counterfactual_predictions or (), "counterfactual_predictions")
+    for seed in changed.keys() - trained.keys():
+        raise InputError(f"{changed[seed][0]}: is of seed {seed}, which no predictions are of")
+    first, _, ids = next(iter(trained.values()))
+    of_model = {name: ids[name] for name in ("dataset", "model")}
+    rows: list[dict[str, Any]] = []
     notes: dict[str, int] = {}
-    if counterfactual_predictions:
-        changed = _read_changed(counterfactual_predictions, predictions, table, ids)
-        notes["counterfactuals"] = len(changed)
-        notes["unchanged"] = sum(not one.n_changed for one in changed)
-        causal = causal_bias(predictions_of(*measured), changed, **options, seed=seed)
-        rows += [*fpr_gaps(rows), *causal]
-    elif len(declared["labels"]) > 2:  # of two classes, one says everything
-        over_classes = list(rms_of_groups(predictions_of(*measured), Draws(**options, seed=seed)))
-        rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, predicted)]
-    undefined = sum(math.isnan(row.value) for row in rows)
+    for seed, (path, table, ids) in trained.items():
+        require_same_cell((data, declared["wildcards"]), (first, of_model), (path, ids))
+        classifier = _Classifier(path, table, ids, declared, changed.get(seed))
+        measured, of_texts = classifier.measured(confidence=confidence, resamples=resamples)
+        rows += [{**asdict(row), "seed": seed} for row in measured]
+        notes = notes or of_texts  # which are the same of every training
+    undefined = sum(math.isnan(row["value"]) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
-    if is_collapsed(predicted):
-        log.warning("the classifier predicts one class for every test example")
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     facts["notes"] = {"undefined": undefined, **notes}
-    return Made([asdict(row) for row in rows], ids, facts)
+    return Made(rows, of_model, facts)
+
+
+Predictions = tuple[Path, pa.Table, dict[str, Any]]
+"""A file of predictions, what it holds, and the ids of its cell."""
+
+
+def _by_seed(paths: Sequence[Path], artefact: str) -> dict[int, Predictions]:
+    """Read artefacts of examples, by the seed of each."""
+    by_seed: dict[int, Predictions] = {}
+    for path in paths:
+        table, metadata = read_examples(path, artefact)
+        ids = cell_of(metadata)
+        if ids["seed"] in by_seed:
+            other = by_seed[ids["seed"]][0]
+            raise InputError(f"{path}: is of seed {ids['seed']}, as {other} is; leave out one")
+        by_seed[ids["seed"]] = path, table, ids
+    return by_seed
+
+
+@dataclass(frozen=True)
+class _Classifier:
+    """A training: its predictions, and what it predicts where the groups are changed."""
+
+    path: Path
+    table: pa.Table
+    ids: Mapping[str, Any]
+    declared: Mapping[str, Any]
+    changed: Predictions | None
+
+    def measured(self, **options: Any) -> tuple[list[BiasRow], dict[str, int]]:
+        """Return how predictions differ between groups, and how many counterfactuals there are."""
+        predicted = self.table.column("predicted").to_numpy()
+        seed = derive_seed(int(self.ids["seed"]), "bias", self.ids["dataset"], self.ids["model"])
+        columns = [self.table.column(name).to_pylist() for name in _COLUMNS]
+        columns[4:4] = self.declared["groups"], self.declared["labels"]
+        try:
+            rows = model_bias(*columns, **options, seed=seed)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from None
+        notes: dict[str, int] = {}
+        if self.changed:
+            changed = _read_changed(self.changed, self.path, self.table, self.ids)
+            notes["counterfactuals"] = len(changed)
+            notes["unchanged"] = sum(not one.n_changed for one in changed)
+            causal = causal_bias(predictions_of(*columns), changed, **options, seed=seed)
+            rows += [*fpr_gaps(rows), *causal]
+        elif len(self.declared["labels"]) > 2:  # of two classes, one says everything
+            draws = Draws(**options, seed=seed)
+            over_classes = list(rms_of_groups(predictions_of(*columns), draws))
+            rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, predicted)]
+        if is_collapsed(predicted):
+            log.warning(
+                "seed %s: the classifier predicts one class for every test example",
+                self.ids["seed"],
+            )
+        return rows, notes
 
 
 def _read_changed(
-    paths: Sequence[Path], predictions: Path, predicted: pa.Table, ids: Mapping[str, Any]
+    given: Predictions, predictions: Path, predicted: pa.Table, ids: Mapping[str, Any]
 ) -> list[CounterfactualPrediction]:
     """Read what is predicted for the counterfactuals of predicted examples."""
-    if len(paths) > 1:
-        raise InputError(
-            f"{paths[1]}: a classifier has one such file; leave out all but {paths[0]}"
-        )
-    table, metadata = read_examples(paths[0], "counterfactual_predictions")
-    require_same_cell((predictions, ids), (paths[0], cell_of(metadata)))
+    path, table, own = given
+    require_same_cell((predictions, ids), (path, own))
     shared = ("example_id", "group", "label")
     originals = zip(*(predicted.column(name).to_pylist() for name in shared), strict=True)
     position = {original: i for i, original in enumerate(originals)}
@@ -125,7 +171,7 @@ def _read_changed(
         index = position.get(tuple(row[name] for name in shared))
         if index is None:
             raise InputError(
-                f"{paths[0]}: example '{row['example_id']}' is not in {predictions} with its group "
+                f"{path}: example '{row['example_id']}' is not in {predictions} with its group "
                 "and label; run counterfactual-predictions again"
             )
         outcome = (row[name] for name in ("group_to", "predicted", "probabilities", "n_changed"))

@@ -69,7 +69,7 @@ def debiasing_cell(
     Args:
         scores: scores artefacts of one dataset; one per model, seed, method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
-        bias: bias artefacts, one per model and seed.
+        bias: bias artefacts, one per model.
         base: the model without debiasing.
         recipes: the debiased models.
         gap: rate whose gaps stand for the classifier's bias: their root mean square over classes.

@@ -83,8 +83,10 @@ class Scored:
     def add_bias(self, path: Path) -> None:
         """Add a bias artefact."""
         table, metadata = read_artefact(path, "bias")
-        ids = metadata["wildcards"]
-        self.classifiers[str(ids["model"]), int(ids["seed"])] = ClassifierBias(table)
+        model, seeds = str(metadata["wildcards"]["model"]), table.column("seed").to_numpy()
+        for seed in np.unique(seeds):
+            of_seed = table.filter(pa.array(seeds == seed))
+            self.classifiers[model, int(seed)] = ClassifierBias(of_seed)
 
     def add_random(self, path: Path) -> None:
         """Add a random_scores artefact."""

@@ -23,8 +23,6 @@ from exparity.core.validation import Settings, options_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from exparity.config.models import Config
-
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
 _OF_JOB = ("model_id", "metric_id", "seed", "machine")
@@ -34,7 +32,7 @@ _OF_JOB = ("model_id", "metric_id", "seed", "machine")
 class ExperimentView(Protocol):
     """Answers of an experiment that an analysis needs to settle the options of a job."""
 
-    config: Config
+    config: Any  # a Config of exparity.config.models, which knows this package
     datasets: Mapping[str, Any]
     generators: Mapping[str, Any]
     methods: Mapping[str, Any]

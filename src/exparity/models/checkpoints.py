@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.hub import hub_problem
+from exparity.models.class_names import require_order
 from exparity.models.download import snapshot_of
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.lora import Adapter, is_adapter, read_adapter, with_adapter
@@ -297,6 +298,17 @@ def check_adapter(name: str, adapter: Path | None, head: Head) -> None:
     if Path(name).is_dir() and (adapter is not None or Path(read.source[0]).is_dir()):
         config = load_config(name, adapter=adapter)
         read.check_fits(on_meta(head.auto_class, config))
+
+
+def check_order(spec: ModelSpec, labels: Sequence[str], dataset: str) -> None:
+    """Refuse sorted classes for a checkpoint as it is that does not name its outputs."""
+    name, head = str(spec.checkpoint), new_head(spec.head)
+    config = load_config(name, spec.revision, None if spec.adapter is None else Path(spec.adapter))
+    head.label = spec.label
+    head.require(name, config, labels)
+    if not head.keeps_outputs(config):
+        order = f"datasets.{dataset}.labels: [{', '.join(labels)}]"
+        require_order(config.id2label, labels, f"checkpoint {name}", order)
 
 
 def load_model(

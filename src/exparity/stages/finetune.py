@@ -34,9 +34,8 @@ from exparity.debiasing import apply, sources_of
 from exparity.explanations.units import pieces_by_group
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
-from exparity.models.class_names import require_order
 from exparity.models.functions import source_of, write_function
-from exparity.models.heads import HEADS, SEQUENCE, head_of, new_head
+from exparity.models.heads import HEADS, SEQUENCE, head_of
 from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
@@ -128,7 +127,9 @@ def finetune_cell(
     if _finished(output, predictions, key):
         return
     if prepared.labels_sorted and specs[0].checkpoint and not (specs[1].epochs or prompt):
-        _check_order(specs[0], prepared)
+        from exparity.models.checkpoints import check_order
+
+        check_order(specs[0], prepared.labels, prepared.dataset)
     training_set = _debiased(prepared, held_out, seed, interventions)
     train = partial(
         finetune,
@@ -179,19 +180,6 @@ def _check_untrained(
     classifier = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
     ids = [encoding.token_ids for encoding in classifier.encode(texts)]
     check_function(classifier, ids, texts)
-
-
-def _check_order(spec: ModelSpec, data: PreparedData) -> None:
-    """Refuse sorted classes for a checkpoint as it is that does not name its outputs."""
-    from exparity.models.checkpoints import load_config
-
-    name, head = str(spec.checkpoint), new_head(spec.head)
-    config = load_config(name, spec.revision, None if spec.adapter is None else Path(spec.adapter))
-    head.label = spec.label
-    head.require(name, config, data.labels)
-    if not head.keeps_outputs(config):
-        order = f"datasets.{data.dataset}.labels: [{', '.join(data.labels)}]"
-        require_order(config.id2label, data.labels, f"checkpoint {name}", order)
 
 
 def _write_history(

@@ -215,8 +215,8 @@ class TestBrowser:
         )
         tiles = page.locator("table.tiles tbody tr")
         names = tiles.locator("th").all_inner_texts()
-        assert len(names) == 8
-        assert names[3] == "Random explanations"
+        assert len(names) == 10
+        assert names[3:5] == ["Random explanations", "Random, raw scores"]
         cells = embedded["disparity"]["cells"]
         words = page.locator("table.tiles tr:not(.random) .tile").evaluate_all(
             "tiles => tiles.map((tile) => tile.title)"
@@ -224,7 +224,7 @@ class TestBrowser:
         said = zip(cells["model"], cells["excess.sentence"], strict=True)
         assert sorted(words) == sorted(f"{model}: {sentence}" for model, sentence in said)
         assert tiles.first.bounding_box()["y"] < 844  # the picture begins on the first screen
-        for label in ("R", "d", "Random explanations", "One tile a model"):
+        for label in ("R", "d", *names[3:5], "Surer of", "One tile a model"):
             assert page.locator("dl.words dt").get_by_text(label, exact=True).count() == 1
 
     def test_no_column_is_cut_and_a_phone_scrolls_tables_alone(self, open_page):

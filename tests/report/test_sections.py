@@ -57,7 +57,7 @@ def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored(
     ]
     (sentence,) = pieces_of_words(origins)
     assert sentence.startswith(
-        "On d, bert cuts a word into several tokens, on average 1.42 (female), 1.20 (male). A gap"
+        "On d, bert cuts a word into 1.42 (female), 1.20 (male) tokens on average. A gap in"
     )
 
 

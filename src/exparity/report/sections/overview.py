@@ -135,8 +135,8 @@ def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
         if (dataset, model) in of_tokens:
             numbers = ", ".join(f"{mean:.2f} ({group})" for group, mean in by_group.items())
             yield (
-                f"On {dataset}, {model} cuts a word into several tokens, on average {numbers}. "
-                "A gap by a metric of tokens may be one of the tokenizer; unit: word is free of it."
+                f"On {dataset}, {model} cuts a word into {numbers} tokens on average. A gap in a "
+                "metric of tokens may be one of the tokenizer; with unit: word it is not."
             )
 
 

@@ -139,6 +139,13 @@ def test_texts_that_do_not_end_are_refused_at_load(parts):
         exparity.load_classifier((model, tokenizer), "cpu")
 
 
+def test_two_tables_of_embeddings_are_refused_at_load():
+    tokenizer = unigram()
+    model = make("bart", tokenizer, **BART, tie_word_embeddings=False)
+    with pytest.raises(InputError, match="has two tables of embeddings"):
+        exparity.load_classifier((model, tokenizer), "cpu")
+
+
 @pytest.mark.parametrize("epochs", [0, 1])
 def test_a_config_takes_one(tmp_path, epochs):
     tokenizer = unigram()

@@ -12,6 +12,7 @@ READ_IDS = {
     "ctrl": {"n_embd": 32, "n_layer": 2, "n_head": 4, "dff": 48},  # scales what it gets in place
     "esm": {"token_dropout": True, "max_position_embeddings": 130},  # counts masks
     "ibert": {"max_position_embeddings": 130},  # its table returns two things
+    "phimoe": {"num_local_experts": 2, "num_key_value_heads": 2},  # its routers are linear layers
     "longformer": {},  # marks positions, and pads to its window
     "xlm": {"emb_dim": 32, "n_layers": 1, "n_heads": 4},  # looks for padding
 }
@@ -58,6 +59,17 @@ def test_gradients_are_slopes(parts):
         slopes.append((up - down) / (2 * step))
     assert np.ptp(slopes) > 0.01
     assert one.scores == pytest.approx(slopes, abs=0.02 * float(np.abs(slopes).max()))
+
+
+def test_a_model_without_gradients_is_one_line():
+    tokenizer = unigram()
+    size = {"attn_layers": ["local"], "axial_pos_embds": False, "attention_head_size": 8}
+    model = make("reformer", tokenizer, is_decoder=False, max_position_embeddings=128, **size)
+    classifier = compared(exparity.load_classifier((model, tokenizer), "cpu"))
+    with pytest.raises(exparity.ExparityError, match="the model has no gradients") as error:
+        exparity.explain(classifier, TEXTS[:1], 1, "gradient")
+    assert "\n" not in str(error.value)
+    assert np.ptp(exparity.explain(classifier, TEXTS[:1], 1, "occlusion")[0].scores) > 0
 
 
 def test_types_of_special_tokens_reach_the_model():

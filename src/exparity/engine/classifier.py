@@ -489,8 +489,7 @@ class Classifier:
                 for position, objective in enumerate(objectives):
                     keep = position + 1 < len(objectives)
                     total = objective(logits, wanted).sum()
-                    (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
-                    gradients.append(gradient)
+                    gradients.append(_gradient(total, inputs, keep))
             values = logits.detach().cpu().numpy()
             return [
                 (position, tuple(g[place, :size] for g in gradients), values[place])
@@ -555,6 +554,19 @@ class Classifier:
         finally:
             for parameter, flag in before:
                 parameter.requires_grad_(flag)
+
+
+def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Tensor:
+    """Return the gradient of a total; keep what another one needs."""
+    try:
+        (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
+    except (AssertionError, NotImplementedError) as error:  # Reformer, in evaluation mode
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ExparityError(
+            f"the model has no gradients ({reason}); take a method that asks for probabilities "
+            "alone, such as lime, shap or occlusion"
+        ) from error
+    return gradient
 
 
 def _gradient_share(model: PreTrainedModel, device: torch.device) -> int:

@@ -37,7 +37,8 @@ class PackedLayers:
         self._layers = [
             _Layer(module, transposed=isinstance(module, Conv1D))
             for module in model.modules()
-            if isinstance(module, (torch.nn.Linear, Conv1D))
+            # Not those with a forward pass of their own, such as the routers of some experts.
+            if type(module).forward in (torch.nn.Linear.forward, Conv1D.forward)
         ]
 
     @contextlib.contextmanager

@@ -52,7 +52,8 @@ class Frame(NamedTuple):
             typed: whether the model gets token types as such.
 
         Raises:
-            InputError: an encoder-decoder pools the end of a text, and texts have none.
+            InputError: an encoder-decoder pools the end of a text, and texts have none, or has two
+                tables of embeddings for them.
         """
         encoded = tokenizer("a", return_special_tokens_mask=True)
         ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
@@ -60,6 +61,8 @@ class Frame(NamedTuple):
         pads = next((n for n, id in enumerate(reversed(ids)) if id != padding), len(ids))
         end = getattr(model.config, "eos_token_id", None)
         ends = [n for n, id in enumerate(reversed(ids)) if id == end]
+        if is_encoder_decoder(model):
+            _check_shared(model)
         if is_encoder_decoder(model) and not ends:
             raise InputError(
                 f"{type(model).__name__} pools the end of a text (id {end}), and its tokenizer "
@@ -148,6 +151,22 @@ def _text_config(config: Any) -> Any:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
+def _tables(model: Any) -> list[Any]:
+    """Return the tables of embeddings of an encoder-decoder, of which each side may have one."""
+    table = model.get_input_embeddings()
+    same = [part for part in model.modules() if isinstance(part, type(table))]
+    return [part for part in same if part.weight.shape == table.weight.shape]
+
+
+def _check_shared(model: Any) -> None:
+    """Refuse an encoder-decoder whose sides look up other embeddings."""
+    if len({id(part.weight) for part in _tables(model)}) > 1:
+        raise InputError(
+            f"{type(model).__name__} has two tables of embeddings, so that a text has no embedding "
+            "of its own; take a model whose encoder and decoder share one (BART, T5)"
+        )
+
+
 def _types(
     ids: torch.Tensor, ends: torch.Tensor, before: list[int], behind: list[int]
 ) -> torch.Tensor:
@@ -180,21 +199,19 @@ def _answering(model: Any, ids: torch.Tensor, embeddings: torch.Tensor) -> Itera
     import torch
 
     table = model.get_input_embeddings()
-    size, rows, tables = len(table.weight), embeddings.flatten(0, 1), [table]
-    if is_encoder_decoder(model):  # each side may have a copy
-        same = [part for part in model.modules() if isinstance(part, type(table))]
-        tables = [part for part in same if part.weight is table.weight]
+    size, rows = len(table.weight), embeddings.flatten(0, 1)
+    tables = _tables(model) if is_encoder_decoder(model) else [table]
 
     def answering(look_up: Callable[..., Any]) -> Callable[..., Any]:
         def forward(asked: torch.Tensor, *more: Any, **options: Any) -> Any:
             whole = asked.data_ptr() == ids.data_ptr() and asked.shape == ids.shape
             if whole and isinstance(table, torch.nn.Embedding):
                 return embeddings.clone()  # some models write into what they get
-            is_place = asked >= size
             found = look_up(asked.clamp(0, size - 1), *more, **options)
             known, *others = found if isinstance(found, tuple) else (found,)
-            given = rows[(asked - size).clamp(min=0)].to(known.device)
-            result = torch.where(is_place[..., None], given, known)
+            places = (asked - size).to(rows.device)
+            given = rows[places.clamp(min=0)].to(known.device)
+            result = torch.where((places >= 0).to(known.device)[..., None], given, known)
             return (result, *others) if isinstance(found, tuple) else result
 
         return forward

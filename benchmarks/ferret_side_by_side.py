@@ -1,7 +1,7 @@
 """Run ferret's three-line task and exparity's on the same model and texts, and compare the numbers.
 
 Usage: python benchmarks/ferret_side_by_side.py --peer-python PATH --checkpoint FOLDER --data FILE
-       [--examples N] [--max-tokens N] [--whole-words] [--output FOLDER] [--picture FILE]
+       [--examples N] [--max-tokens N] [--whole-words] [--output FOLDER]
 
 PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one. FILE is a
 data artefact with rationales, as ``exparity prepare`` writes it; its test examples are taken evenly
@@ -71,7 +71,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--max-tokens", type=int, help="longest text, special tokens included")
     parser.add_argument("--whole-words", action="store_true", help="words of one token alone")
     parser.add_argument("--output", type=Path, default=Path("results/bench/ferret"))
-    parser.add_argument("--picture", type=Path, help="PNG file for both tables")
     parser.add_argument("--task", type=Path, help=argparse.SUPPRESS)  # in the other environment
     return parser.parse_args()
 
@@ -356,41 +355,6 @@ def write(
         for metric, (gap, held, every) in by_metric.items():
             print(f"explanations of {origin}, {metric}: {gap:.1e} ({held} of {every})")
     print(f"ferret {peer_total:.1f} s, exparity {total:.1f} s: {peer_total / total:.1f} times")
-    if arguments.picture:
-        draw(
-            {f"ferret, {peer_total:.0f} s": peer, f"exparity, {total:.0f} s": own},
-            arguments.picture,
-        )
-
-
-def draw(tables: Mapping[str, Any], path: Path) -> None:
-    """Draw tables beside each other, each column shaded from its worst value to its best."""
-    import matplotlib.pyplot as plt
-
-    from exparity.metrics import METRICS as REGISTERED
-    from exparity.metrics.facts import ARROWS
-
-    facts = [REGISTERED.get(metric).facts.direction for metric in METRICS]
-    values = np.stack([table.to_numpy() for table in tables.values()])
-    signed = values * [1 if direction == "higher" else -1 for direction in facts]
-    low, high = signed.min(axis=(0, 1)), signed.max(axis=(0, 1))
-    figure, axes = plt.subplots(
-        1, len(tables), figsize=(12, 3.4), sharey=True, layout="constrained"
-    )
-    for ax, title, table, of_table in zip(axes, tables, values, signed, strict=True):
-        ax.imshow(
-            (of_table - low) / (high - low), cmap="Purples", vmin=-0.1, vmax=1.6, aspect="auto"
-        )
-        for (row, column), value in np.ndenumerate(table):
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9)
-        labels = [
-            f"{m.replace('rationale_', '')} {ARROWS[d]}"
-            for m, d in zip(METRICS, facts, strict=True)
-        ]
-        ax.set_xticks(range(len(labels)), labels, rotation=30, ha="right", fontsize=8)
-        ax.set_yticks(range(len(METHODS)), METHODS, fontsize=8)
-        ax.set_title(title, fontsize=10)
-    figure.savefig(path, dpi=130)
 
 
 if __name__ == "__main__":

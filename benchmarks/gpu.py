@@ -21,7 +21,6 @@ import os
 import platform
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -314,62 +313,6 @@ def trained(bench: Bench, killed_after: int = 0) -> tuple[dict[str, np.ndarray],
     return weights, (found.model, found.tokenizer)
 
 
-def agreement(bench: Bench) -> Iterator[Row]:
-    """Compare scores with those of the CPU in fp32, by rank correlation, on a trained model."""
-    import copy
-
-    import torch
-    from scipy.stats import spearmanr
-
-    from exparity import evaluate, explain, load_classifier
-
-    model, tokenizer = trained(bench)[1]
-    exact = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
-    texts = [" ".join(words) for words in _pairs_texts(bench)]
-    for precision in ENGINE:
-        moved = copy.deepcopy(model)
-        if precision == "bf16":
-            moved = moved.to(torch.bfloat16)
-        found = load_classifier((moved, tokenizer), "cuda")
-        if precision == "fp16":
-            found = found.in_fp16()
-        for id in methods_that_run():
-            about: Row = {"kind": "method", "id": id, "precision": precision}
-
-            def compare_method(id: str = id, found: Classifier = found) -> Row:
-                options = bench_options(bench, "method", id)
-                one, other = (explain(c, texts, 0, id, **options) for c in (exact, found))
-                each = [
-                    float(spearmanr(a.scores, b.scores).statistic)
-                    for a, b in zip(one, other, strict=True)
-                    if np.ptp(a.scores) and np.ptp(b.scores)
-                ]
-                return {"mean_rho": float(np.mean(each)), "lowest_rho": min(each)}
-
-            yield attempt(about, compare_method)
-        for id in metrics_that_run():
-            about = {"kind": "metric", "id": id, "precision": precision}
-
-            def compare_metric(id: str = id, found: Classifier = found) -> Row:
-                options = bench_options(bench, "metric", id)
-                explained = explain(exact, texts, 0, EXPLAINED_BY)
-                one, other = (evaluate(c, explained, id, **options) for c in (exact, found))
-                rho = float(spearmanr(one, other).statistic) if np.ptp(one) else 1.0
-                return {"mean_rho": rho, "largest": float(np.abs(one - other).max())}
-
-            yield attempt(about, compare_metric)
-
-
-def _pairs_texts(bench: Bench) -> list[tuple[str, ...]]:
-    from exparity.data import load_dataset
-    from exparity.data.files import DataSource
-
-    pairs = load_dataset("pairs_all", DataSource(bench.folder), {"n_pairs": 30})
-    return [e.words or tuple(e.text.split()) for e in pairs if e.split == "test"][
-        : 4 if bench.tiny else 16
-    ]
-
-
 def methods_that_run() -> list[str]:
     """Return ids of methods that need nothing but a model and texts, the study's first."""
     from exparity.methods import METHODS as KNOWN
@@ -538,77 +481,13 @@ def _cost(bench: Bench, work_of: Callable[[int], Callable[[], object]]) -> Row:
     return {"texts": count, "seconds_a_text": median(seconds) / count}
 
 
-def start(bench: Bench) -> Iterator[Row]:
-    """Measure processes as jobs are: imports, context, model, and the first explanation."""
-    for run in range(1 if bench.tiny else 3):
-        yield attempt({"run": run}, lambda: _jobs(bench, 1, 1)[0])
-
-
-def jobs(bench: Bench) -> Iterator[Row]:
-    """Measure several jobs on one card, each of the same work."""
-    texts = 2 if bench.tiny else 96
-    for count in (2,) if bench.tiny else (1, 2, 4):
-
-        def together(count: int = count) -> Row:
-            spent = [row["work"] for row in _jobs(bench, count, texts)]
-            return {"seconds": max(spent), "texts_a_second": count * texts / max(spent)}
-
-        yield attempt({"jobs": count}, together)
-
-
-def _jobs(bench: Bench, count: int, texts: int) -> list[Row]:
-    """Run processes side by side that explain texts; return what each says of its seconds."""
-    command = [sys.executable, __file__, "--job", str(texts)]
-    command += ["--dry-run"] if bench.tiny else []
-    running = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(count)
-    ]
-    try:
-        said = [process.communicate() for process in running]
-    finally:
-        for process in running:
-            process.kill()
-    for process, (_, errors) in zip(running, said, strict=True):
-        if process.returncode:
-            raise RuntimeError((errors.strip() or "a job failed").splitlines()[-1])
-    return [json.loads(output.splitlines()[-1]) for output, _ in said]
-
-
-def job(texts: int, *, tiny: bool) -> Row:
-    """Explain texts as a job does; return the seconds of its parts."""
-    moments = [time.perf_counter()]
-    import torch
-
-    from exparity.engine import classifier  # noqa: F401  what jobs import
-    from exparity.methods import explain
-
-    moments.append(time.perf_counter())
-    torch.zeros(1, device="cuda")
-    torch.cuda.synchronize()
-    moments.append(time.perf_counter())
-    bench = Bench(torch.device("cuda", 0), Path(), tiny=tiny)
-    loaded = bench.classifier("tinybert" if tiny else CELL)
-    moments.append(time.perf_counter())
-    explain(loaded, [[word(0)]], 0, "gradient")
-    moments.append(time.perf_counter())
-    _explaining(bench, loaded, "lime", texts)()
-    torch.cuda.synchronize()
-    moments.append(time.perf_counter())
-    names = ("imports", "context", "model", "first_explanation", "work")
-    return dict(zip(names, np.diff(moments).round(4).tolist(), strict=True))
-
-
 # In the order of what matters most, with the minutes of ten that each may take.
 PARTS: Mapping[str, tuple[Callable[[Bench], Iterator[Row]], float]] = {
     "facts": (facts, 0.5),
     "bits": (bits, 1.2),
     "rates": (rates, 1.0),
     "memory": (memory, 1.0),
-    "start": (start, 0.8),
-    "agreement": (agreement, 1.5),
     "costs": (costs, 3.0),
-    "jobs": (jobs, 1.0),
 }
 
 
@@ -715,9 +594,6 @@ def main() -> None:
             sys.path.insert(0, str(ROOT / "tests"))
             fake = importlib.import_module("fake_cuda").fake_cuda
             stack.enter_context(fake())
-        if arguments.job is not None:
-            print(json.dumps(job(arguments.job, tiny=arguments.dry_run)))
-            return
         import torch
 
         from exparity.core.device import make_repeatable, resolve_device
@@ -743,7 +619,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dry-run", action="store_true", help="tiny models on a fake GPU")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put tables into a page")
     parser.add_argument("--measured", type=Path, nargs="*", default=[], help="rows for --write")
-    parser.add_argument("--job", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

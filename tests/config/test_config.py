@@ -72,9 +72,7 @@ FULL["analyses"] = {
 # Tests of each.
 SHIPPED = {
     "config": 2 * 1 * 8 * 3 * 2,
-    "embedded": 2 * 2 * 3 * 6 * 7,
     "geco": 2 * 2 * 5 * 6 * 7,
-    "geco-small": 2 * 2 * 5 * 6 * 8,
     "geco-eight": 2 * 1 * 8 * 4 * 6,
     "compas-sst-small": 2 * 1 * 5 * 6 * 7,
     "paper": 5040,
@@ -83,7 +81,6 @@ SHIPPED = {
     "gecobench-small": 5 * 2 * 1 * 10 * 2,
     "correctness": 3 * 2 * 5 * 8 * 4,
     "fairness": 0,
-    "debiasing-small": 2 * 8 * 2 * 3 * 3,
     "debiasing": 2 * 4 * 3 * 4 * 4,
     "chen2024": 0,
     "ferret": 0,  # without groups there is nothing to test

@@ -111,10 +111,10 @@ class TestCommand:
             found = planned_typical_gaps(numbers, alpha=0.05 / 4, **options)[0]
             equivalent = planned_typical_gaps(numbers, alpha=0.05, **options)[1]
             of_sample = [row["samples"][i] for row in rows]
-            assert [one["found"] for one in of_sample] == pytest.approx(found)
+            assert [one["smallest_detectable"] for one in of_sample] == pytest.approx(found)
             for one, gap in zip(of_sample, equivalent, strict=True):
-                assert one["equivalent"] == (pytest.approx(gap) if gap == gap else None)
-        assert of_sample[-1]["equivalent"] is not None
+                assert one["largest_equivalent"] == (pytest.approx(gap) if gap == gap else None)
+        assert of_sample[-1]["largest_equivalent"] is not None
         out = run("plan", "more.yaml")[1]
         (line,) = [line for line in out.splitlines() if line.startswith("jobs ")]
         assert line.split()[1:] == [f"{once + n * each:,}" for n in numbers]

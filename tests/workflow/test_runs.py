@@ -182,7 +182,7 @@ def test_overrides_and_instances_run_their_cells_only(finished):
 # Scores of one seed; the demo's jobs stand in the quickstart. tests/config/test_config.py counts
 # the cells of all configs, most of which differ from these in sizes alone, and test_paper.py plans
 # the largest.
-PLANNED = {"gecobench-small": 200, "correctness": 192, "debiasing-small": 144, "fairness": 0}
+PLANNED = {"gecobench-small": 200, "correctness": 192, "fairness": 0}
 FIRST, *OTHERS = PLANNED
 
 

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LARGE = 0.8
 """Gap that an experiment must be able to show; a large effect (Cohen 1988, §2.2)."""
-TOGETHER = 0.8
+CORRELATION = 0.8
 """Correlation of the scores of a matched set where its texts differ in few words."""
 _TRAININGS = (3, 5, 8, 13, 20, 32)
+_GAPS = ("smallest_detectable", "largest_equivalent")
 
 
 @dataclass(frozen=True)
@@ -142,17 +143,17 @@ class PlannedGaps:
     Attributes:
         name: the texts, in words.
         sample: of those with as many texts and cells, one.
-        together: correlation of the scores of a matched set.
-        found: the R that is found to be above the threshold, at α over the cells.
-        equivalent: the R that is found to be below, at α, as where all cells are alike; NaN where
-            not even the absence of any gap is found.
+        correlation: of the scores of a matched set.
+        smallest_detectable: the R that is found to be above the threshold, at α over the cells.
+        largest_equivalent: the R that is found to be below, at α, as where all cells are alike; NaN
+            where not even the absence of any gap is found.
     """
 
     name: str
     sample: PlannedSample
-    together: float
-    found: FloatArray
-    equivalent: FloatArray
+    correlation: float
+    smallest_detectable: FloatArray
+    largest_equivalent: FloatArray
 
 
 def planned_numbers(experiment: Experiment) -> list[int]:
@@ -177,14 +178,17 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
     for (*counts, cells), of_dataset in alike.items():
         sample, *others = of_dataset.values()
         place = f"{1 + len(others)} datasets" if others else sample.dataset
-        sizes = counts[0], counts[1], counts[2]
-        for together in (0.0, TOGETHER) if sample.n_sets else (0.0,):
-            gaps = partial(planned_typical_gaps, trainings, sizes, threshold=threshold)
-            found = gaps(together=together, alpha=alpha / cells)[0]
-            equivalent = gaps(together=together, alpha=alpha)[1]
-            words = f", r = {together:g}" if together else ""
+        for correlation in (0.0, CORRELATION) if sample.n_sets else (0.0,):
+            gaps = partial(
+                planned_typical_gaps,
+                *(trainings, (counts[0], counts[1], counts[2])),
+                threshold=threshold,
+                together=correlation,
+            )
+            words = f", r = {correlation:g}" if correlation else ""
             name = f"{place}, {sample.words}{words}"
-            planned.append(PlannedGaps(name, sample, together, found, equivalent))
+            smallest, largest = gaps(alpha=alpha / cells)[0], gaps(alpha=alpha)[1]
+            planned.append(PlannedGaps(name, sample, correlation, smallest, largest))
     return planned
 
 
@@ -198,14 +202,14 @@ def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[
     now = len(experiment.seeds)
     at = trainings.index(now)
     for gaps in planned:
-        sample, found = gaps.sample, gaps.found
-        is_best = gaps.together > 0 or not sample.n_sets
-        if is_best and now > 1 and not (found[at] <= LARGE or gaps.equivalent[at] >= 0):
-            more = "trainings" if found[-1] <= LARGE else "texts"
+        sample, smallest = gaps.sample, gaps.smallest_detectable
+        is_best = gaps.correlation > 0 or not sample.n_sets
+        if is_best and now > 1 and not (smallest[at] <= LARGE or gaps.largest_equivalent[at] >= 0):
+            more = "trainings" if smallest[-1] <= LARGE else "texts"
             yield (
                 f"{sample.key}: leaves {sample.words} of {sample.dataset}, on which {now} "
-                f"trainings decide next to nothing: only gaps of R = {found[at]:.2g} or more are "
-                f"found, and never that there is none; take more {more}"
+                f"trainings decide next to nothing: only gaps of R = {smallest[at]:.2g} or more "
+                f"are found, and never that there is none; take more {more}"
             )
 
 
@@ -214,21 +218,13 @@ def rows_of(
 ) -> Iterator[dict[str, Any]]:
     """Yield what each number of trainings takes in all, and shows of each sample, for JSON."""
     for i, (n, (jobs, seconds)) in enumerate(zip(trainings, taken, strict=True)):
-        shown = [
-            {
-                "dataset": one.sample.dataset,
-                "sample": one.name,
-                "together": one.together,
-                "found": _or_none(one.found[i]),
-                "equivalent": _or_none(one.equivalent[i]),
-            }
-            for one in planned
-        ]
-        yield {"trainings": n, "jobs": jobs, "seconds": seconds, "samples": shown}
-
-
-def _or_none(gap: float) -> float | None:
-    return float(gap) if gap == gap else None
+        samples = []
+        for one in planned:
+            about = {"dataset": one.sample.dataset, "sample": one.name}
+            gaps = {name: float(getattr(one, name)[i]) for name in _GAPS}
+            known = {name: gap if gap == gap else None for name, gap in gaps.items()}
+            samples.append({**about, "correlation": one.correlation, **known})
+        yield {"trainings": n, "jobs": jobs, "seconds": seconds, "samples": samples}
 
 
 def trainings_text(
@@ -245,7 +241,7 @@ def trainings_text(
         "none: not even the absence of any gap is found:",
     )
     parts = []
-    for head, name in zip(heads, ("found", "equivalent"), strict=True):
+    for head, name in zip(heads, _GAPS, strict=True):
         rows = [["dataset, sample", *columns]]
         for one in planned:
             cells = [f"{gap:.2f}" if gap == gap else "none" for gap in getattr(one, name)]

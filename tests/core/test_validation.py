@@ -81,9 +81,9 @@ class TestOptions:
             ({"mode": "c"}, "here.mode: one of a, b, found 'c'"),
             ({"kind": "a"}, "here.kind: one of c, d, found 'a'"),
             ({"limit": True}, "here.limit: a whole number, found true"),
-            ({"some": 0}, "here.some: 0 is out of range (at least 1)"),
-            ({"some": 10}, "here.some: 10 is out of range (at most 9)"),
-            ({"shares": [0.5, 1]}, "here.shares[1]: 1 is out of range (below 1)"),
+            ({"some": 0}, "here.some: 0 is out of range (at least 1 and at most 9)"),
+            ({"some": 10}, "here.some: 10 is out of range (at least 1 and at most 9)"),
+            ({"shares": [0.5, 1]}, "here.shares[1]: 1 is out of range (above 0 and below 1)"),
             ({"shares": 0.5}, "here.shares: a list, found 0.5; write [0.5]"),
             ({"words": []}, "here.words: [] is empty; name at least one"),
             ({"terms": {"a": [[]]}}, "here.terms.a[0]: [] is empty; name at least one"),
@@ -162,4 +162,4 @@ class TestSettings:
 
     def test_a_value_beside_its_type(self):
         assert fault_of(Share, 0.5) == ""
-        assert fault_of(Share, 2) == "2 is out of range (below 1)"
+        assert fault_of(Share, 2) == "2 is out of range (above 0 and below 1)"

@@ -214,7 +214,11 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
     for scorer in scorers:
         made = list(map(with_marks, drawn(classifier, texts, targets, scorer)))
         options = {"steps": 3, "bisections": 5, "max_tokens": 5, "draws": 20, "num_samples": 1}
-        options = {name: x for name, x in options.items() if name in METRICS.get(metric).options}
+        options = {
+            name: x
+            for name, x in options.items()
+            if name in METRICS.get(metric).options.model_fields
+        }
         means.append(np.nanmean(exparity.evaluate(classifier, made, metric, **options)))
     best, middle, worst = means if facts.direction == "higher" else [-m for m in means]
     assert best > middle > worst, dict(zip(["oracle", "random", "inverted"], means, strict=True))
@@ -279,7 +283,7 @@ def test_only_metrics_that_run_it_need_a_classifier_and_ids(classifier, metric):
 def test_every_metric_has_the_options_of_its_kind(metric):
     """But those that compare raw attributions, which nothing normalises."""
     entry = METRICS.get(metric)
-    needs, options = entry.facts.needs, metric_options(entry)
+    needs, options = entry.facts.needs, metric_options(entry).model_fields
     assert ("normalise_over" in options) == (needs in ("attributions", "probabilities"))
     assert ("attribution" in options) == (needs in ("rationale", "counterfactual"))
 

@@ -11,19 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Interval
-
-
-def Range(
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-) -> Interval:
-    """Return a mark on the type of a number: what it may be."""
-    return Interval(ge=at_least, le=at_most, gt=above, lt=below)
-
+from exparity.core.validation import Range as Range
 
 Count = Annotated[int, Range(at_least=1, at_most=1_000_000)]
 Positive = Annotated[float, Range(above=0, at_most=1_000_000)]

@@ -15,11 +15,12 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from annotated_types import MinLen
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic_core import core_schema
+from pydantic_core import PydanticCustomError, core_schema
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
@@ -48,22 +49,26 @@ _EXPECTED = {
     "string_type": "text",
     "tuple_type": "a list",
 }
-_ENDS = {
-    "greater_than_equal": "at least",
-    "greater_than": "above",
-    "less_than_equal": "at most",
-    "less_than": "below",
+_ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "at_least": ("minimum", ge),
+    "above": ("exclusiveMinimum", gt),
+    "at_most": ("maximum", le),
+    "below": ("exclusiveMaximum", lt),
 }
 
 
 class _Meta(ModelMetaclass):
     """Has defaults as attributes of the class, and errors of a call from Python in lines."""
 
-    def __getattr__(cls, name: str) -> Any:
-        field = cls.__dict__.get("__pydantic_fields__", {}).get(name)
-        if field is None:
-            raise AttributeError(name)
-        return field.default
+    where: str
+
+    if not TYPE_CHECKING:  # which knows the attributes of a class itself
+
+        def __getattr__(cls, name: str) -> Any:
+            field = cls.__dict__.get("__pydantic_fields__", {}).get(name)
+            if field is None:
+                raise AttributeError(name)
+            return field.default
 
     def __call__(cls, *args: Any, **values: Any) -> Any:
         try:
@@ -101,6 +106,32 @@ class Open(Settings):
     """A block that holds more than its own keys: the options of what it names."""
 
     model_config = ConfigDict(extra="allow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """What a number may be, as a mark on its type: ``Annotated[int, Range(at_least=1)]``."""
+
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+
+    @property
+    def _ends(self) -> dict[str, float]:
+        return {name: end for name, end in vars(self).items() if end is not None}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self._held, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), **{_ENDS[name][0]: end for name, end in self._ends.items()}}
+
+    def _held(self, number: float) -> float:
+        if all(_ENDS[name][1](number, end) for name, end in self._ends.items()):
+            return number
+        ends = [f"{name.replace('_', ' ')} {end}" for name, end in self._ends.items()]
+        raise PydanticCustomError("out_of_range", " and ".join(ends))
 
 
 @dataclass(frozen=True)
@@ -323,10 +354,8 @@ def _reason(faults: Sequence[Any]) -> str:
         expected = list(dict.fromkeys(map(_expected, faults)))
         words = ", ".join(expected[:-1]) + " or " * (len(expected) > 1) + expected[-1]
         return f"{words}, found {_short(value)}{_rewritten({one['type'] for one in faults}, value)}"
-    if kind in _ENDS:
-        (end,) = context.values()
-        end = int(end) if end == int(end) else end
-        return f"{_short(value)} is out of range ({_ENDS[kind]} {end})"
+    if kind == "out_of_range":
+        return f"{_short(value)} is out of range ({fault['msg']})"
     if kind == "missing":
         return f"'{fault['loc'][-1]}' is missing"
     if kind == "too_short":

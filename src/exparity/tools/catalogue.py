@@ -8,6 +8,7 @@ from typing import Any, Literal
 from exparity.artefacts.analyses import ANALYSES
 from exparity.core.escaping import say
 from exparity.core.registry import Registry
+from exparity.core.validation import defaults_of
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
@@ -54,8 +55,8 @@ def _section(name: str, registry: Registry[Any]) -> str:
         for fact in ("reference", "terms"):
             if text := getattr(entry.facts, fact, None):
                 lines.append(f"      {text}")
-        options = registry.options(entry)
-        defaults = [f"{key}={json.dumps(o.default)}" for key, o in sorted(options.items())]
+        options = sorted(defaults_of(registry.options(entry)).items())
+        defaults = [f"{key}={json.dumps(value)}" for key, value in options]
         if defaults:
             lines.append(f"      options: {', '.join(defaults)}")
     return "\n".join(lines)

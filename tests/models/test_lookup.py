@@ -72,6 +72,12 @@ def test_a_model_without_gradients_is_one_line():
     assert np.ptp(exparity.explain(classifier, TEXTS[:1], 1, "occlusion")[0].scores) > 0
 
 
+def test_a_model_without_embeddings_of_tokens_is_refused_at_load():
+    tokenizer = unigram()
+    with pytest.raises(exparity.InputError, match="no table with an embedding for each token"):
+        exparity.load_classifier((make("canine", tokenizer), tokenizer), "cpu")
+
+
 def test_types_of_special_tokens_reach_the_model():
     """XLNet marks the token that it pools by a type of its own."""
     tokenizer = xlnet_wordpiece()

@@ -15,6 +15,7 @@ from exparity.engine.sources import is_function, objects_of, settings_of
 from exparity.models.checkpoints import (
     check_vocabulary,
     input_limit,
+    input_table,
     load_config,
     load_model,
     load_tokenizer,
@@ -155,7 +156,7 @@ def load_classifier(
             raise InputError(
                 f"{name}: has weights that are on no device; load it without offloading"
             )
-        table: Any = model.get_input_embeddings()
+        table = input_table(name, model)
         target = table.weight.device if device == "auto" else resolve_device(device)
     head.label = label
     head.class_names(model)  # a label that there is not is named first

@@ -263,13 +263,27 @@ def check_vocabulary(
 ) -> None:
     """Refuse a tokenizer with ids that the model has no embeddings for."""
     highest = max(tokenizer.get_vocab().values())
-    table: Any = model.get_input_embeddings()
-    size = table.weight.shape[0]
+    size = input_table(name, model).weight.shape[0]
     if highest >= size:
         raise InputError(
             f"checkpoint {name}: its tokenizer has ids up to {highest} and the model embeddings "
             f"for {size} tokens; save the tokenizer that the model was trained with beside it"
         )
+
+
+def input_table(name: str | None, model: PreTrainedModel) -> Any:
+    """Return a model's table of input embeddings.
+
+    Raises:
+        InputError: it has none with a row for each token (CANINE).
+    """
+    try:
+        return model.get_input_embeddings()
+    except NotImplementedError as error:
+        raise InputError(
+            f"checkpoint {name}: has no table with an embedding for each token; take a model of a "
+            "family that docs/models.md lists with 'yes'"
+        ) from error
 
 
 def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:

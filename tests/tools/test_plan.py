@@ -103,7 +103,7 @@ class TestCommand:
         (here / "more.yaml").write_text(yaml.safe_dump(config))
         rows = json.loads(run("plan", "more.yaml", "--json")[1])["by_trainings"]
         assert [row["trainings"] for row in rows] == numbers
-        once = 1 + 3  # prepare; compare, judge and report
+        once = 1 + 4  # prepare; bias, compare, judge and report
         each = JOBS - once
         assert [row["jobs"] for row in rows] == [once + n * each for n in numbers]
         for i, together in enumerate((0.0, 0.8)):

@@ -10,6 +10,7 @@ from exparity.artefacts import layout
 from exparity.config.instances import Instance
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.overrides import matches
 from exparity.core.strict import parse_json
 from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
@@ -34,10 +35,13 @@ _GROUP_OPTIONS = {"attribute", "groups"}
 
 def check(experiment: Settled) -> None:
     """Check what a config's description cannot say, before any job."""
+    if Path(experiment.config.data_dir).is_file():
+        raise InputError(f"data_dir: {experiment.config.data_dir} is a file; name a folder")
     check_references(experiment)
     check_prompts(experiment)
     check_functions(experiment)
     check_applies(experiment)
+    check_overrides(experiment)
     check_counterfactuals(experiment)
     check_foils(experiment)
     check_cells(experiment)
@@ -90,6 +94,28 @@ def check_references(experiment: Settled) -> None:
                     raise InputError(
                         f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
                     )
+
+
+def check_overrides(experiment: Settled) -> None:
+    """Check that each override changes something of some job."""
+    for position, override in enumerate(experiment.overrides):
+        where, match = f"overrides[{position}]", override["match"]
+        if not override.keys() - {"match"}:
+            raise InputError(
+                f"{where}: changes nothing; add training, method, metric or statistics"
+            )
+        artefact = "scores" if "metric" in match else "predictions"
+        if "method" in match and "metric" not in match:
+            artefact = "explanations"
+        if not any(matches(match, cell) for cell in experiment.cells(artefact)):
+            together = ", ".join(
+                f"{key} {' or '.join(map(str, wanted)) if isinstance(wanted, list) else wanted}"
+                for key, wanted in match.items()
+            )
+            raise InputError(
+                f"{where}.match: no job has {together}; some `datasets:` of a model, method or "
+                "metric excludes it"
+            )
 
 
 def check_applies(experiment: Settled) -> None:

@@ -544,6 +544,7 @@ class TestWhatAChangeTouches:
             "use": "sparsity",
             "tau": 0.3,
             "normalise_over": "content",
+            "unit": "token",
             "max_examples": None,
         }
         assert before.resolved()["models"]["mine"]["checkpoint"] == "openai-community/gpt2"

@@ -167,7 +167,7 @@ def test_a_tuple_of_two_is_a_pair_and_a_list_two_texts(pair_classifier):
 def test_what_is_no_pair_is_refused(pair_classifier, classifiers):
     with pytest.raises(InputError, match=r"^text 1: is empty"):
         pair_classifier.encode([PAIRS[0], ("her mother", " ")])
-    with pytest.raises(InputError, match=r"^text 0: is missing"):
+    with pytest.raises(InputError, match=r"^missing text in row 0"):
         pair_classifier.encode([("her mother", None)])
     with pytest.raises(InputError, match=r"text 0: is a pair, and .* puts nothing between"):
         classifiers["gpt2"].encode([PAIRS[0]])

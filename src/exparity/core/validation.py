@@ -25,11 +25,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 
-if TYPE_CHECKING:
-    from pydantic._internal._model_construction import ModelMetaclass
-else:
-    ModelMetaclass = type(BaseModel)
-
+_MetaOfPydantic: Any = type(BaseModel)
 Kind = TypeVar("Kind", bound="Settings")
 _SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n|\n)*)", re.MULTILINE)
 _ITEM = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
@@ -57,7 +53,7 @@ _ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-class _Meta(ModelMetaclass):
+class _Meta(_MetaOfPydantic):  # type: ignore[misc]
     """Has defaults as attributes of the class, and errors of a call from Python in lines."""
 
     where: str

@@ -123,7 +123,7 @@ class Classifier:
         self._layers: PackedLayers | None = None
         if self.exact:
             _steady_head(self.model)
-            if available() and model.dtype != torch.float16:  # few processors multiply these
+            if available(model.dtype):
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)

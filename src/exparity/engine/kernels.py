@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def available() -> bool:
-    """Return whether this build of torch has the kernels."""
-    names = ("_linear_pointwise", "_reorder_linear_weight")
-    known = all(hasattr(torch.ops.mkldnn, name) for name in names)
-    return bool(torch._C._has_mkldnn) and known
+def available(dtype: torch.dtype = torch.float32) -> bool:
+    """Return whether this build of torch has the kernels, and this processor their arithmetic.
+
+    Few processors multiply in float16, and those without AVX-512 do not in bfloat16.
+    """
+    names = ("_linear_pointwise", "_reorder_linear_weight", "_is_mkldnn_bf16_supported")
+    if not torch._C._has_mkldnn or not all(hasattr(torch.ops.mkldnn, name) for name in names):
+        return False
+    if dtype == torch.bfloat16:
+        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return dtype == torch.float32
 
 
 class PackedLayers:

@@ -107,7 +107,9 @@ class Experiment:
             ids = {"model_id": "small", "seed": seed, "machine": CPU, "draws": DRAWS}
             names = "data.parquet", f"small/{seed}", f"predictions-{seed}.parquet"
             given = [self.folder / name for name in names]
-            removal_limits_cell(*given, paths[1], takes={"removed": ["token"]}, stages=STAGES, **ids)
+            removal_limits_cell(
+                *given, paths[1], takes={"removed": ["token"]}, stages=STAGES, **ids
+            )
             negative_control_cell(*given, paths[0], None, [paths[1]], use=METRIC, params={}, **ids)
         return paths
 

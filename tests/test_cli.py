@@ -416,7 +416,7 @@ class TestStartUp:
         assert done.returncode == 0, done.stderr
         with capsys.disabled():
             print(
-                f"\n[comparing 644 scores: {seconds:.2f} s of CPU time, the libraries {libraries:.2f}]",
+                f"\n[comparing 644 scores: {seconds:.2f} s of CPU time, libraries {libraries:.2f}]",
                 file=sys.stderr,
             )
         assert seconds < 1.6 * libraries

@@ -16,7 +16,12 @@ try:
     from exparity.core.errors import InputError
     from exparity.core.strict import canonical
     from exparity.costs.planned import check_data_or_exit
-    from exparity.runs.begin import before_jobs, before_plan, lock_folders
+    from exparity.runs.begin import (
+        before_jobs,
+        before_plan,
+        fail_without_inputs,
+        lock_folders,
+    )
     from exparity.runs.leftovers import end_on_signals
     from exparity.runs.outcome import explain_failures, name_report, stop_in_one_line
     from exparity.tools.data import fetch
@@ -64,6 +69,7 @@ os.environ.update(EXPERIMENT.environment)
 
 RESULTS = EXPERIMENT.results
 
+fail_without_inputs(workflow)
 if workflow.remote_exec:
     # A submission has one CPU and one GPU at most, and is not told of --resources.
     workflow.register_resource("gpu_slot", 1)

@@ -43,12 +43,13 @@ def hold(path: Path, what: str) -> None:
         file.write(json.dumps(owner))
         file.flush()
     except BlockingIOError:
-        _give_up(f"another run is using {what}{_owner(file)}; wait for it or stop it")
+        give_up(f"another run is using {what}{_owner(file)}; wait for it or stop it")
     except OSError as error:
-        _give_up(f"{path}: cannot be locked: {error.strerror}")
+        give_up(f"{path}: cannot be locked: {error.strerror}")
 
 
-def _give_up(reason: str) -> NoReturn:
+def give_up(reason: str) -> NoReturn:
+    """Say why a run cannot begin, and exit with 2."""
     print(f"exparity: {reason}", file=sys.stderr)
     raise SystemExit(2)
 

@@ -9,6 +9,7 @@ here are public, though few of them are documented.
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ from exparity.config.tasks import runs_model
 from exparity.jobs.locks import hold
 from exparity.runs.leftovers import cancel_leftovers
 from exparity.runs.outcome import name_orphans
+from exparity.runs.queue import check_ends_are_told
 from exparity.warm.start import ENGINE, FACTS, start_server
 
 
@@ -27,6 +29,21 @@ def lock_folders(results: str) -> None:
     """Keep other runs out: of Snakemake's own records, and of results shared with elsewhere."""
     hold(Path(".snakemake", "exparity.lock"), "this folder")
     hold(Path(results, ".exparity.lock"), f"the results folder {results}")
+
+
+def fail_without_inputs(workflow: Any) -> None:
+    """Have a submission that waits in vain for its inputs end with 1.
+
+    Snakemake says so and ends with 0: SLURM would call the submission completed, and the run would
+    wait a minute for each of its outputs.
+    """
+
+    def end() -> None:
+        if not all(map(os.path.exists, workflow.execution_settings.wait_for_files or ())):
+            os._exit(1)
+
+    if workflow.remote_exec:
+        atexit.register(end)
 
 
 def before_plan(workflow: Any, experiment: Experiment) -> None:
@@ -50,6 +67,8 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
 
 def _begin(workflow: Any, experiment: Experiment) -> None:
     lock_folders(experiment.results)
+    if workflow.executor_plugin.name == "slurm":
+        check_ends_are_told(workflow.executor_settings)
     cancel_leftovers()
     name_orphans(experiment.results)
     experiment.write_grid()

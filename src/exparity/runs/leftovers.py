@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import getpass
 import os
-import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from types import FrameType
+
+from exparity.runs.queue import ask
 
 STOPPED = "exparity: stopped; finished jobs and parts of jobs stay, and the same command goes on"
 _PATIENCE = 90  # seconds; SLURM kills what has not ended 30 after the signal, by default
@@ -54,16 +54,14 @@ def _cancel() -> list[str]:
     """Cancel this folder's jobs, and return their ids."""
     submitted = _submitted()
     if submitted:
-        subprocess.run(["scancel", *submitted], check=False)
+        ask("scancel", *submitted)
     return submitted
 
 
 def _submitted() -> list[str]:
     """Return the jobs that Snakemake submitted from here; it puts the rule in the comment."""
-    if shutil.which("squeue") is None:
-        return []
     command = ["squeue", "--noheader", "--user", getpass.getuser(), "--format=%A|%Z|%k"]
-    queue = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    queue = ask(*command) or ""
     jobs = (line.split("|", 2) for line in queue.splitlines())
     here = str(Path.cwd())
     return [id for id, where, rule in jobs if where == here and rule.startswith("rule_")]

@@ -1,0 +1,76 @@
+"""A SLURM that forgets how jobs end is refused before a job is submitted."""
+
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from exparity.runs import queue
+from exparity.runs.queue import check_ends_are_told
+
+KEEPS = "echo 'MinJobAge               = 300 sec'"
+FORGETS = "echo 'MinJobAge               = 10 sec'"
+DISABLED = "echo 'Slurm accounting storage is disabled' >&2; exit 1"
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Return a function that puts commands on the path."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
+
+    def install(**commands: str) -> None:
+        for name, script in commands.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o755)
+
+    return install
+
+
+def settings(command: str = "squeue") -> SimpleNamespace:
+    return SimpleNamespace(status_command=command, init_seconds_before_status_checks=5)
+
+
+@pytest.mark.parametrize(
+    ("scontrol", "sacct", "asked"),
+    [
+        ("exit 1", "true", "squeue"),
+        (FORGETS, "true", "sacct"),
+        (KEEPS, DISABLED, "squeue"),
+    ],
+)
+def test_one_that_tells_is_used(scontrol, sacct, asked, slurm, capsys):
+    slurm(scontrol=scontrol, sacct=sacct)
+    check_ends_are_told(settings(asked))
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scontrol", "asked", "reason"),
+    [
+        (
+            "exit 1",
+            "squeue",
+            "`scontrol show config` names no MinJobAge; have MinJobAge set to 300",
+        ),
+        (
+            "sleep 9",
+            "sacct",
+            "`scontrol show config` names no MinJobAge; have MinJobAge set to 300",
+        ),
+        (FORGETS, "squeue", "MinJobAge is 10 s; have MinJobAge set to 300"),
+        (KEEPS, "sacct", "sacct gives no answer here; set slurm-status-command: squeue"),
+    ],
+)
+def test_one_that_does_not_tell_is_refused(scontrol, asked, reason, slurm, capsys, monkeypatch):
+    monkeypatch.setattr(queue, "_PATIENCE", 1)
+    slurm(scontrol=scontrol, sacct=DISABLED)
+    begun = time.monotonic()
+    with pytest.raises(SystemExit) as end:
+        check_ends_are_told(settings(asked))
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("exparity: ")
+    assert said.count("\n") == 1
+    assert reason in said
+    assert time.monotonic() - begun < 8

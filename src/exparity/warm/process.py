@@ -22,6 +22,7 @@ _READ_LATE = frozenset(
 # them, and bash drops or rewrites some for every job: PS1, which activating an environment exports.
 _OF_SESSIONS = (
     *("PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_", "RPROMPT", "BASH", "SHELLOPTS", "HIST", "IFS"),
+    *("COMP_", "EPOCH", "PPID", "RANDOM", "SRANDOM"),
     *("VIRTUAL_ENV_PROMPT", "CONDA_PROMPT", "CONDA_SHLVL", "CONDA_DEFAULT_ENV", "DIRENV_"),
     *("TMUX", "STY", "TERM_", "WINDOWID", "VTE_", "VSCODE_", "SSH_", "XDG_SESSION_", "DBUS_"),
     *("SLURM_", "SLURMD_", "SRUN_", "PMI_", "PMIX_"),

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -103,6 +104,45 @@ def test_kill_everything_repeatedly(checkout, baseline):
     checkout.snakemake()
     assert_made_as_in(baseline, checkout)
     assert weights_of(checkout) == weights_of(baseline)
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_kill_a_run_of_both_forms_of_integrated_gradients(checkout, kills):
+    """Killed whole at moments from its first explanation on; each next run makes the same."""
+    source = checkout.root / "src/exparity/jobs/parts.py"
+    small = source.read_text().replace("_PASSES = 16000", "_PASSES = 1")
+    assert small != source.read_text()
+    source.write_text(small)  # four parts of four examples
+    steps = {"n_steps": 500}
+    forms = {"integrated_gradients": steps, "integrated_gradients_x_input": steps}
+    checkout.configure(**{**ONE_CELL, "methods": forms})
+    artefacts = ("explanations", "scores")
+
+    def begin() -> tuple[forked.Run, float]:
+        run = checkout.start("--until", "evaluate")
+        while run.poll() is None and not [*(checkout.results / "explanations").rglob("*.lock")]:
+            time.sleep(0.02)
+        return run, time.monotonic()
+
+    run, begun = begin()
+    assert run.wait(timeout=300) == 0
+    seconds = time.monotonic() - begun
+    undisturbed = [tables(checkout, artefact) for artefact in artefacts]
+    assert [len(made) for made in undisturbed] == [2, 2]
+    killed = 0
+    while killed < kills:
+        for artefact in artefacts:
+            shutil.rmtree(checkout.results / artefact)
+        run, _ = begin()
+        try:
+            assert run.wait(timeout=seconds * (killed + 0.5) / kills) == 0
+            seconds *= 0.8  # the first run was a slow one
+            continue
+        except subprocess.TimeoutExpired:
+            run.kill_all()
+            killed += 1
+        checkout.snakemake("--until", "evaluate")
+        assert [tables(checkout, artefact) for artefact in artefacts] == undisturbed
 
 
 def test_training_continues_after_the_last_epoch(checkout, baseline):

@@ -34,7 +34,7 @@ _FROM_CELL = {
 
 
 class Analyses:
-    """What a config asks for beside the grid of tests, and what is always there."""
+    """Analyses that a config asks for beside the grid of tests, and those that are always there."""
 
     def __init__(self, experiment: Settled) -> None:
         self._experiment = experiment

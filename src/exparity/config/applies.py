@@ -1,4 +1,4 @@
-"""What applies to which dataset: what methods, metrics and analyses need, and what data lack.
+"""Matches of datasets with methods, metrics and analyses: needs of these, and lacks of data.
 
 What does not apply to a dataset leaves it out, and the plan and the workflow say so. What applies
 to no dataset at all is an error.
@@ -14,7 +14,7 @@ from exparity.config.instances import Instance
 
 
 class Lack(NamedTuple):
-    """What a dataset does not have.
+    """Part that a dataset does not have.
 
     Attributes:
         reason: why something leaves the dataset out.

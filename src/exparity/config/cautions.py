@@ -1,4 +1,4 @@
-"""What a plan has to say of a valid config: what is left out, and what says nothing."""
+"""Cautions about a valid config: parts that are left out, and tests that say nothing."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class Experiment(Settled):
 
     @cached_property
     def grid(self) -> Mapping[str, Any]:
-        """Which cells there are, and how the report shows them."""
+        """Cells of the experiment, and settings of the report that shows them."""
         return {
             **self.analyses.grid,
             "title": self.config.title,

@@ -106,7 +106,7 @@ class Settled:
 
     @cached_property
     def lacks(self) -> Mapping[str, Mapping[str, Lack]]:
-        """What each dataset lacks, by what methods, metrics and analyses may need."""
+        """Lacks of each dataset, by the need of a method, metric or analysis."""
         return {
             dataset: lacks_of(instance, has_generator=dataset in self.generators)
             for dataset, instance in self.datasets.items()

@@ -37,7 +37,7 @@ class Task(NamedTuple):
 
     @property
     def benchmark(self) -> str:
-        """Where Snakemake writes what it measures of the job."""
+        """File in which Snakemake keeps what it measures of the job."""
         return f"{self.results}/{layout.benchmark_of(self.rule, map(str, self.ids.values()))}"
 
 

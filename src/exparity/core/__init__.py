@@ -1,1 +1,1 @@
-"""What everything rests on: errors, options, registries, seeds; nothing of data or models."""
+"""Foundations: errors, options, registries, seeds; nothing of data or models."""

@@ -122,7 +122,7 @@ class Argument:
 
     @property
     def metavar(self) -> str:
-        """What its value is called in the help."""
+        """Name of its value in the help."""
         if typing.get_origin(self.kind) is Mapping:
             return self.flag.metavar or ("KEY=VALUE" if self.is_block else "JSON")
         return self.flag.metavar or _METAVARS.get(self.kind, self.name.upper())
@@ -300,7 +300,7 @@ class Command:
 
     @cached_property
     def arguments(self) -> dict[str, Argument]:
-        """What the function takes, by name."""
+        """Arguments of the function, by name."""
         return arguments_of(self.function)
 
     @property
@@ -349,7 +349,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Call:
-    """What a command line asks for.
+    """Call that a command line asks for.
 
     Attributes:
         command: the command.

@@ -1,4 +1,4 @@
-"""What the type of an argument may say beside the type: its range, and how it is a flag.
+"""Marks on the type of an argument: its range, and its form as a flag.
 
 Options of what is registered and arguments of commands are both read from signatures. Authors of
 plug-ins import ranges from :mod:`exparity.interface`.

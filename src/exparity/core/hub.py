@@ -1,4 +1,4 @@
-"""What the Hugging Face Hub answers to who asks for a model or a dataset, in words."""
+"""Answers of the Hugging Face Hub to a request for a model or a dataset, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells an override of a config concerns."""
+"""Cells that an override of a config concerns."""
 
 from __future__ import annotations
 

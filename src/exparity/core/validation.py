@@ -88,7 +88,7 @@ class Settings(BaseModel, metaclass=_Meta):
 
     @property
     def written(self) -> dict[str, Any]:
-        """What was set, without defaults, as JSON has it."""
+        """Keys that were set, without defaults, as in JSON."""
         return self.model_dump(mode="json", exclude_unset=True, warnings=False)
 
     @property
@@ -106,7 +106,7 @@ class Open(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """What a number may be, as a mark on its type: ``Annotated[int, Range(at_least=1)]``."""
+    """Range of a number, as a mark on its type: ``Annotated[int, Range(at_least=1)]``."""
 
     at_least: float | None = None
     above: float | None = None
@@ -132,7 +132,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Text:
-    """What a text may be, as a mark on its type.
+    """Form of a text, as a mark on its type.
 
     Attributes:
         pattern: a regular expression that all of it matches.

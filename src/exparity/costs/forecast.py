@@ -1,4 +1,4 @@
-"""What jobs take together: estimates of those that are still to come, and sums by stage."""
+"""Forecast of costs: estimates of jobs that are still to come, and sums by stage."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _FEWEST_ROWS = 4
 
 
 class Outputs(NamedTuple):
-    """What the model says of n inputs.
+    """Outputs of the model for n inputs.
 
     Attributes:
         probabilities: (n, c) float64, rows sum to 1.

@@ -1,4 +1,4 @@
-"""What gradients are taken of: functions of (b, c) logits and (b,) targets to (b,) numbers."""
+"""Objectives of gradients: functions of (b, c) logits and (b,) targets to (b,) numbers."""
 
 from __future__ import annotations
 

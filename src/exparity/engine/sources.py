@@ -55,7 +55,7 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
 
 
 class PipelineSettings(NamedTuple):
-    """What a pipeline was made with that decides what its model reads.
+    """Settings of a pipeline that decide what its model reads.
 
     Attributes:
         max_length: longest input in tokens; the model's if None.

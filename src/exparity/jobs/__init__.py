@@ -1,1 +1,1 @@
-"""What keeps jobs safe: locks, parts of unfinished work, stopping, leftovers of a killed run."""
+"""Safety of jobs: locks, parts of unfinished work, stopping, leftovers of a killed run."""

@@ -39,7 +39,7 @@ def chunk_size(passes: int) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """What a stage does with the examples of a cell, and what its rows depend on.
+    """Work of a stage on the examples of a cell, and the facts that its rows depend on.
 
     Attributes:
         output: the artefact to write.

@@ -1,4 +1,4 @@
-"""What a method declares on registering."""
+"""Facts that a method declares on registering."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exparity.types import Facts
 
 @dataclass(frozen=True, kw_only=True)
 class MethodFacts(Facts):
-    """What is true of an explanation method whatever its inputs.
+    """Facts of an explanation method, whatever its inputs.
 
     Attributes:
         signed: True if negative scores mean evidence against the target.

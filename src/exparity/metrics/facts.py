@@ -1,4 +1,4 @@
-"""What a metric declares on registering."""
+"""Facts that a metric declares on registering."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Needs = Literal["attributions", "rationale", "counterfactual", "probabilities", 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts(Facts):
-    """What is true of a metric whatever its inputs.
+    """Facts of a metric, whatever its inputs.
 
     Attributes:
         direction: which values are better, ``higher`` or ``lower``.
@@ -82,7 +82,7 @@ class MetricFacts(Facts):
 
     @property
     def compared_by(self) -> dict[str, str]:
-        """How it has a skill, and which falls, or scores without, are better."""
+        """Form of its skill, and the direction in which falls, or scores without, are better."""
         return {"by": self.skill, "better": self.better_falls or self.direction}
 
     @property

@@ -88,7 +88,7 @@ class ModelSettings(Settings):
 
 
 class ModelSpec(ModelSettings):
-    """Where a model comes from, once the catalogue has filled in its part."""
+    """Source of a model, once the catalogue has filled in its part."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -192,7 +192,7 @@ class TrainingSettings(Settings):
 
 
 class TrainingSpec(TrainingSettings):
-    """How a model is fine-tuned, once all layers of settings are merged."""
+    """Settings of fine-tuning, once all layers are merged."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -1,4 +1,4 @@
-"""How often two tables say the same: rates, what chance gives, and rank correlation.
+"""Agreement of two tables: rates, kappa and rank correlation.
 
 Cells share models and examples, so that they are not independent: no interval is given.
 """
@@ -17,7 +17,7 @@ Decisions = tuple[int, int]
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often we decide as the study did, over the cells with a published id in common.
+    """Agreement of our decisions with the study's, over the cells with a published id in common.
 
     Attributes:
         question: what is decided; see :data:`QUESTIONS`. ``effect`` is the mean d.

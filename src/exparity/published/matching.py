@@ -1,4 +1,4 @@
-"""Which of our cells stands beside which published one."""
+"""Matching of our cells with published ones."""
 
 from __future__ import annotations
 

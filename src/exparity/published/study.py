@@ -41,7 +41,7 @@ _UNITS = {"percent": 0.01, "1e-2": 0.01}
 
 
 class Key(NamedTuple):
-    """What a value is of, by the ids of its study; empty where it is of all of a kind."""
+    """Ids of the cell of a value, as its study has them; empty where it is of all of a kind."""
 
     dataset: str
     model: str = ""

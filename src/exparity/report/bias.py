@@ -40,7 +40,7 @@ _NAMES = {**QUANTITIES, **CAUSAL_QUANTITIES}
 
 @dataclass(frozen=True)
 class Declared:
-    """What a dataset declares, in its order: protected attribute, groups and classes."""
+    """Facts of a dataset, in its order: protected attribute, groups and classes."""
 
     attribute: str
     groups: tuple[str, ...]
@@ -66,7 +66,7 @@ class ModelBias:
 
 @dataclass(frozen=True)
 class BiasLine:
-    """What one line of a table measures; see :class:`~exparity.stats.predictions.BiasRow`."""
+    """Quantity in one line of a table; see :class:`~exparity.stats.predictions.BiasRow`."""
 
     quantity: str
     group: str

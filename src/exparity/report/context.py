@@ -1,4 +1,4 @@
-"""What a section of the page is, and what it is made from."""
+"""Sections of the page, and the study that they are made from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from exparity.report.tables import Table
 
 @dataclass(frozen=True)
 class Content:
-    """What a section shows.
+    """Content of a section.
 
     Attributes:
         values: what its template is given, beside ``study``.

@@ -1,4 +1,4 @@
-"""What the jobs of a grid took: sums over the table that ``exparity cost`` makes."""
+"""Costs of the jobs of a grid: sums over the table that ``exparity cost`` makes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = {"explain": "method", "evaluate": "metric"}
 
 @dataclass(frozen=True)
 class Cost:
-    """What the jobs of a stage, or part of one, took.
+    """Costs of the jobs of a stage, or of a part of one.
 
     Attributes:
         part: the method or metric; empty for the whole stage.

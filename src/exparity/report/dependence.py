@@ -1,4 +1,4 @@
-"""How far label and group go together in the data of a study, in numbers and in words."""
+"""Dependence of label and group in the data of a study, in numbers and in words."""
 
 from __future__ import annotations
 

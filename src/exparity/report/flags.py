@@ -1,4 +1,4 @@
-"""What the flags of tests mean, in words for readers of the report."""
+"""Meanings of the flags of tests, in words for readers of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report is made from: the tests of the grid, and what is needed to read them."""
+"""Study that the report is made from: the tests of the grid, and what is needed to read them."""
 
 from __future__ import annotations
 

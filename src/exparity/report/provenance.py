@@ -1,4 +1,4 @@
-"""Where the artefacts of a grid come from: read from their metadata."""
+"""Provenance of the artefacts of a grid, read from their metadata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests
 
 @dataclass(frozen=True)
 class ArtefactOrigin:
-    """What one artefact says about itself."""
+    """Metadata of one artefact."""
 
     artefact: str
     ids: Mapping[str, Any]

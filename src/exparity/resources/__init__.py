@@ -1,4 +1,4 @@
-"""What exparity brings beside code: a dataset, published results to compare with, the workflow."""
+"""Resources beside code: a dataset, published results to compare with, the workflow."""
 
 from __future__ import annotations
 

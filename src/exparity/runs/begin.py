@@ -1,4 +1,4 @@
-"""What a run begins with, also where another workflow imports this one.
+"""Start of a run, also where another workflow imports this one.
 
 Snakemake calls the ``onstart`` of the main file alone, and that only after it has planned. It asks
 the rules for their inputs before it looks at any file, of a module too, and for the parameters of a

@@ -1,4 +1,4 @@
-"""What SLURM's commands say; each has a minute."""
+"""Answers of SLURM's commands; each has a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stages ask of their inputs: one cell, every example once, and values that can be."""
+"""Checks of a stage's inputs: one cell, every example once, and possible values."""
 
 from __future__ import annotations
 

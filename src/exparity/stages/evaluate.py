@@ -237,7 +237,7 @@ def negative_control_cell(
 
 
 class _Metric(NamedTuple):
-    """What explanations are scored with."""
+    """Metric and classifier that explanations are scored with."""
 
     entry: Entry[MetricFacts]
     id: str

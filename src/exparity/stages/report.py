@@ -41,7 +41,7 @@ class _Report(Open):
 
 
 class _Options(Open):
-    """What the report cannot do without, of what the workflow passes."""
+    """Options from the workflow that the report cannot do without."""
 
     title: str
     pairs: _Pairs

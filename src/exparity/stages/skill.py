@@ -36,7 +36,7 @@ STEPLESS = "stepless"
 
 @dataclass(frozen=True)
 class Skill:
-    """How much better than chance the explanations of a cell are, and a reference is.
+    """Gain of the explanations of a cell over chance, and the room that a reference leaves.
 
     Attributes:
         gain: (n,) by scale, NaN where undefined; the first scale is the one that is shown.

@@ -1,1 +1,1 @@
-"""What people call beside the workflow: plan, show, data, bench."""
+"""Commands that people call beside the workflow: plan, show, data, bench."""

@@ -1,4 +1,4 @@
-"""What experiments need from elsewhere: raw files of datasets and checkpoints of models."""
+"""Inputs of experiments from elsewhere: raw files of datasets and checkpoints of models."""
 
 from __future__ import annotations
 

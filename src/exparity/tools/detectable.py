@@ -1,4 +1,4 @@
-"""What the samples of an experiment can show, before anything is run."""
+"""Gaps that the samples of an experiment can show, before anything is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process is given by the one that starts it, and what of it a worker can take over."""
+"""State that a process gets from the one that starts it, and the part that a worker can take."""
 
 from __future__ import annotations
 

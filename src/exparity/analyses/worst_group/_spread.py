@@ -1,4 +1,4 @@
-"""How far the means of many groups lie apart, how far they would by chance, and shrunk means."""
+"""Spread of the means of many groups, its expectation by chance, and shrunk means."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _COLUMNS = 2, 4
 
 @dataclass(frozen=True)
 class Look:
-    """What a mark looks like, and what it stands for."""
+    """Look of a mark, and its meaning."""
 
     label: str
     shape: str

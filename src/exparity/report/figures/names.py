@@ -1,4 +1,4 @@
-"""What figures call things, and how long names are fitted."""
+"""Names in figures, and how long ones are fitted."""
 
 from __future__ import annotations
 

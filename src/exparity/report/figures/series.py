@@ -1,4 +1,4 @@
-"""What the forest of effect sizes shows."""
+"""Series of the forest of effect sizes."""
 
 from __future__ import annotations
 

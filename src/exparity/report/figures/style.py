@@ -1,4 +1,4 @@
-"""How figures look and how they are saved: sizes, colours, fonts, and the same bytes every time.
+"""Style of figures: sizes, colours, fonts, and saving to the same bytes every time.
 
 Colours are those of Okabe and Ito (2008), which differ for all common forms of colour vision.
 Whatever colour says is said a second time, by position, shape, hatching or text.

@@ -1,4 +1,4 @@
-"""What an auditor of one classifier asks, each answered in a sentence at the end of the page."""
+"""Questions of an auditor of one classifier, each answered in a sentence at the end of the page."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """How often each of many groups is explained better than each other one.
+    """Matrix of many groups: in how many cells each is explained better than each other one.
 
     Attributes:
         blocks: number of the table of each two groups, in either order.

@@ -1,4 +1,4 @@
-"""What was found, in words: what to be careful about first, then the largest consistent gaps.
+"""Findings in words: cautions first, then the largest consistent gaps.
 
 A gap is named where the verdict of a cell counts as one: that of its skill, else of its excess over
 random explanations, else of its scores.

@@ -184,7 +184,7 @@ def _cell(
 
 
 class Settings:
-    """How the groups of each cell are compared."""
+    """Settings by which the groups of each cell are compared."""
 
     def __init__(
         self, statistics: Mapping[str, Any], overrides: Sequence[Mapping[str, Any]]

@@ -60,6 +60,8 @@ else:
     for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():
         logger.info(f"exparity: {omission}")
 
+    fail_without_inputs(workflow)
+
 # A large grid makes millions of objects that live as long as the run; looking through them for
 # garbage again and again would take a fifth of the time of planning it.
 gc.set_threshold(200_000, 50, 100)
@@ -69,7 +71,6 @@ os.environ.update(EXPERIMENT.environment)
 
 RESULTS = EXPERIMENT.results
 
-fail_without_inputs(workflow)
 if workflow.remote_exec:
     # A submission has one CPU and one GPU at most, and is not told of --resources.
     workflow.register_resource("gpu_slot", 1)

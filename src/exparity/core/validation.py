@@ -25,7 +25,11 @@ from pydantic_core import PydanticCustomError, core_schema
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 
-_MetaOfPydantic: Any = type(BaseModel)
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
 Kind = TypeVar("Kind", bound="Settings")
 _SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n|\n)*)", re.MULTILINE)
 _ITEM = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
@@ -53,7 +57,7 @@ _ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-class _Meta(_MetaOfPydantic):  # type: ignore[misc]
+class _Meta(ModelMetaclass):
     """Has defaults as attributes of the class, and errors of a call from Python in lines."""
 
     where: str

@@ -55,7 +55,7 @@ def test_one_file_a_metric_that_does_not_explain_again():
     }
     assert settings(found.analyses, "negative_control", **cell, metric="mine") == {
         "use": "gini",
-        "params": {"epsilon": 0.0, "normalise_over": "sequence"},
+        "params": {"epsilon": 0.0, "normalise_over": "sequence", "unit": "token"},
         "max_examples": None,
         "draws": 2,
         "target": "label",
@@ -116,7 +116,7 @@ def test_random_explanations_are_scored_as_those_of_any_method():
     one = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"epsilon": 0.5}}
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": "gini"}
     scored = settings(experiment(overrides=[every, one]).analyses, "negative_control", **cell)
-    assert scored["params"] == {"epsilon": 0.0, "normalise_over": "content"}
+    assert scored["params"] == {"epsilon": 0.0, "normalise_over": "content", "unit": "token"}
 
 
 def test_only_metrics_that_compare_are_read():

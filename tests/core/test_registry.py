@@ -293,6 +293,7 @@ class TestD15:
             ("power=2.0", "option 'power' of a needs a default and a type; "),
             ("power: 'Unknown' = 2.0", "name 'Unknown' is not defined; "),
             ("power: float = {1}", "Object of type set is not JSON serializable; "),
+            ("power: 5 = 2.0", "Unable to generate pydantic-core schema for 5.; "),
         ],
     )
     def test_options(self, option, reason, metrics, tmp_path):

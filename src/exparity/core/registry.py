@@ -162,8 +162,9 @@ class Registry(Generic[Facts]):
         try:
             options = self.options(entry)
             json.dumps([field.default for field in options.model_fields.values()])
+            options.model_rebuild()  # which pydantic leaves to the first use
         except Exception as error:  # annotations are code of their author's
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = " ".join(str(error).split(" Set `")[0].split()) or type(error).__name__
             raise InputError(
                 f"{where}: {reason}; an option is a keyword-only argument with a default and a "
                 "type: bool, int, float, str, a Literal, or a tuple or Mapping of these"

@@ -1,5 +1,7 @@
 """Models from scratch that cannot be built, found before any job by what their class says."""
 
+import logging
+
 import pytest
 from support import refused_by
 
@@ -75,3 +77,10 @@ def test_no_entry_of_a_configuration_is_refused(architecture):
 def test_the_usual_ones_are_among_those_tried():
     assert len(TYPES) > 50
     assert set(USUAL) <= set(TYPES)
+
+
+def test_a_small_vocabulary_is_no_cause_for_warnings(caplog, monkeypatch):
+    """GPT-2's own end of text is token 50,256; the tokenizer that is trained has another."""
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
+    check_buildable(spec_of("gpt2", {"n_embd": 64, "n_layer": 1, "n_head": 4}, vocab_size=4321))
+    assert caplog.text == ""

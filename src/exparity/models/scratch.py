@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
+_ROLES = ("pad", "bos", "eos", "cls", "sep")
 SETTLED = {
     **dict.fromkeys(
         ("num_labels", "id2label", "label2id", "problem_type"), "the classes of the data settle it"
     ),
     **dict.fromkeys(
-        [f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")],
+        [f"{role}_token_id" for role in _ROLES],
         "the tokenizer settles it",
     ),
     "vocab_size": "the tokenizer settles it; write vocab_size beside size",
@@ -118,8 +119,7 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
 
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
-    roles = ("pad", "bos", "eos", "cls", "sep")
-    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in roles}
+    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
     settings: dict[str, Any] = {key: id for key, id in ids.items() if id is not None}
     settings["vocab_size"] = len(tokenizer)
     head, config = _configured(spec, settings, labels)
@@ -138,7 +138,10 @@ def check_buildable(spec: ModelSpec) -> None:
     """
     from exparity.models.auto import on_meta
 
-    head, config = _configured(spec, {"vocab_size": spec.vocab_size}, ("a", "b"))
+    # The family's usual ids may lie beyond a small vocabulary, and transformers would warn.
+    special = {f"{role}_token_id": 0 for role in _ROLES}
+    settings = {"vocab_size": spec.vocab_size, **special}
+    head, config = _configured(spec, settings, ("a", "b"))
     if spec.checkpoint is None:
         with _what_cannot_be_built(spec), suppress(NotImplementedError):  # values of meta tensors
             on_meta(head.auto_class, config)

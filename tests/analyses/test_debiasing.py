@@ -113,7 +113,7 @@ class Made:
     def run(self, recipes=("cda",), **options):
         output = self.folder / "out.parquet"
         options = {"base": "plain", "recipes": list(recipes), **options}
-        debiasing_cell(self.scores, self.random, self.bias, output, **options)
+        debiasing_cell(self.scores, self.random, None, self.bias, output, **options)
         table, metadata = read_artefact(output, "debiasing")
         return table.to_pylist(), metadata
 

@@ -86,15 +86,6 @@ def random_by(paths: Sequence[Path] | None, *names: str) -> dict[tuple[str, ...]
     return {tuple(str(random.ids[name]) for name in names): random for random in read}
 
 
-def excess_over(
-    random: RandomScores | None, table: pa.Table, metadata: Mapping[str, Any]
-) -> FloatArray:
-    """Return the excess of scores; NaN where no random ones are by the same metric and options."""
-    if random is None or not random.are_scored_as(metadata):
-        return np.full(table.num_rows, np.nan)
-    return random.excess(table)
-
-
 def _means(table: pa.Table) -> dict[str, float]:
     """Return the mean score of each example's random explanations; NaN where one of them is."""
     keys = np.asarray(table.column("example_id").to_pylist(), dtype=str)

@@ -20,7 +20,7 @@ from exparity.stats.multiplicity import adjust
 from exparity.stats.skill import Rooms, ScaleTests
 from exparity.stats.verdicts import JUDGED, judge, standing
 
-CHANGES = {"score": "change", "excess": "excess_change"}
+CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
 _CORRECTED = fields(
     *((f"{p}_{method}", pa.float64()) for p in ("p", "wilcoxon_p") for method in ("holm", "bh")),

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
+from exparity.core.grouping import grouped
 from exparity.explanations.units import Unit
 from exparity.stages.excess import RandomScores
 from exparity.stages.limits import direction_of, limits_by_example
@@ -107,6 +108,12 @@ class Controls:
         random, reference = self._falls[key](example)
         some = random.sizes > 0
         return _at(random, some), _at(reference, some)
+
+
+def controls_by_model(paths: Sequence[Path]) -> dict[str, Controls]:
+    """Return the limits of removal of each model that has some."""
+    by_model = grouped(paths, lambda path: str(_wildcards(path)["model"]))
+    return {model: Controls(own) for model, own in by_model.items()}
 
 
 def skill_of(

@@ -13,12 +13,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.gap_change import GapChange
 from exparity.types import Falls, FloatArray
+
+Test = TypeVar("Test", CrossedTest, GapChange)
 
 Scale = Literal["ranks", "log_odds", "probability", "score"]
 SCALES: tuple[Scale, ...] = ("ranks", "log_odds", "probability")
@@ -153,7 +156,7 @@ def linearised(
 
 @dataclass(frozen=True)
 class ScaleTests:
-    """Tests of skill scale by scale, beside a :class:`CrossedTest` of all; NaN without.
+    """Tests of skill scale by scale, beside a test of all; NaN without.
 
     Attributes:
         d_ranks, d_log_odds, d_probability: d on each scale.
@@ -187,21 +190,23 @@ class Rooms:
 
 
 def on_all_scales(
-    tests: Mapping[Scale, CrossedTest], *, claims_means: bool = True
-) -> tuple[CrossedTest, ScaleTests]:
+    tests: Mapping[Scale, Test], *, estimate: str = "d", claims_means: bool = True
+) -> tuple[Test, ScaleTests]:
     """Return what holds on every scale: an intersection–union test, which needs no correction.
 
     Estimates, intervals and what says that a gap is small are those of the first scale: ranks,
     which certainty cannot move. p-values of a gap are the largest of all scales (Berger 1982); that
-    of the mean is 1 where signs of d disagree. A scale that cannot be tested shows nothing.
+    of the mean is 1 where signs of the estimate disagree. A scale that cannot be tested shows
+    nothing.
 
     Args:
         tests: of the same cell, by scale.
+        estimate: attribute of a test that has what is tested, in units of d.
         claims_means: whether a mean that is not zero, or changes from training to training, is
             called a gap; else these p-values are 1.
     """
     shown, *_ = each = list(tests.values())
-    agree = len({np.sign(test.d) for test in each}) == 1
+    agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1
 
     def largest(name: str, holds: bool = True) -> float:
         own = float(getattr(shown, name))
@@ -210,8 +215,8 @@ def on_all_scales(
         values = [float(getattr(test, name)) for test in each]
         return max(1.0 if math.isnan(value) else value for value in values) if holds else 1.0
 
-    carried = any("one_training_carries" in test.flags for test in each)
-    flags = [flag for flag in shown.flags if flag != "one_training_carries"]
+    carried: bool = any("one_training_carries" in test.flags for test in each)
+    flags: list[str] = [flag for flag in shown.flags if flag != "one_training_carries"]
     whole = replace(
         shown,
         p_mean=largest("p_mean", agree and claims_means),
@@ -224,7 +229,7 @@ def on_all_scales(
     columns = {
         f"{name}_{scale}": float(getattr(test, attribute))
         for scale, test in tests.items()
-        for name, attribute in (("d", "d"), ("p", "p_mean"))
+        for name, attribute in (("d", estimate), ("p", "p_mean"))
         if f"{name}_{scale}" in known
     }
     return whole, ScaleTests(**columns)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from made_up import GROUPS, Results
 
+from exparity.analyses.debiasing import debiasing_cell
 from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
 
 SEEDS, TEXTS, DRAWS = range(6), 240, 5
-CELL = ("d", "m")
 FACTS = {"parameters": {"use": "comprehensiveness", "params": {}, "precision": "fp32"}}
+READ_BY_DEBIASING = ("scores", "random_scores", "removal_limits")
 SKILL = {"by": "removal", "better": "higher"}
 
 
@@ -30,8 +31,8 @@ def simulations(repository):
 class Planted:
     """A model whose classifiers and explanations of each group are a closed form."""
 
-    def __init__(self, simulations, root, *groups, metric=SKILL, seed=0):
-        self.simulations, self.results = simulations, Results(root)
+    def __init__(self, simulations, root, *groups, metric=SKILL, seed=0, model="m"):
+        self.simulations, self.results, self.cell = simulations, Results(root), ("d", model)
         self.groups, self.rng = groups, np.random.default_rng(seed)
         self.metric, self.root = metric, root
         examples = [
@@ -53,7 +54,7 @@ class Planted:
             {**key, "label": label, "predicted": label, "probabilities": [0.5, 0.5]}
             for key, label in zip(self.keys, labels, strict=True)
         ]
-        self.results.write("predictions", rows, *CELL, training)
+        self.results.write("predictions", rows, *self.cell, training)
         scores, drawn, limits = [], [], []
         for group, of_group in zip(
             self.groups, (self.keys[:TEXTS], self.keys[TEXTS:]), strict=True
@@ -84,15 +85,19 @@ class Planted:
                     for k, size in enumerate(sizes)
                 ]  # fmt: skip
         facts = {**FACTS, "skill": self.metric}
-        self.results.write("scores", scores, *CELL, training, "e", "comp", **facts)
-        self.results.write("random_scores", drawn, *CELL, training, "comp", **facts)
-        self.results.write("removal_limits", limits, *CELL, training)
+        self.results.write("scores", scores, *self.cell, training, "e", "comp", **facts)
+        self.results.write("random_scores", drawn, *self.cell, training, "comp", **facts)
+        self.results.write("removal_limits", limits, *self.cell, training)
 
     def compared(self, trainings=SEEDS):
         """Verdicts of the method, and of random explanations, by quantity; and all tests."""
         names = ("predictions", "scores", "random_scores", "removal_limits")
         paths = [
-            [p for p in self.results.of_model(name, *CELL) if _seed_of(p, self.root) in trainings]
+            [
+                p
+                for p in self.results.of_model(name, *self.cell)
+                if _seed_of(p, self.root) in trainings
+            ]
             for name in names
         ]
         outputs = [self.root / f"{name}.parquet" for name in ("tests", "across")]
@@ -156,6 +161,39 @@ def test_noise_is_found_against_certainty(simulations, planted):
     assert min(verdicts["score"]["d"], verdicts["excess"]["d"]) > 0
     assert verdicts["skill"]["verdict"] == "different"
     assert verdicts["skill"]["d"] < 0
+
+
+class TestDebiasing:
+    """Changes of the gap by a recipe, beside a base with a gap of its own."""
+
+    @pytest.fixture
+    def changes(self, simulations, planted, tmp_path):
+        def of(base, recipe):
+            """Verdicts by quantity: of the second group by either model, the first is plain."""
+            for model, second in (("plain", base), ("cda", recipe)):
+                planted({}, second, model=model)
+            root = tmp_path / "results"
+            files = [sorted((root / name).rglob("*.parquet")) for name in READ_BY_DEBIASING]
+            debiasing_cell(*files, [], root / "out.parquet", base="plain", recipes=["cda"])
+            outputs = [root / f"{name}.parquet" for name in ("verdicts", "disparity")]
+            judge_cells([], [], [root / "out.parquet"], *outputs)
+            rows = read_artefact(outputs[0], "verdicts")[0].to_pylist()
+            return {row["quantity"]: row for row in rows}
+
+        return of
+
+    def test_of_certainty_alone_none_is_one_of_explanations(self, simulations, changes):
+        rows = changes({"changed": simulations.halved}, {})
+        assert [rows[name]["verdict"] for name in ("change", "excess_change")] == ["different"] * 2
+        assert rows["change"]["d"] < -1
+        assert rows["skill_change"]["verdict"] in ("equivalent", "undecided")
+        assert abs(rows["skill_change"]["d"]) < 0.2
+
+    def test_of_noise_is_found_against_certainty(self, simulations, changes):
+        rows = changes({"noise": 0.5}, {"changed": simulations.halved})
+        assert rows["change"]["d"] > 0  # as if debiasing had made it worse
+        assert rows["skill_change"]["verdict"] == "different"
+        assert rows["skill_change"]["d"] < 0
 
 
 def test_all_scales_are_in_the_row(simulations, planted):

@@ -1,8 +1,8 @@
 """Analysis debiasing: does debiasing a classifier change the gaps of its explanations?
 
 Models that differ from a base in ``debias`` alone are compared with it, training by training and
-over all trainings: |d| of every method and metric, in excess over random explanations as well,
-beside accuracy and the statistical and the causal gap of the classifier.
+over all trainings: |d| of every method and metric, in the scores, in excess over random
+explanations and in skill, beside accuracy and the statistical and the causal gap of the classifier.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap
 @analysis(
     "debiasing",
     level="dataset",
-    reads=("scores", "random_scores", "bias"),
+    reads=("scores", "random_scores", "removal_limits", "bias"),
     artefact="debiasing",
     columns=fields(
         ("base", pa.string()),
@@ -52,6 +52,7 @@ _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap
 def debiasing_cell(
     scores: Sequence[Path],
     random_scores: Sequence[Path] | None,
+    removal_limits: Sequence[Path] | None,
     bias: Sequence[Path],
     *,
     base: Id,
@@ -69,6 +70,8 @@ def debiasing_cell(
     Args:
         scores: scores artefacts of one dataset; one per model, seed, method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
+        removal_limits: removal_limits artefacts of the dataset, for the skill of explanations; none
+            without the control.
         bias: bias artefacts, one per model.
         base: the model without debiasing.
         recipes: the debiased models.
@@ -83,7 +86,7 @@ def debiasing_cell(
             the same cell as another, or scored otherwise by recipe and base; or an option is out of
             range.
     """
-    scored = Scored([base, *recipes])
+    scored = Scored([base, *recipes], removal_limits or ())
     for add, paths in (
         (scored.add_bias, bias),
         (scored.add_random, random_scores or ()),

@@ -12,7 +12,8 @@ from exparity.analyses.debiasing._scored import NAN, Scored, ScoredCell
 from exparity.core.errors import InputError
 from exparity.stages.excess import SCORED_ALIKE
 from exparity.stats.gap_change import GapChange, GapChanges, gap_changes
-from exparity.types import FloatArray, IntArray
+from exparity.stats.skill import Scale, on_all_scales
+from exparity.types import BoolArray, FloatArray, IntArray
 
 
 class RecipeComparison:
@@ -55,34 +56,63 @@ class RecipeComparison:
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of one recipe, method and metric."""
         collapsed = np.array([self._is_collapsed(recipe, seed) for seed in seeds])
-        # (scores or excess, recipe or base, s, n)
-        values = np.full((2, 2, len(seeds), len(self._scored.examples)), NAN)
         flags: dict[str, None] = {}
-        for s, pair in enumerate(trainings):
+        for pair in trainings:
             _require_scored_alike(*pair)
-            for m, cell in enumerate(pair):
-                values[:, m, s, cell.places] = cell.values
+            for cell in pair:
                 flags |= dict.fromkeys(cell.metadata.get("flags", []))
-        values[:, :, collapsed] = NAN
-        for change, excess in zip(*(self._changes(*one) for one in values), strict=True):
+        quantities = dict.fromkeys(name for pair in trainings for one in pair for name in one.names)
+        measured = {name: self._measured(name, trainings, collapsed) for name in quantities}
+        for number, of_scores in enumerate(measured["score"]):
             of_seeds = [
                 self._facts(recipe, metric, seed, own)
-                for seed, own in zip(seeds, change.of_seeds, strict=True)
+                for seed, own in zip(seeds, of_scores.of_seeds, strict=True)
             ]
             counted = [one for one, gone in zip(of_seeds, collapsed, strict=True) if not gone]
             over_seeds = {name: _mean([one[name] for one in counted]) for name in of_seeds[0]}
-            for quantity, measured in (("score", change), ("excess", excess)):
+            for quantity, changes in measured.items():
                 for seed, own, facts, gone in zip(
                     [*seeds, None],
-                    [*measured.of_seeds, measured.over_seeds],
+                    [*changes[number].of_seeds, changes[number].over_seeds],
                     [*of_seeds, over_seeds],
                     [*collapsed, collapsed.all()],
                     strict=True,
                 ):
-                    if quantity == "score" or own.n_seeds:  # else there are no random explanations
+                    if quantity == "score" or own.n_seeds:
                         row = {"quantity": quantity, "seed": seed, **asdict(own), **facts}
                         row["flags"] = [*own.flags, *["collapsed"] * bool(gone), *flags]
                         yield row
+
+    def _measured(
+        self,
+        quantity: str,
+        trainings: Sequence[tuple[ScoredCell, ScoredCell]],
+        collapsed: BoolArray,
+    ) -> list[GapChanges]:
+        """Return the changes of a quantity between every two groups, of skill on all scales."""
+        skills = [
+            cell.skill for pair in trainings for cell in pair if cell.skill and quantity == "skill"
+        ]
+        scales = dict.fromkeys(scale for skill in skills for scale in skill.values) or (None,)
+        by_scale: dict[Scale | None, list[GapChanges]] = {}
+        for scale in scales:
+            values = np.full((2, len(trainings), len(self._scored.examples)), NAN)
+            for s, pair in enumerate(trainings):
+                for m, cell in enumerate(pair):
+                    if quantity in cell.names and not collapsed[s]:
+                        values[m, s, cell.places] = cell.values(quantity, scale)
+            by_scale[scale] = self._changes(*values)
+        if not skills:
+            return by_scale[None]
+        changes = []
+        for each in zip(*by_scale.values(), strict=True):
+            tests = {
+                scale: one.over_seeds for scale, one in zip(by_scale, each, strict=True) if scale
+            }
+            claims_means = all(skill.claims_means for skill in skills)
+            whole, _ = on_all_scales(tests, estimate="change", claims_means=claims_means)
+            changes.append(each[0]._replace(over_seeds=whole))
+        return changes
 
     def _is_collapsed(self, recipe: str, seed: int) -> bool:
         of = (self._scored.classifiers.get((model, seed)) for model in (recipe, self._base))

@@ -15,7 +15,9 @@ from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.stages.cell import compared_in, read_scores, require_same_cell
-from exparity.stages.excess import RandomScores, excess_over
+from exparity.stages.excess import RandomScores
+from exparity.stages.skill import Controls, Skill, controls_by_model, skill_of
+from exparity.stats.skill import Scale
 from exparity.types import FloatArray, IntArray
 
 NAN = math.nan
@@ -30,15 +32,28 @@ class ScoredCell:
     Attributes:
         path: the file.
         places: (n,) numbers of its examples.
-        values: (2, n) their scores, and what these have over random explanations; NaN where there
-            is none.
+        quantities: (n,) their scores, and what these have over random explanations where there are
+            some.
+        skill: that of the explanations; None without.
         metadata: of the file.
     """
 
     path: Path
     places: IntArray
-    values: FloatArray
+    quantities: Mapping[str, FloatArray]
+    skill: Skill | None
     metadata: Mapping[str, Any]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The quantities that its explanations have."""
+        return [*self.quantities, *["skill"] * (self.skill is not None)]
+
+    def values(self, quantity: str, scale: Scale | None) -> FloatArray:
+        """Return (n,) values of a quantity, of skill on a scale."""
+        if scale is None or self.skill is None:
+            return self.quantities[quantity]
+        return self.skill.values[scale]
 
 
 class ClassifierBias:
@@ -61,6 +76,7 @@ class Scored:
 
     Args:
         models: which.
+        removal_limits: removal_limits artefacts of the dataset, for the skill of explanations.
 
     Attributes:
         examples: all examples that have a score.
@@ -71,8 +87,9 @@ class Scored:
         facts: metadata of the first scores.
     """
 
-    def __init__(self, models: Sequence[str]) -> None:
+    def __init__(self, models: Sequence[str], removal_limits: Sequence[Path]) -> None:
         self._models = models
+        self._controls = controls_by_model(removal_limits)
         self._random: dict[tuple[str, str, int], RandomScores] = {}
         self.examples = Examples()
         self.cells: dict[Cell, ScoredCell] = {}
@@ -119,6 +136,10 @@ class Scored:
         if cell in self.cells:
             raise InputError(f"{path}: is of the same cell as {self.cells[cell].path}")
         random = self._random.get((cell[0], cell[2], cell[3]))
-        scores, excess = table.column("score").to_numpy(), excess_over(random, table, metadata)
+        quantities, skill = {"score": table.column("score").to_numpy()}, None
+        if random is not None and random.are_scored_as(metadata):
+            quantities["excess"] = random.excess(table)
+            controls = self._controls.get(cell[0]) or Controls(())
+            skill = skill_of(table, metadata, random, controls)
         places = self.examples.places(path, table)
-        self.cells[cell] = ScoredCell(path, places, np.array([scores, excess]), metadata)
+        self.cells[cell] = ScoredCell(path, places, quantities, skill, metadata)

@@ -10,6 +10,7 @@ from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
 from exparity.core.grouping import grouped
 from exparity.report.verdicts import named
+from exparity.stages.judge import CHANGES
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import JUDGED
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 Rows = Sequence[Mapping[str, Any]]
-_QUANTITIES = {"score": "change", "excess": "excess_change"}
-"""What the verdict of a change is said of, by the quantity of its row."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Change:
     """The change of |d| by a recipe over all trainings; see the debiasing artefact.
 
     Attributes:
-        quantity: ``score`` or ``excess``.
+        quantity: ``score``, ``excess`` or ``skill``.
         p_mean_bh, p_small_bh: corrected over the cells of a family.
         verdict: one of :data:`~exparity.stats.verdicts.VERDICTS`; None where nothing is tested.
     """
@@ -82,7 +81,7 @@ def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
     for row in rows:
         if row["seed"] is None:
             verdicts = study.verdicts[tuple(row[id] for id in CELL_IDS)]
-            verdict = verdicts[_QUANTITIES[row["quantity"]]]
+            verdict = verdicts[CHANGES[row["quantity"]]]
             judged.append({**row, **{name: verdict[name] for name in JUDGED}})
     changes = [_record(Change, row) for row in judged]
     of_model = {tuple(row[n] for n in ("dataset", "group_a", "group_b", "model")): row

@@ -8,13 +8,8 @@ from made_up import config, make_study, options_of
 from exparity.report.sections.answers import _in_plain_numbers, _Largest
 from exparity.stages.report import report
 
-QUESTIONS = (
-    "Do the explanations differ, or is the classifier only surer of one group?",
-    "Which words cause it?",
-    "How large is that?",
-    "What should I do next?",
-    "Did every row of my table count?",
-)
+QUESTIONS = ("Which words cause it?", "How large is that?", "What should I do next?")
+ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
 
 
 def page_of(folder, seeds):
@@ -33,8 +28,6 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
     for question in QUESTIONS:
         answer = end.split(f"<dt>{question}</dt><dd>")[1].split("</dd>")[0]
         assert answer.rstrip().endswith(".")
-    assert "Mean probability that model_0 gives to the class it predicts: male " in end
-    assert "Yes: every row" in end
 
 
 def test_trainings_have_other_questions(tmp_path):
@@ -43,15 +36,15 @@ def test_trainings_have_other_questions(tmp_path):
 
 @pytest.mark.parametrize(("d", "draws"), [(0.2, 56), (-0.8, 71), (1.4, 84)])
 def test_a_gap_is_told_in_draws_of_two_texts(d, draws):
-    largest = _Largest(SimpleNamespace(), ("m", "lime", "gini"), d, "Islam", "Women")
+    largest = _Largest(SimpleNamespace(), ("m", "lime", "gini"), {**ROW, "d": d})
     assert f"that of Islam is the better explained in {draws} of 100 draws" in _in_plain_numbers(
         largest
     )
 
 
 def test_a_gap_of_skill_is_told_by_how_far_explanations_go():
-    skill = {"Islam": 0.652, "Women": 0.58}
-    largest = _Largest(SimpleNamespace(), ("m", "lime", "comp"), 0.62, "Islam", "Women", skill)
+    skill = {"quantity": "skill", "d": 0.62, "skill_a": 0.652, "skill_b": 0.58}
+    largest = _Largest(SimpleNamespace(), ("m", "lime", "comp"), {**ROW, **skill})
     assert _in_plain_numbers(largest) == (
         "From words at random to the best words that a search finds, explanations of Islam go 65 % "
         "of the way, and those of Women 58 % (d = +0.62)."

@@ -35,9 +35,10 @@ def judged(d, verdict, **more):
 
 def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training"):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
-    tests = [{"p": 0.5, "flags": list(flags)} for _ in seeds]
+    tests = [{"p": 0.5, "flags": list(flags), "quantity": "excess"} for _ in seeds]
+    more = {"quantity": "excess", "stands": True}
     cells = {
-        ("bert", *key): {"excess": {"quantity": "excess", "stands": True, **row}}
+        ("bert", *key): {"excess": {"better_group": _better(key[1], row["d"]), **more, **row}}
         for key, row in verdicts.items()
     }
     table = SimpleNamespace(
@@ -48,17 +49,14 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
     )  # fmt: skip
     one = SimpleNamespace(
         dataset="d", model="bert", seed=0, overall=accuracy, n=200, collapsed=False,
-        by_group={"men": 0.95, "women": accuracy},
+        by_group={"men": 0.95, "women": accuracy}, sizes={"men": 100, "women": 100},
     )  # fmt: skip
-    sizes = [
-        {"dataset": "d", "model": "bert", "seed": 0, "quantity": "accuracy", "group": g, "n": 100}
-        for g in ("men", "women")
-    ]
     study = SimpleNamespace(
-        rows=tests * len(cells), others=tests * len(cells), verdicts=cells,
+        rows=tests * len(cells), tests=tests * len(cells),
+        judged=[row for of in cells.values() for row in of.values()],
         pairs=[("d", "bert")], seeds=list(seeds), run=run,
         statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
-        bias=SimpleNamespace(rows=sizes), dependence={"d": {"test": Dependence(200, v)}},
+        dependence={"d": {"test": Dependence(200, v)}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,
         declared=lambda dataset: SimpleNamespace(groups=("men", "women"), classes=("a", "b")),
     )  # fmt: skip
@@ -67,6 +65,10 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
 
 def _facts(metric):
     return SimpleNamespace(direction=KINDS[metric], kind="faithfulness")
+
+
+def _better(metric, d):
+    return "men" if (d > 0) == (KINDS[metric] == "higher") else "women"
 
 
 def words(study, tables):

@@ -25,8 +25,9 @@ def verdict(**changes):
     return {
         "dataset": "d", "model": "m", "method": "lime", "metric": "gini", "group_a": "a",
         "group_b": "b", "quantity": "excess", "verdict": "different", "d": 0.5, "n_seeds": 3,
+        "better_group": "a",
         "seeds_above": 3, "seeds_below": 0, "flags": [], "rms_gap": 0.5, "rms_low": 0.3,
-        "rms_high": 0.9, "minimal_detectable_effect_corrected": 0.2, **changes,
+        "rms_high": 0.9, "minimal_detectable_effect_corrected": 0.2, "certainty_d": 0.1, **changes,
     }  # fmt: skip
 
 
@@ -56,14 +57,13 @@ class TestVerdicts:
         rows = [
             verdict(),
             verdict(quantity="score", verdict="undecided"),
-            verdict(metric="sufficiency"),
+            verdict(metric="sufficiency", better_group="b"),
             verdict(method="", quantity="random_excess", verdict="equivalent", d=0.0),
             verdict(dataset="e", verdict="undecided"),
         ]
         figure = exparity.plot_verdicts(rows)
         first, second = figure.axes
         assert [t.get_text() for t in first.get_yticklabels()] == ["LIME", "Random explanations"]
-        # Higher values are better by the one metric, and worse by the other.
         said = [text for text in texts(first) if not text.startswith("R ")]
         assert said == ["Different: a", "Different: b", "Equivalent"]
         assert texts(second)[0] == "Undecided"

@@ -204,7 +204,7 @@ class TestPage:
             assert data["score.both_signs"][i] == has_both_signs(rows)
             better = mean * (-1 if key[2] == "sufficiency" else 1)
             sides = {"ab"[better < 0]} if count and better else set()
-            assert {"a", "b"} & set(look["style"].split()) == sides
+            assert {"a", "b"} & set(look["style"].split()) == {*look["side"]} == sides
             seen |= sides
         assert seen == {"a", "b"}
 
@@ -214,11 +214,9 @@ class TestPage:
         measured = {f"{k}_{g}": 0.5 for k in ("skill", "room", "little_room") for g in "ab"}
         gaps = {f"d_{scale}": -0.25 for scale in ("ranks", "log_odds", "probability")}
         more = {"quantity": "skill", "flags": ["no_room"], "stands": True, **measured, **gaps}
-        verdicts = {
-            cell: {"score": {**of["score"], "stands": False}, "skill": {**of["excess"], **more}}
-            for cell, of in known.verdicts.items()
-        }
-        known = replace(known, verdicts=verdicts)
+        cells = known.verdicts.values()
+        judged = [{**of["score"], "stands": False} for of in cells]
+        known = replace(known, judged=[*judged, *({**of["excess"], **more} for of in cells)])
         cells = cell_data(known, disparity_tables(known))["cells"]
         assert all("go 50 % of the way, those of fem" in line for line in cells["skill"])
         assert all(re.search("by log odds −0.25 .*a gap has to", line) for line in cells["skill"])
@@ -529,8 +527,8 @@ class TestFolder:
         part = {**options, "seeds": [1], "metrics": options["metrics"][:1]}
         report(folder, path, part)
         study = gather.gather(folder, part)
-        assert len(study.rows) == len(study.others) == 2 * 2 * 3
-        assert {row["seed"] for row in [*study.rows, *study.random_rows]} == {1}
+        assert len(study.rows) == 2 * 2 * 3
+        assert {row["seed"] for row in study.tests} == {1}
         page = Page(path.read_text(encoding="utf-8"))
         assert not {"distributions", "means"} & set(page.ids)
         assert "12 scores files are missing" in page.text
@@ -549,6 +547,6 @@ def test_the_tests_of_a_cell_are_in_the_order_of_their_seeds(tmp_path):
     settings = config(datasets=1, models=1, seeds=3, methods=1, metrics=1)
     make_study(tmp_path, settings)
     study = gather.gather(tmp_path, options_of(settings))
-    study.rows.reverse()
+    study.tests.reverse()
     (table,) = disparity_tables(study)
     assert [[row["seed"] for row in rows] for rows in table.tests.values()] == [[0, 1, 2]]

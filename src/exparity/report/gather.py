@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from exparity.stats.multiplicity import CELL_IDS
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
-Verdicts = Mapping[tuple[str, ...], Mapping[str, Mapping[str, Any]]]
+Row = Mapping[str, Any]
+Verdicts = Mapping[tuple[str, ...], Mapping[str, Row]]
 REGISTRIES: Mapping[str, Registry[Any]] = {
     "dataset": DATASETS,
     "method": METHODS,
@@ -36,7 +38,10 @@ REGISTRIES: Mapping[str, Registry[Any]] = {
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of test examples that one trained classifier gets right, overall and by group."""
+    """Share of test examples that one classifier gets right, overall and by group.
+
+    ``n`` is the number of these examples, and ``sizes`` that of each group.
+    """
 
     dataset: str
     model: str
@@ -44,6 +49,7 @@ class Accuracy:
     overall: float
     by_group: Mapping[str, float]
     n: int
+    sizes: Mapping[str, int]
     collapsed: bool
 
 
@@ -55,14 +61,10 @@ class Study:
         options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
         pairs: every (dataset, model).
         methods, metrics, datasets: instance id to registered id.
-        rows: tests of scores: rows of the disparity artefact.
-        others: those of their excess over random explanations, and of skill.
         bias: how the classifiers themselves treat the groups.
-        accuracies: one per trained classifier.
-        verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
-            model, method, metric and the two groups, and then by quantity.
-        random_verdicts: those rows that are of random explanations themselves.
-        random_rows: those of the scores of random explanations.
+        accuracies: one per classifier.
+        tests: rows of the disparity artefact.
+        judged: rows of the verdicts artefact.
         dependence: how far label and group go together, by dataset and split.
         unmarked: test examples without a rationale, by dataset, where others have one.
     """
@@ -76,20 +78,27 @@ class Study:
     metrics: Mapping[str, str]
     datasets: Mapping[str, str]
     statistics: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
     bias: ModelBias
     accuracies: Sequence[Accuracy]
-    others: Sequence[Mapping[str, Any]] = ()
-    verdicts: Verdicts = field(default_factory=dict)
-    random_verdicts: Sequence[Mapping[str, Any]] = ()
-    random_rows: Sequence[Mapping[str, Any]] = ()
+    tests: Sequence[Row] = ()
+    judged: Sequence[Row] = ()
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
     unmarked: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        """Tests of scores."""
+        return of_quantity(self.tests, "score")
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """Verdicts of cells by dataset, model, method, metric and groups, and then by quantity."""
+        return by_cell_and_quantity(row for row in self.judged if not is_random(row))
 
     @property
     def run(self) -> str:
         """What each seed of a cell is: a training or a prompt; a run where both are."""
-        return run_of(row for cell in self.verdicts.values() for row in cell.values())
+        return run_of(self.judged)
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
@@ -146,8 +155,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     accuracies = _accuracies(bias, pairs, options["seeds"])
     if options["methods"] and not layout.paths_of(results, options, "scores"):
         raise InputError("the report needs at least one test where something is explained")
-    tests = _tests(results, options)
-    judged = read_analysis(results, options, "judge")
+    tests = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
     of_data = {dataset: known_of_data(results, dataset) for dataset, _ in pairs}
     return Study(
         results=results,
@@ -159,13 +167,10 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         metrics=dict(options["metrics"]),
         datasets=dict(options["datasets"]),
         statistics=options["statistics"],
-        rows=of_quantity(tests, "score"),
-        others=[*of_quantity(tests, "excess"), *of_quantity(tests, "skill")],
         bias=bias,
         accuracies=accuracies,
-        verdicts=by_cell_and_quantity(row for row in judged if not is_random(row)),
-        random_verdicts=[row for row in judged if is_random(row)],
-        random_rows=of_quantity(tests, "random_score"),
+        tests=_in_order(tests, options),
+        judged=_in_order(read_analysis(results, options, "judge"), options),
         dependence={
             dataset: dependence
             for dataset, (dependence, _) in of_data.items()
@@ -175,9 +180,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     )
 
 
-def _tests(results: Path, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Read the tests of a grid in its order, not that of their ids."""
-    rows = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
+def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of a grid in its order, not that of their ids."""
     pairs = {(str(d), str(m)): i for i, (d, m) in enumerate(options["pairs"])}
     seeds = {seed: i for i, seed in enumerate(options["seeds"])}
     methods, metrics = (
@@ -186,7 +190,7 @@ def _tests(results: Path, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     placed = [
         (
             pairs.get((row["dataset"], row["model"])),
-            seeds.get(row["seed"]),
+            seeds.get(row["seed"]) if "seed" in row else 0,
             -1 if is_random(row) else methods.get(row["method"]),
             metrics.get(row["metric"]),
         )
@@ -196,9 +200,9 @@ def _tests(results: Path, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [rows[i] for i in sorted(known, key=lambda i: placed[i])]
 
 
-def by_cell_and_quantity(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
+def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:
     """Return rows of the verdicts artefact by cell and quantity; see :attr:`Study.verdicts`."""
-    verdicts: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    verdicts: dict[tuple[str, ...], dict[str, Row]] = defaultdict(dict)
     for row in rows:
         verdicts[tuple(row[id] for id in CELL_IDS)][row["quantity"]] = row
     return dict(verdicts)
@@ -224,6 +228,10 @@ def _accuracies(
                 for group in bias.declared[dataset].groups
             },
             n=measured[dataset, model, seed, ""]["n"],
+            sizes={
+                group: measured[dataset, model, seed, group]["n"]
+                for group in bias.declared[dataset].groups
+            },
             collapsed=(dataset, model, seed) in collapsed,
         )
         for dataset, model in pairs

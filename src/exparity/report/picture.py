@@ -8,15 +8,17 @@ scores, whose gaps are the classifier's.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from exparity.core.formats import signed
+from exparity.core.grouping import grouped
 from exparity.report.gather import Study
-from exparity.report.tables import MOST_PAIRS, Row, Table, by_dataset
-from exparity.report.verdicts import certainty, is_higher_better, named, sentence_of
+from exparity.report.names import Names, names_of
+from exparity.report.tables import MOST_PAIRS, Row, by_table
+from exparity.report.verdicts import CONTROLLED, certainty, is_random, named, sentence_of
 from exparity.stats.verdicts import Verdict
 
 RANDOM, RANDOM_SCORES = RANDOM_LINES = ("Random explanations", "Random, raw scores")
@@ -84,16 +86,18 @@ class PicturePanel:
 
 def is_controlled(study: Study) -> bool:
     """Return whether random explanations were scored, so that more than scores is compared."""
-    return any(row["p"] == row["p"] for row in study.others)
+    relative = (row for row in study.tests if row["quantity"] in CONTROLLED)
+    return any(row["p"] == row["p"] for row in relative)
 
 
-def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
+def look_of(row: Row) -> str:
     """Return whom a verdict favours, as :attr:`Tile.look` says it."""
+    verdict = named(row["verdict"])
     if not verdict.is_gap:
         return verdict.tone
     if not verdict.favours:
         return "both"
-    return "a" if (row["d"] > 0) == higher_is_better else "b"
+    return "a" if row["better_group"] == row["group_a"] else "b"
 
 
 def random_line(row: Row) -> str | None:
@@ -103,65 +107,64 @@ def random_line(row: Row) -> str | None:
     return RANDOM if row["stands"] else None
 
 
-def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
-    """Return a panel for each table that has verdicts, of datasets with few pairs of groups."""
+def picture_of(study: Study) -> list[PicturePanel]:
+    """Return the panels of a study: of datasets with few pairs of groups."""
+    pairs = Counter(dataset for dataset, _, _ in by_table(study.judged))
+    few = [row for row in study.judged if pairs[row["dataset"]] <= MOST_PAIRS]
+    return panels_of(few, names_of(study), study.statistics["threshold"])
+
+
+def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[PicturePanel]:
+    """Return a panel for each dataset and pair of groups that has a verdict.
+
+    ``rows`` are of the verdicts artefact; those are shown that stand of their cells.
+    """
+
+    def line_of(row: Row) -> str | None:
+        if is_random(row):
+            return random_line(row)
+        return names("method", row["method"]) if row["stands"] else None
+
     panels = []
-    few = [pairs for pairs in by_dataset(tables).values() if len(pairs) <= MOST_PAIRS]
-    for table in chain.from_iterable(few):
-        pair = table.dataset, table.group_a, table.group_b
-        rows: dict[str, dict[tuple[str, str], Row]] = {
-            study.display("method", method): {
-                (model, metric): cell.standing
-                for (model, of, metric), cell in table.cells.items()
-                if of == method
-            }
-            for method in table.methods
-        }
-        random: dict[str, dict[tuple[str, str], Row]] = {RANDOM: {}, RANDOM_SCORES: {}}
-        for row in study.random_verdicts:
-            line = random_line(row)
-            if line and (row["dataset"], row["group_a"], row["group_b"]) == pair:
-                random[line][row["model"], row["metric"]] = row
-        rows |= {name: of_line for name, of_line in random.items() if of_line}
+    for (dataset, a, b), of_pair in by_table([row for row in rows if line_of(row)]).items():
+        if not any(row["verdict"] for row in of_pair):
+            continue
+        metrics = dict.fromkeys(row["metric"] for row in of_pair)
+        cells = grouped(of_pair, lambda row: (line_of(row), row["metric"]))
         lines = [
             PictureRow(
-                name,
-                [
-                    [
-                        tile_of(
-                            of[m, k],
-                            m,
-                            higher_is_better=study.metric_facts(k).direction == "higher",
-                            threshold=study.statistics["threshold"],
-                        )
-                        for m in table.models
-                        if (m, k) in of
-                    ]
-                    for k in table.metrics
-                ],
+                str(name),
+                [[tile_of(row, threshold) for row in cells.get((name, k), ())] for k in metrics],
             )
-            for name, of in rows.items()
+            for name in sorted({line: None for line, _ in cells}, key=_place)
         ]
-        if any(tile.verdict for line in lines for cell in line.cells for tile in cell):
-            metrics = [f"{study.display('metric', k)} {study.arrow(k)}" for k in table.metrics]
-            name = study.display("dataset", table.dataset)
-            groups = table.group_a, table.group_b
-            judged = [cell.standing for cell in table.cells.values() if cell.standing]
-            sure = certainty(judged, study.statistics["threshold"])
-            panels.append(PicturePanel(*groups, table.models, name, metrics, lines, sure))
+        panels.append(
+            PicturePanel(
+                a,
+                b,
+                list(dict.fromkeys(row["model"] for row in of_pair)),
+                names("dataset", dataset),
+                [names("metric", metric) for metric in metrics],
+                lines,
+                certainty(of_pair, threshold),
+            )
+        )
     return panels
 
 
-def tile_of(row: Row, model: str, *, higher_is_better: bool, threshold: float) -> Tile:
+def _place(line: str | None) -> int:
+    """Return where a line comes: random explanations follow the methods."""
+    return RANDOM_LINES.index(line) if line in RANDOM_LINES else -1
+
+
+def tile_of(row: Row, threshold: float) -> Tile:
     """Return a row of the verdicts artefact as the picture shows it."""
-    if not row.get("verdict"):
-        return Tile(model, None, "open", "", "", "not tested")
-    verdict = named(row["verdict"])
-    higher_is_better = is_higher_better(row, "higher" if higher_is_better else "lower")
-    look = look_of(row, verdict, higher_is_better=higher_is_better)
-    favoured = {"a": row["group_a"], "b": row["group_b"]}.get(look, "")
-    sentence = sentence_of(row, threshold=threshold, higher_is_better=higher_is_better)
-    return Tile(model, verdict, look, favoured, _size(row), sentence)
+    if not row["verdict"]:
+        return Tile(row["model"], None, "open", "", "", "not tested")
+    look = look_of(row)
+    favoured = row["better_group"] if look in ("a", "b") else ""
+    sentence = sentence_of(row, threshold)
+    return Tile(row["model"], named(row["verdict"]), look, favoured, _size(row), sentence)
 
 
 def _size(row: Row) -> str:

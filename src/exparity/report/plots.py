@@ -7,6 +7,7 @@ returns, a script saves it with ``savefig``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,21 +17,18 @@ from exparity.core.calls import array_of, checked, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
 from exparity.core.settings import Statistics
-from exparity.metrics.facts import ARROWS
-from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.distributions import (
     distributions_panel,
     group_marks,
     logarithmic,
     score_spread,
 )
-from exparity.report.figures.names import fitted, registered_names
-from exparity.report.figures.series import effects_forest
+from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.verdicts import verdicts_figure
-from exparity.report.picture import RANDOM_LINES, PicturePanel, PictureRow, random_line, tile_of
-from exparity.report.tables import Table, by_cell, by_table, complete_rows, tables_of
-from exparity.report.verdicts import is_random
+from exparity.report.names import fitted, registered_names
+from exparity.report.picture import panels_of
+from exparity.report.tables import complete_rows, tables_of
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import standing
 from exparity.types import FloatArray
@@ -43,8 +41,9 @@ if TYPE_CHECKING:
 Values = Sequence[float] | FloatArray
 Groups = Sequence[str]
 _JUDGED = (
-    *(*CELL_IDS, "quantity", "verdict", "d", "n_seeds", "seeds_above", "seeds_below", "flags"),
-    *("rms_gap", "rms_low", "rms_high", "minimal_detectable_effect_corrected"),
+    *(*CELL_IDS, "quantity", "verdict", "d", "better_group", "n_seeds", "seeds_above"),
+    *("seeds_below", "flags", "rms_gap", "rms_low", "rms_high", "certainty_d"),
+    "minimal_detectable_effect_corrected",
 )
 
 
@@ -101,12 +100,23 @@ def plot_distributions(
             handles=group_marks(order), loc="lower right", bbox_to_anchor=(1, 1), ncols=len(order)
         )
 
-    def draw() -> Figure:
+    def draw(width: float) -> Figure:
+        from exparity.report.figures.notebook import new_figure
+
         figure = new_figure(width, 2.0)
         panel(figure.subplots())
         return figure
 
-    return _drawn(draw, ax, panel, width)
+    if ax is None:
+        return _drawn(draw, width)
+    from matplotlib.axes import Axes as KnownAxes
+
+    if not isinstance(ax, KnownAxes):
+        raise InputError(f"ax must be axes of matplotlib, not {shown(ax)}")
+    panel(ax)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
 
 
 @checked
@@ -132,12 +142,12 @@ def plot_effects(
         InputError: there are no tests, one lacks a column, or they are of several datasets or pairs
             of groups.
     """
-    table = _one_table(tests, threshold)
-
-    def draw() -> Figure:
-        return effects_forest(table, registered_names, threshold=threshold).draw(width)
-
-    return _drawn(draw, None, lambda axes: None, width)
+    tables = tables_of(complete_rows(_records(tests, "tests")), threshold=threshold)
+    if len(tables) > 1:
+        several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
+        raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
+    draw = partial(effects_figure, tables[0], names=registered_names, threshold=threshold)
+    return _drawn(draw, width)
 
 
 @checked
@@ -162,48 +172,10 @@ def plot_verdicts(
     for position, row in enumerate(rows):
         if missing := [name for name in _JUDGED if name not in row]:
             raise InputError(f"verdict {position}: has no '{missing[0]}'; give rows of 'verdicts'")
-    panels = _panels(rows, threshold)
+    panels = panels_of(standing(rows), registered_names, threshold)
     if not panels:
         raise InputError("there are no verdicts to plot; give rows of 'verdicts'")
-    return _drawn(lambda: verdicts_figure(panels, width), None, lambda axes: None, width)
-
-
-def _panels(rows: Sequence[Mapping[str, Any]], threshold: float) -> list[PicturePanel]:
-    """Return the panels of what says most of each cell, with a row for random explanations."""
-    lines_of = [
-        (random_line(row), row) if is_random(row) else (row["method"] * row["stands"], row)
-        for row in standing(rows)
-        if row["verdict"]
-    ]
-    judged = [{**row, "method": line} for line, row in lines_of if line]
-    judged.sort(key=lambda row: RANDOM_LINES.index(row["method"]) if is_random(row) else -1)
-    panels = []
-    for (dataset, a, b), of_table in by_table(judged).items():
-        cells = {key: row for key, (row, *_) in by_cell(of_table).items()}
-        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*cells, strict=True))
-        names = [registered_names("metric", metric) for metric in metrics]
-        is_higher = [not name.endswith(ARROWS["lower"]) for name in names]
-        lines = [
-            PictureRow(
-                method if method in RANDOM_LINES else registered_names("method", method),
-                [
-                    [
-                        tile_of(
-                            cells[model, method, metric],
-                            model,
-                            higher_is_better=higher,
-                            threshold=threshold,
-                        )
-                        for model in models
-                        if (model, method, metric) in cells
-                    ]
-                    for metric, higher in zip(metrics, is_higher, strict=True)
-                ],
-            )
-            for method in methods
-        ]
-        panels.append(PicturePanel(a, b, models, dataset, names, lines))
-    return panels
+    return _drawn(partial(verdicts_figure, panels), width)
 
 
 def _records(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> list[Any]:
@@ -217,15 +189,6 @@ def _records(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> li
             raise InputError(f"{name} must be mappings, such as rows of a table, not {shown(row)}")
     check_columns(name, rows)
     return rows
-
-
-def _one_table(tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float) -> Table:
-    rows = _records(tests, "tests")
-    tables = tables_of(complete_rows(rows), threshold=threshold)
-    if len(tables) > 1:
-        several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
-        raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
-    return tables[0]
 
 
 def _split(
@@ -248,20 +211,9 @@ def _split(
     return [values[group_of == group] for group in order]
 
 
-def _drawn(
-    draw: Callable[[], Figure], ax: Axes | None, panel: Callable[[Axes], None], width: float
-) -> Figure:
-    """Draw a new figure, or a panel into axes of the caller's own and with the caller's style."""
-    from matplotlib.axes import Axes as KnownAxes
-
+def _drawn(draw: Callable[[float], Figure], width: float) -> Figure:
+    """Draw a new figure in the house style."""
     if not 1 <= width <= 100:
         raise InputError(f"width must be 1 to 100 inches, not {width}")
-    if not (ax is None or isinstance(ax, KnownAxes)):
-        raise InputError(f"ax must be axes of matplotlib, not {shown(ax)}")
-    if ax is None:
-        with house_style():
-            return draw()
-    panel(ax)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return figure
+    with house_style():
+        return draw(width)

@@ -165,8 +165,7 @@ def disparity_tables(study: Study) -> list[Table]:
     """Make one table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
     threshold = study.statistics["threshold"]
-    rows = [*study.rows, *study.others]
-    tables = tables_of(rows, threshold=threshold, verdicts=study.verdicts)
+    tables = tables_of(study.tests, threshold=threshold, verdicts=study.verdicts)
     return sorted(tables, key=lambda table: order.index(table.dataset))
 
 

@@ -87,11 +87,6 @@ def standing_of(rows: Iterable[Row]) -> Row:
     return next((row for row in rows if row["stands"]), {})
 
 
-def is_higher_better(row: Row, direction: str | None) -> bool:
-    """Return whether higher values are better: of skill always, else as the metric says."""
-    return str(row.get("quantity", "")).endswith("skill") or direction == "higher"
-
-
 def moved(cell: Mapping[str, Row]) -> str:
     """Return the gaps of a cell by quantity, from what was measured to what stands of it.
 
@@ -273,18 +268,16 @@ def _preference(row: Row) -> tuple[str, str]:
     return f"have the better {what}", f"have better {what} for"
 
 
-def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
+def sentence_of(row: Row, threshold: float) -> str:
     """Return what a cell's verdict says of it; empty if it has none."""
     if not row.get("verdict"):
         return ""
     verdict = named(row["verdict"])
-    of_a, of_b = row["seeds_above"], row["seeds_below"]
-    if not higher_is_better:
-        of_a, of_b = of_b, of_a
-    sides = [(row["group_a"], of_a), (row["group_b"], of_b)]
-    if (row["d"] < 0) == higher_is_better:
-        sides.reverse()
-    (favoured, n_favoured), (other, n_other) = sides
+    seeds, groups = [row["seeds_above"], row["seeds_below"]], [row["group_a"], row["group_b"]]
+    if row["d"] < 0:
+        seeds.reverse()
+    if row["better_group"] == row["group_b"]:
+        groups.reverse()
     template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
     if verdict.is_gap and "not_relative" in row.get("flags", ()):
         template += " No random explanations are scored by this metric: the gap may be one of the "
@@ -301,10 +294,10 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
         better=better,
         favour=favour,
         detectable=_Number(row["minimal_detectable_effect_corrected"]),
-        favoured=favoured,
-        other=other,
-        n_favoured=n_favoured,
-        n_other=n_other,
+        favoured=groups[0],
+        other=groups[1],
+        n_favoured=seeds[0],
+        n_other=seeds[1],
     )
 
 

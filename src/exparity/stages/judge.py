@@ -42,6 +42,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
+        ("better_group", pa.string(), True),
         ("stands", pa.bool_()),
         *OVER_TRAININGS.items(),
         *(

@@ -36,14 +36,11 @@ sections.disparity = () => {
     return view.looks[view.of[i]];
   }
 
-  /** Whether a look is of the first group's side (1), the second's (-1) or neither's. */
-  const side = (it) => (/ a\b/.test(it.style) ? 1 : / b\b/.test(it.style) ? -1 : 0);
-
   function label(i, it, flagged) {
     const table = groups[cells.table[i]];
-    const who = side(it) ? `, better for ${side(it) > 0 ? table.a : table.b}` : "";
+    const who = it.side in table ? `, better for ${table[it.side]}` : "";
     const said = picked("view") === "verdicts" ? `${it.below}, d ${it.text}` : `${it.text} of ${it.trials} seeds, ${it.below}`;
-    const strong = / strong\b/.test(it.style) ? ", considerable" : "";
+    const strong = it.strong ? ", considerable" : "";
     return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong}${flagged ? ", flagged" : ""}`;
   }
 
@@ -92,7 +89,7 @@ sections.disparity = () => {
       const sum = sums.get(row).get(cells.metric[i]);
       const it = look(i);
       sum.trials += it.trials;
-      if (side(it)) sum[side(it) > 0 ? "a" : "b"] += it.gaps;
+      if (it.side in sum) sum[it.side] += it.gaps;
     }
     const unit = picked("view") === "verdicts" ? "models" : "trainings";
     const head = ["Dataset", "Method", ...columns.map((id) => `${metrics[id].name} ${metrics[id].direction === "lower" ? "↓" : "↑"}`)];

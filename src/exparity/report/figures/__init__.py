@@ -25,12 +25,12 @@ from exparity.report.figures.distributions import (
     score_spread,
     wants_log,
 )
-from exparity.report.figures.names import names_of
-from exparity.report.figures.series import effects_forest
+from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
-from exparity.report.picture import is_controlled, panels_of
+from exparity.report.names import names_of
+from exparity.report.picture import is_controlled, picture_of
 from exparity.report.scores import read_columns
 from exparity.report.tables import Table
 from exparity.report.templating import text_environment
@@ -74,7 +74,7 @@ def leave_out_figures(folder: Path) -> None:
 
 
 def _figures(study: Study, tables: Sequence[Table]) -> Iterator[Picture]:
-    if panels := panels_of(study, tables):
+    if panels := picture_of(study):
         draw = partial(verdicts_figure, panels)
         yield _picture(study, draw, ("verdicts",), "Verdicts", controlled=is_controlled(study))
     for table in tables:
@@ -101,8 +101,10 @@ def _effects(study: Study, table: Table) -> Picture:
         examples.append(f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} {group}")
     title = f"Effect sizes, {study.display('dataset', table.dataset)}, {a} − {b}"
     facts = {"table": table, "examples": " and ".join(examples)}
-    forest = effects_forest(table, names_of(study), threshold=study.statistics["threshold"])
-    return _picture(study, forest.draw, ("effects", table.dataset, a, b), title, **facts)
+    draw = partial(
+        effects_figure, table, names=names_of(study), threshold=study.statistics["threshold"]
+    )
+    return _picture(study, draw, ("effects", table.dataset, a, b), title, **facts)
 
 
 def _distributions(

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.core.escaping import visible
-from exparity.report.figures.canvas import new_figure
-from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     BLACK,
     GROUP_COLOURS,
@@ -19,6 +17,7 @@ from exparity.report.figures.style import (
     tint,
     without_line,
 )
+from exparity.report.names import Names, fitted
 from exparity.types import FloatArray
 
 if TYPE_CHECKING:
@@ -119,6 +118,8 @@ def distributions_figure(
     log: bool = False,
 ) -> Figure:
     """Draw the scores of one dataset and metric: a panel a model, a place on its axis a method."""
+    from exparity.report.figures.notebook import new_figure
+
     models, methods, groups = (list(dict.fromkeys(ids)) for ids in zip(*spreads, strict=True))
     narrow = width <= WIDTHS["1col"]
     panel, labels = (0.75 if narrow else 0.85), (0.75 if narrow else 0.3)

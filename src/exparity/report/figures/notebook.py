@@ -26,3 +26,8 @@ class NotebookFigure(Figure):
         width, height = (round(_SHOWN_PER_INCH * inches) for inches in self.get_size_inches())
         size = {"image/png": {"width": width, "height": height}}
         return {"image/png": file.getvalue()}, size
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of exactly this size in inches; pyplot does not know of it."""
+    return NotebookFigure(figsize=(width, height), layout="constrained")

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from exparity.core.escaping import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 WIDTHS = {"1col": 3.3, "2col": 6.9}
 """Width in inches by the name that file names end with: one column of a page, or two."""
@@ -68,14 +67,6 @@ def tint(colour: str, share: float) -> str:
     """Return a colour mixed with white; translucent ones would hide hatching in SVG."""
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - share * (255 - c)):02x}" for c in channels)
-
-
-def mark(label: str, marker: str, colour: str, **style: Any) -> Line2D:
-    """Return a mark for a legend."""
-    from matplotlib.lines import Line2D
-
-    style = {"ls": "", "ms": 3.2, **style}
-    return Line2D([], [], marker=marker, color=colour, label=label, **style)
 
 
 def without_line(axes: Axes, side: Literal["x", "y"]) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
-from exparity.report.figures.canvas import new_figure
-from exparity.report.figures.names import fitted
 from exparity.report.figures.style import (
     BLACK,
     BLUE,
@@ -18,6 +16,7 @@ from exparity.report.figures.style import (
     WIDTHS,
     tint,
 )
+from exparity.report.names import fitted
 from exparity.report.picture import SIGNS, PicturePanel, Tile
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ _STRONG, _WEAK = 0.45, 0.22
 
 def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:
     """Draw the picture."""
+    from exparity.report.figures.notebook import new_figure
+
     most = max(len(panel.metrics) for panel in panels)
     narrow = width <= WIDTHS["1col"] or most > 4
     columns = 1 if narrow or len(panels) == 1 else 2

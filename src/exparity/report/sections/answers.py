@@ -4,45 +4,43 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import NormalDist, fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
-from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
-from exparity.report.gather import Study
-from exparity.report.picture import is_controlled, look_of
 from exparity.report.sections.findings import (
     dependence_sentences,
     judged_rows,
     one_training,
     unreliable_sentences,
 )
-from exparity.report.tables import CellKey, Table
-from exparity.report.verdicts import (
-    detectable,
-    effect_size,
-    is_decided,
-    is_higher_better,
-    named,
-    standing_of,
-)
+from exparity.report.tables import CellKey, Row, Table
+from exparity.report.verdicts import detectable, effect_size, is_decided, named
 
 _WORDS, _TEXTS = 3, 3
 """Words that are named for a group, and texts that each of them is in at least."""
 
 
 class _Largest(NamedTuple):
-    """The cell of the largest gap, whose explanations are better there, and skill by group."""
+    """The cell of the largest gap whose verdict says who is favoured, and its verdict."""
 
     table: Table
     key: CellKey
-    d: float
-    better: str
-    worse: str
-    skill: Mapping[str, float] | None = None
+    row: Row
+
+    @property
+    def better(self) -> str:
+        """The group whose explanations are better."""
+        return str(self.row["better_group"])
+
+    @property
+    def worse(self) -> str:
+        """The other group."""
+        groups = self.row["group_a"], self.row["group_b"]
+        return str(groups[self.better == groups[0]])
 
 
 def build(context: Context) -> Content | None:
@@ -50,74 +48,19 @@ def build(context: Context) -> Content | None:
     study = context.study
     if not study.rows or not study.verdicts or not one_training(study):
         return None
-    largest = _largest(context)
-    return Content(
-        {
-            "answers": {
-                "Do the explanations differ, or is the classifier only surer of one group?": (
-                    _explanations_or_certainty(context)
-                ),
-                "Which words cause it?": _words(context, largest),
-                "How large is that?": _in_plain_numbers(largest),
-                "What should I do next?": " ".join(_next(context, largest)),
-                "Did every row of my table count?": _rows(context),
-            }
-        },
-        unfolded=True,
-    )
-
-
-def _largest(context: Context) -> _Largest | None:
-    """Return the cell with the largest gap whose verdict says who is favoured."""
     cells = [
-        (effect_size(row), table, key, row)
+        _Largest(table, key, row)
         for table in context.tables
-        for key, row in judged_rows(context.study, table).items()
-        if named(row["verdict"]).favours
+        for key, row in judged_rows(table).items()
+        if named(row["verdict"]).favours and row["better_group"]
     ]
-    if not cells:
-        return None
-    _, table, key, row = max(cells, key=lambda cell: cell[0])
-    higher = is_higher_better(row, context.study.metric_facts(key[2]).direction)
-    is_first = look_of(row, named(row["verdict"]), higher_is_better=higher) == "a"
-    groups = (table.group_a, table.group_b) if is_first else (table.group_b, table.group_a)
-    skill = {table.group_a: row["skill_a"], table.group_b: row["skill_b"]}
-    return _Largest(table, key, row["d"], *groups, skill if row["quantity"] == "skill" else None)
-
-
-def _explanations_or_certainty(context: Context) -> str:
-    study = context.study
-    if not is_controlled(study):
-        return "That cannot be told: no random explanations were scored."
-    cells = [c.verdicts for table in context.tables for c in table.cells.values() if c.verdicts]
-    differ = [cell for cell in cells if _is_gap(cell.get("score"))]
-    beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
-    others = "; in the others the classifier differs" if beyond < len(differ) else ""
-    sure = " ".join(filter(None, (_certainty(study, *pair) for pair in study.pairs)))
-    return (
-        f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these the skill "
-        f"of explanations does, or the excess where a metric has none{others}. {sure}"
-    ).strip()
-
-
-def _is_gap(row: Mapping[str, Any] | None) -> bool:
-    return bool(row and row["verdict"] and named(row["verdict"]).is_gap)
-
-
-def _certainty(study: Study, dataset: str, model: str) -> str:
-    """Return how probable the predicted classes are on average, by group."""
-    path = study.path("predictions", dataset=dataset, model=model, seed=study.seeds[0])
-    if not path.is_file() or not study.declared(dataset).groups:
-        return ""
-    by_group: dict[str, list[float]] = defaultdict(list)
-    for row in read_artefact(path, "predictions")[0].to_pylist():
-        by_group[row["group"]].append(max(row["probabilities"]))
-    means = (
-        f"{group} {fmean(by_group[group]):.2f}"
-        for group in study.declared(dataset).groups
-        if by_group[group]
-    )
-    return f"Mean probability that {model} gives to the class it predicts: {', '.join(means)}."
+    largest = max(cells, key=lambda cell: effect_size(cell.row), default=None)
+    answers = {
+        "Which words cause it?": _words(context, largest),
+        "How large is that?": _in_plain_numbers(largest),
+        "What should I do next?": " ".join(_next(context, largest)),
+    }
+    return Content({"answers": answers}, unfolded=True)
 
 
 def _words(context: Context, largest: _Largest | None) -> str:
@@ -160,20 +103,21 @@ def _words(context: Context, largest: _Largest | None) -> str:
 def _in_plain_numbers(largest: _Largest | None) -> str:
     if largest is None:
         return "No gap was found whose size could be told."
-    if not math.isfinite(largest.d):
+    d, better, worse = largest.row["d"], largest.better, largest.worse
+    if not math.isfinite(d):
         return "Every text of one group scores higher than every text of the other."
-    if largest.skill is not None:
-        better, worse = (100 * largest.skill[group] for group in (largest.better, largest.worse))
+    if largest.row["quantity"] == "skill":
+        of = {largest.row[f"group_{side}"]: 100 * largest.row[f"skill_{side}"] for side in "ab"}
         return (
             "From words at random to the best words that a search finds, explanations of "
-            f"{largest.better} go {better:.0f} % of the way, and those of {largest.worse} "
-            f"{worse:.0f} % (d = {signed(largest.d)})."
+            f"{better} go {of[better]:.0f} % of the way, and those of {worse} {of[worse]:.0f} % "
+            f"(d = {signed(d)})."
         )
-    share = NormalDist().cdf(abs(largest.d) / math.sqrt(2))
+    share = NormalDist().cdf(abs(d) / math.sqrt(2))
     return (
-        f"The largest gap is d = {signed(largest.d)}: of one text of {largest.better} and one of "
-        f"{largest.worse}, drawn at random, that of {largest.better} is the better explained in "
-        f"{100 * share:.0f} of 100 draws; without a gap it would be 50."
+        f"The largest gap is d = {signed(d)}: of one text of {better} and one of {worse}, drawn at "
+        f"random, that of {better} is the better explained in {100 * share:.0f} of 100 draws; "
+        "without a gap it would be 50."
     )
 
 
@@ -191,7 +135,7 @@ def _next(context: Context, largest: _Largest | None) -> Iterator[str]:
             f"Read explanations of {largest.worse} in the section Explanations, and train the "
             "classifier again with other seeds: a gap that stays is one of the model."
         )
-    rows = [r for table in context.tables for r in judged_rows(study, table).values()]
+    rows = [row for table in context.tables for row in judged_rows(table).values()]
     n_open = sum(not is_decided(row["verdict"]) for row in rows)
     least = detectable(rows)
     if 2 * n_open > len(rows) and least == least:
@@ -201,15 +145,3 @@ def _next(context: Context, largest: _Largest | None) -> Iterator[str]:
         )
     elif largest is None:
         yield "Nothing, for these groups and texts; check again after each training."
-
-
-def _rows(context: Context) -> str:
-    dropped = [
-        f"{context.study.display('dataset', origin.ids['dataset'])}: "
-        f"{dropped_rows(origin.facts['dropped'])}"
-        for origin in context.origins
-        if origin.artefact == "data" and "dropped" in origin.facts
-    ]
-    if dropped:
-        return f"No. {'; '.join(dropped)}."
-    return "Yes: every row was predicted, and explained as far as the sample size asked for."

@@ -16,7 +16,7 @@ from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
-    is_higher_better,
+    is_random,
     moved,
     named,
     notes_of,
@@ -42,18 +42,26 @@ _COLUMNS = (
 _OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
 
 
-class Shown(NamedTuple):
+class CellStyle(NamedTuple):
     """One cell as a view shows it.
 
     Attributes:
+        style: its classes.
+        side: ``a`` or ``b`` where that group is better explained, ``both`` where that changes.
+        strong: whether the effect is considerable.
         gaps: how often there is a gap: of its verdict, or of its seeds.
     """
 
     text: str
     below: str
     style: str
+    side: str
+    strong: bool
     gaps: int
     trials: int
+
+
+_NOT_TESTED = CellStyle("–", "not tested", "n s0", "", False, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -104,10 +112,9 @@ def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, Pair
             a, b = table.group_a, table.group_b
             blocks[a, b] = blocks[b, a] = number[dataset, a, b]
             for key in table.cells:
-                it = shown_cell(study, table, key, view)
-                sides = set(it.style.split()) if it.gaps else set()
-                better[a, b] += bool(sides & {"a", "both"})
-                better[b, a] += bool(sides & {"b", "both"})
+                side = cell_style(table, key, view, study.statistics["threshold"]).side
+                better[a, b] += side in ("a", "both")
+                better[b, a] += side in ("b", "both")
         found[dataset] = PairMatrix(
             groups, blocks, better, max(len(t.cells) for t in pairs), _of_random(study, dataset)
         )
@@ -117,7 +124,7 @@ def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, Pair
 def _of_random(study: Study, dataset: str) -> str:
     """Return how often random explanations have a gap on a dataset; empty if there are none."""
     gaps: dict[str | None, list[bool]] = defaultdict(list)
-    for row in study.random_verdicts:
+    for row in filter(is_random, study.judged):
         if row["dataset"] == dataset and row["verdict"]:
             gaps[random_line(row)].append(named(row["verdict"]).is_gap)
     judged, raw = (gaps[line] for line in RANDOM_LINES)
@@ -137,42 +144,39 @@ def view_of(study: Study) -> str:
     return VIEWS[0] if study.verdicts else VIEWS[1]
 
 
-def shown_cell(study: Study, table: Table, key: CellKey, view: str) -> Shown:
+def cell_style(table: Table, key: CellKey, view: str, threshold: float) -> CellStyle:
     """Return a cell as a view shows it."""
     cell = table.cells[key]
     row = cell.standing if view == VIEWS[0] else {}
     both = " ±" * has_both_signs(table.tests_of(row.get("quantity", "score"), key))
-    direction = table.tests[key][0]["metric_direction"]
-    sign = 1 if is_higher_better(row, direction) else -1
     if view == VIEWS[0]:
-        return _judged(row, study.statistics["threshold"], sign, both)
-    below = "undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}"
-    style = _style(round(8 * cell.strength), _side(sign * cell.direction), cell.considerable)
-    return Shown(str(cell.significant), below + both, style, cell.significant, cell.total)
+        return _of_verdict(row, threshold, both)
+    below = ("undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}") + both
+    is_higher_better = table.tests[key][0]["metric_direction"] == "higher"
+    side = {0: "", 1: "a", -1: "b"}[cell.direction if is_higher_better else -cell.direction]
+    text, counts = str(cell.significant), (cell.significant, cell.total)
+    return _styled(text, below, round(8 * cell.strength), side, cell.considerable, *counts)
 
 
-def _judged(row: Row, threshold: float, sign: int, both: str) -> Shown:
-    """Return the verdict of a cell."""
+def _of_verdict(row: Row, threshold: float, both: str) -> CellStyle:
     if not row or not row["verdict"]:
-        return Shown("–", f"not tested{both}", _style(0), 0, 0)
-    verdict, d = named(row["verdict"]), row["d"]
+        return _NOT_TESTED._replace(below=f"not tested{both}")
+    verdict, d, size = named(row["verdict"]), row["d"], effect_size(row)
     text, below = signed(d) if d == d else "–", verdict.id + both
     if not verdict.is_gap:
-        return Shown(text, below, _style(0) + " eq" * (verdict.tone == "good"), 0, 1)
-    size = effect_size(row)
+        style = "n s0" + " eq" * (verdict.tone == "good")
+        return CellStyle(text, below, style, "", False, 0, 1)
     strength = min(8, max(2, round(8 * size)))
-    side = look_of(row, verdict, higher_is_better=sign > 0)
-    return Shown(text, below, _style(strength, f" {side}", size >= threshold), 1, 1)
+    return _styled(text, below, strength, look_of(row), size >= threshold, 1, 1)
 
 
-def _side(better: float) -> str:
-    """Return the class of the group that is explained better: the first above 0."""
-    return " a" if better > 0 else " b" if better < 0 else ""
-
-
-def _style(strength: int, side: str = "", strong: bool = False) -> str:
-    """Return the classes of a cell, whose colour has a strength from 0 to 8."""
-    return f"n s{strength}{side if strength else ''}{' strong' * strong}"
+def _styled(
+    text: str, below: str, strength: int, side: str, strong: bool, gaps: int, trials: int
+) -> CellStyle:
+    """Return a cell whose colour has a strength from 0 to 8."""
+    side = side if strength else ""
+    style = " ".join(filter(None, ("n", f"s{strength}", side, "strong" * strong)))
+    return CellStyle(text, below, style, side, strong, gaps, trials)
 
 
 def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
@@ -184,13 +188,11 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     excess: dict[str, list[Any]] = {name: [] for name in _OF_EXCESS}
-    views: dict[str, list[Shown]] = {view: [] for view in VIEWS}
-    nothing = Shown("–", "not tested", _style(0), 0, 0)
+    views: dict[str, list[CellStyle]] = {view: [] for view in VIEWS}
     threshold = study.statistics["threshold"]
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
             rows, cell = table.tests.get(key, ()), table.cells.get(key)
-            direction = study.metric_facts(key[2]).direction
             of_cell = cell.verdicts if cell else {}
             cells["moved"].append(moved(of_cell))
             cells["certainty"].append(only_certainty(of_cell, threshold))
@@ -202,13 +204,12 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
             for view in VIEWS:
-                views[view].append(shown_cell(study, table, key, view) if cell else nothing)
+                style = cell_style(table, key, view, threshold) if cell else _NOT_TESTED
+                views[view].append(style)
             for quantity in QUANTITIES:
                 of_seeds = table.tests_of(quantity, key)
                 judged = of_cell.get(quantity, {})
-                higher = is_higher_better(judged, direction)
-                sentence = sentence_of(judged, threshold=threshold, higher_is_better=higher)
-                cells[f"{quantity}.sentence"].append(sentence)
+                cells[f"{quantity}.sentence"].append(sentence_of(judged, threshold))
                 cells[f"{quantity}.mean_d"].append(mean_effect(of_seeds))
                 cells[f"{quantity}.both_signs"].append(has_both_signs(of_seeds))
                 for name in _JUDGED:
@@ -223,9 +224,9 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     return {"cells": cells, "tests": tests, "excess": excess, "views": coded}
 
 
-def _coded(looks: Sequence[Shown]) -> dict[str, list[Any]]:
+def _coded(looks: Sequence[CellStyle]) -> dict[str, list[Any]]:
     """Return the distinct ones, and the number of each cell's: most look like another one."""
-    numbers: dict[Shown, int] = {}
+    numbers: dict[CellStyle, int] = {}
     of_cells = [numbers.setdefault(look, len(numbers)) for look in looks]
     return {"looks": [look._asdict() for look in numbers], "of": of_cells}
 
@@ -252,13 +253,12 @@ def build(context: Context) -> Content | None:
     study, tables = context.study, context.tables
     kinds = [study.metric_facts(id).kind for id in study.metrics]
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
-    view = view_of(study)
-    run = study.run
+    view, threshold = view_of(study), study.statistics["threshold"]
     data = cell_data(study, tables)
     looks = [look for one in data["views"].values() for look in one["looks"]]
     pairs = {(table.group_a, table.group_b) for table in tables}
     signs = {
-        "both": any("both" in look["style"].split() for look in looks),
+        "both": any(look["side"] == "both" for look in looks),
         "±": any("±" in look["below"] for look in looks),
         "*": any(cell.starred for table in tables for cell in table.cells.values()),
     }
@@ -271,11 +271,11 @@ def build(context: Context) -> Content | None:
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),
             "view": view,
-            "run": run,
+            "run": study.run,
             "signs": {sign for sign, is_shown in signs.items() if is_shown},
             "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
             "one_training": one_training(study),
-            "shown": lambda table, *key: shown_cell(study, table, key, view),
+            "cell_style": lambda table, *key: cell_style(table, key, view, threshold),
             "n_cells": sum(len(table.cells) for table in tables),
             "margins_above": MARGINS_ABOVE,
         },

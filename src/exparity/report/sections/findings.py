@@ -14,7 +14,7 @@ from typing import Any
 
 from exparity.core.formats import percent
 from exparity.report.dependence import numbers_of
-from exparity.report.gather import Accuracy, Study
+from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
 from exparity.report.tables import CellKey, Table, by_dataset
 from exparity.report.verdicts import (
@@ -22,7 +22,6 @@ from exparity.report.verdicts import (
     detectable,
     effect_size,
     is_decided,
-    is_higher_better,
     moved,
     named,
     nothing_found,
@@ -41,7 +40,7 @@ _MOST = 6
 
 
 @dataclass(frozen=True)
-class Standing:
+class MethodGap:
     """A gap of one method.
 
     Attributes:
@@ -66,7 +65,7 @@ class Finding:
     model: str
     metric: str
     kind: str
-    gaps: Sequence[Standing]
+    gaps: Sequence[MethodGap]
     methods: int
 
     @property
@@ -101,10 +100,10 @@ class Finding:
 
 def one_training(study: Study) -> bool:
     """Return whether there is no cell that was tested over several trainings."""
-    return all(row["n_seeds"] < 2 for cell in study.verdicts.values() for row in cell.values())
+    return all(row["n_seeds"] < 2 for row in study.judged)
 
 
-def judged_rows(study: Study, table: Table) -> dict[CellKey, Mapping[str, Any]]:
+def judged_rows(table: Table) -> dict[CellKey, Mapping[str, Any]]:
     """Return the verdict of each cell of a table that has one, of what is compared."""
     return {key: cell.standing for key, cell in table.cells.items() if cell.standing.get("verdict")}
 
@@ -113,42 +112,36 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     """Return the gaps by dataset, pair of groups, model and metric, largest first."""
     findings = []
     for table in tables:
-        gaps: dict[tuple[str, str], list[Standing]] = defaultdict(list)
+        gaps: dict[tuple[str, str], list[MethodGap]] = defaultdict(list)
         methods = Counter[tuple[str, str]]()
-        for (model, method, metric), row in judged_rows(study, table).items():
+        for (model, method, metric), row in judged_rows(table).items():
             methods[model, metric] += 1
             if named(row["verdict"]).is_gap:
-                gaps[model, metric].append(_standing(study, method, metric, row))
+                gaps[model, metric].append(_gap(study, method, row))
         findings += [
             Finding(
                 study.display("dataset", table.dataset),
                 model,
                 study.display("metric", metric),
                 study.metric_facts(metric).kind,
-                sorted(standing, key=lambda gap: -gap.size),
+                sorted(of_metric, key=lambda gap: -gap.size),
                 methods[model, metric],
             )
-            for (model, metric), standing in gaps.items()
+            for (model, metric), of_metric in gaps.items()
         ]
     return sorted(findings, key=lambda finding: -finding.size)
 
 
-def _standing(study: Study, method: str, metric: str, row: Mapping[str, Any]) -> Standing:
-    higher = is_higher_better(row, study.metric_facts(metric).direction)
-    groups = row["group_a"], row["group_b"]
-    better, worse = groups if (row["d"] > 0) == higher else groups[::-1]
-    favours = named(row["verdict"]).favours
-    sentence = sentence_of(row, threshold=study.statistics["threshold"], higher_is_better=higher)
+def _gap(study: Study, method: str, row: Mapping[str, Any]) -> MethodGap:
+    better = worse = None
+    if named(row["verdict"]).favours and row["better_group"]:
+        groups = (row["group_a"], row["group_b"])
+        better, worse = groups if row["better_group"] == groups[0] else groups[::-1]
+    sentence = sentence_of(row, study.statistics["threshold"])
     if row["quantity"] == "skill":
-        sentence += f" Skill: {groups[0]} {row['skill_a']:.2f}, {groups[1]} {row['skill_b']:.2f}."
-    return Standing(
-        study.display("method", method),
-        row["d"],
-        effect_size(row),
-        better if favours else None,
-        worse if favours else None,
-        sentence,
-    )
+        sentence += " Skill: {group_a} {skill_a:.2f}, {group_b} {skill_b:.2f}.".format(**row)
+    size = effect_size(row)
+    return MethodGap(study.display("method", method), row["d"], size, better, worse, sentence)
 
 
 def unreliable_sentences(study: Study) -> list[str]:
@@ -158,11 +151,7 @@ def unreliable_sentences(study: Study) -> list[str]:
 
 def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
     """Return what a reader must know before any gap: of data, classifiers and sizes of samples."""
-    return [
-        *dependence_sentences(study),
-        *unreliable_sentences(study),
-        *_small(study, tables),
-    ]
+    return [*dependence_sentences(study), *unreliable_sentences(study), *_small(study, tables)]
 
 
 def collapsed_sentences(study: Study) -> list[str]:
@@ -222,7 +211,7 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
         hopeless, large, counts, sizes = [], [], [], []
         for table in pairs:
             rows = [row for tests in table.tests.values() for row in tests]
-            judged = judged_rows(study, table).values()
+            judged = judged_rows(table).values()
             least = detectable(judged)
             if without := sum(bool({"cannot_pass", "too_few"} & set(row["flags"])) for row in rows):
                 hopeless.append(table)
@@ -258,19 +247,14 @@ def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
 def _audited(study: Study) -> Iterator[str]:
     """Yield how many texts of each group there are, and how often the classifier is right."""
     for a in study.accuracies:
-        sizes = {row["group"]: row["n"] for row in study.bias.rows if _is_accuracy_of(row, a)}
         groups = (
-            f"{group}: {percent(share)} of {sizes[group]:,}" for group, share in a.by_group.items()
+            f"{group}: {percent(share)} of {a.sizes[group]:,}"
+            for group, share in a.by_group.items()
         )
         yield (
             f"{a.model} is right for {percent(a.overall)} of the {a.n:,} texts of "
             f"{study.display('dataset', a.dataset)} ({'; '.join(groups)})."
         )
-
-
-def _is_accuracy_of(row: Mapping[str, Any], a: Accuracy) -> bool:
-    place = ("dataset", "model", "seed")
-    return row["quantity"] == "accuracy" and all(row[id] == getattr(a, id) for id in place)
 
 
 def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
@@ -279,7 +263,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     single = bool(study.rows) and len(study.seeds) == 1
     cells = [cell for table in tables for cell in table.cells.values() if cell.verdicts]
     rows = [cell.standing for cell in cells]
-    tested = sum(len(judged_rows(study, table)) for table in tables)
+    tested = sum(len(judged_rows(table)) for table in tables)
     return {
         "untested": sum(len(table.cells) for table in tables) - tested,
         "most": _MOST,
@@ -313,7 +297,7 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     words = finding_words(study, tables)
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
-    judged = [row for table in tables for row in judged_rows(study, table).values()]
+    judged = [row for table in tables for row in judged_rows(table).values()]
     for counts in counts_of(judged)[:1]:
         several = {id: n for id, n in counts.by_verdict.items() if n}
         several |= {"not tested": words["untested"]} if words["untested"] else {}

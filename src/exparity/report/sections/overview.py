@@ -14,7 +14,7 @@ from exparity.report.context import Content, Context
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
-from exparity.report.picture import RANDOM_LINES, SIGNS, measured, panels_of
+from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
 from exparity.report.provenance import (
     SETTLED,
     ArtefactOrigin,
@@ -30,11 +30,13 @@ from exparity.report.verdicts import (
     Counts,
     certainty,
     counts_of,
+    is_random,
     legend,
     missed_line,
     run_of,
 )
 from exparity.stats import verdicts
+from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import families
 from exparity.stats.power import smallest_p
 from exparity.stats.significance import count_significant
@@ -179,7 +181,11 @@ def _counts(context: Context) -> list[tuple[str, str, Counts]]:
             of = {(dataset, table.group_a, table.group_b) for table in tables}
             cells = [cell for table in tables for cell in table.cells.values()]
             rows = [row for cell in cells for row in cell.verdicts.values()]
-            rows += [r for r in study.random_verdicts if tuple(r[k] for k in _OF_TABLE) in of]
+            rows += [
+                row
+                for row in study.judged
+                if is_random(row) and tuple(row[k] for k in _OF_TABLE) in of
+            ]
             counted += [(dataset, name, counts) for counts in counts_of(rows)]
     return counted
 
@@ -187,8 +193,8 @@ def _counts(context: Context) -> list[tuple[str, str, Counts]]:
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
-    panels, view = panels_of(study, context.tables), view_of(study)
-    judged = [row for cell in study.verdicts.values() for row in cell.values()]
+    panels, view = picture_of(study), view_of(study)
+    judged = [row for row in study.judged if not is_random(row)]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
@@ -200,7 +206,9 @@ def build(context: Context) -> Content:
     return Content(
         values={
             "share": count_significant(
-                study.rows, alpha=study.statistics["alpha"], random_rows=study.random_rows
+                study.rows,
+                alpha=study.statistics["alpha"],
+                random_rows=of_quantity(study.tests, "random_score"),
             ),
             "panels": panels,
             "view": view,

@@ -46,6 +46,7 @@ _ACROSS_TRAININGS = FurtherArtefact(
     fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
+        ("better_group", pa.string(), True),
         *OVER_TRAININGS.items(),
     ),
     keys=("method", "metric", "group_a", "group_b", "quantity"),

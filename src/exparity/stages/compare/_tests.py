@@ -10,7 +10,7 @@ from typing import Any
 from exparity.core.grouping import grouped
 from exparity.core.strict import canonical
 from exparity.stages.compare._adjusted import NOT_ADJUSTED, Covariates
-from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings
+from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings, better_group
 from exparity.stages.skill import Skill, is_skill, rooms_of
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import crossed_tests
@@ -22,7 +22,6 @@ _OF_RANKS = (
     *("omnibus_p", "epsilon_squared", "friedman_statistic", "friedman_p"),
 )
 _DESCRIBED = [one for one in fields(GroupComparison) if one.name not in _OF_RANKS]
-_BETTER = {"higher": 1, "lower": -1, None: 0}
 
 
 def rows_of_tests(
@@ -95,7 +94,7 @@ def _rows(
                 **asdict(pair),
                 "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
                 "metric_direction": direction,
-                "better_group": _better_group(pair, direction),
+                "better_group": better_group(pair.group_a, pair.group_b, pair.direction, direction),
                 "test_accuracy": classifiers.accuracy[cell.seed],
                 **(of_pair if quantity == measured else NOT_ADJUSTED),
             }
@@ -136,8 +135,3 @@ def _of_skill(
 
 def _drawn(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["seed"], row["metric"], row["group_a"], row["group_b"]
-
-
-def _better_group(pair: GroupComparison, direction: str | None) -> str | None:
-    """Return the group with the better scores; None where there is none."""
-    return {1: pair.group_a, -1: pair.group_b, 0: None}[pair.direction * _BETTER[direction]]

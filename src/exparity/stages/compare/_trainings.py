@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings
+from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings, better_group
 from exparity.stages.skill import is_skill, rooms_of
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.skill import Rooms, Scale, ScaleTests, on_all_scales
@@ -62,6 +62,7 @@ def _tested(
 
     scores = values_of(next(iter(quantities)))
     for quantity in quantities:
+        direction = "higher" if is_skill(quantity) else cells[0].direction
         skills = [cell.skill for cell in counted if cell.skill and is_skill(quantity)]
         tests = {
             scale: crossed_tests(
@@ -89,6 +90,7 @@ def _tested(
                 "method": cells[0].method,
                 "metric": cells[0].metric,
                 "quantity": quantity,
+                "better_group": better_group(test.group_a, test.group_b, test.d, direction),
                 **asdict(test),
                 **asdict(scales),
                 **asdict(rooms),

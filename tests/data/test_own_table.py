@@ -1,12 +1,14 @@
 """A table of the user's own: every format, every option, and one line for every bad input."""
 
 import csv
+import gzip
 import io
 import json
 from codecs import BOM_UTF8
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -482,6 +484,34 @@ class TestTablesInTheWild:
         assert load(path) == expected
         path.write_text("[1]")
         assert refused(path) == f"{path}, row 1: expected a JSON object, found 1"
+
+    def test_json_as_pandas_writes_it_and_an_array_that_has_a_name(self, tmp_path):
+        expected = load(write(tmp_path / "a.jsonl", table()))
+        path = tmp_path / "a.json"
+        frame = pd.DataFrame(table())
+        for text in (
+            frame.to_json(),
+            frame.to_json(indent=1, orient="records"),
+            json.dumps({"data": table()}, indent=1),
+        ):
+            path.write_text(text)
+            assert load(path) == expected
+        path.write_text(json.dumps({"data": table(), "version": 1}))
+        assert "no column 'text'" in refused(path)
+
+    @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl"])
+    def test_compressed_files(self, suffix, tmp_path):
+        plain = write(tmp_path / f"a.{'jsonl' if suffix == 'json' else suffix}", table())
+        path = tmp_path / f"b.{suffix}.gz"
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+        assert load(path) == load(plain)
+        path.write_bytes(path.read_bytes()[:-20])
+        assert refused(path).startswith(f"{path}: not a readable gzip file (")
+
+    def test_a_folder_is_told_from_a_file(self, tmp_path):
+        assert refused(tmp_path) == (
+            f"{tmp_path}: is a folder; name its files, as in {tmp_path}/*.parquet"
+        )
 
     def hub_table(self, path, names):
         classes = {"_type": "ClassLabel", "names": list(names)}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
-from codecs import BOM_UTF8
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import parse_json
-from exparity.data.files import read_jsonl
+from exparity.data.files import open_bytes, read_jsonl
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,8 +24,6 @@ PlacedRow = tuple[str, dict[str, Any]]
 
 _SEPARATOR = re.compile(r"(?i)sep=(.)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_START = 1 << 12
-"""Bytes of a JSON file that tell an array from lines."""
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
@@ -31,28 +31,36 @@ _MAX_CELL = 1 << 30
 def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV, TSV, JSON, JSONL or Parquet file, as its suffix says.
 
-    CSV and TSV values are text as written: ``01`` and ``NA`` stay what they are. A column may be
-    one inside another, such as ``meta.age``. Classes that Parquet files of the Hugging Face Hub
-    hold as numbers come by their names.
+    All but Parquet may be compressed, with ``.gz`` after the suffix. CSV and TSV values are text as
+    written: ``01`` and ``NA`` stay what they are. A column may be one inside another, such as
+    ``meta.age``. Classes that Parquet files of the Hugging Face Hub hold as numbers come by their
+    names.
     """
-    reader = _READERS.get(path.suffix.lower())
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name its files, as in {path}/*.parquet")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    reader = _READERS.get("".join(kind))
     if reader is None:
         raise InputError(f"{path}: unknown kind of table; use one of {', '.join(_READERS)}")
     if not path.is_file():
         raise InputError(
             f"{path.absolute()}: no such file; paths are relative to the current folder"
         )
-    return _checked(reader(path, columns))
+    return _checked(path, reader(path, columns))
 
 
-def _checked(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
+def _checked(path: Path, rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
     """Refuse NUL, which no text has, and which UTF-16 leaves all over what is read as UTF-8."""
-    for where, row in rows:
-        for name, value in row.items():
-            for text in value if isinstance(value, list) else [value]:
-                if isinstance(text, str) and "\0" in text:
-                    raise InputError(f"{where}: {name} holds NUL characters; is it UTF-8?")
-        yield where, row
+    try:
+        for where, row in rows:
+            for name, value in row.items():
+                for text in value if isinstance(value, list) else [value]:
+                    if isinstance(text, str) and "\0" in text:
+                        raise InputError(f"{where}: {name} holds NUL characters; is it UTF-8?")
+            yield where, row
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: not a readable gzip file ({error})") from None
 
 
 def csv_rows(
@@ -71,7 +79,7 @@ def csv_rows(
     csv.field_size_limit(_MAX_CELL)
     line = 1
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with _open_text(path) as file:
             form: Any = {"quoting": csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE}
             reader = csv.reader(file, delimiter=delimiter, strict=True, **form)
             header = next(reader, [])
@@ -94,6 +102,10 @@ def csv_rows(
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None
     except UnicodeDecodeError as error:
         raise _not_utf8(path, error) from None
+
+
+def _open_text(path: Path, errors: str = "strict") -> TextIOWrapper:
+    return TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors=errors, newline="")
 
 
 def _not_utf8(path: Path, error: UnicodeDecodeError) -> InputError:
@@ -127,7 +139,7 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
 
 def _first_not_utf8(path: Path) -> int:
     """Return the number of the first line that is no UTF-8; 1 if each line is alone."""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 line.decode("utf-8")
@@ -141,7 +153,7 @@ def _separated_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Place
 
     Spreadsheets of many languages write semicolons.
     """
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         line = re.split("[\r\n]", file.readline().decode("utf-8-sig", "replace"))[0]
     if marked := _SEPARATOR.fullmatch(line.strip()):
         yield from csv_rows(path, columns, marked[1])
@@ -159,7 +171,7 @@ def _tab_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
 def _quotes_enclose(path: Path) -> bool:
     """Return whether quotes in a TSV file enclose cells: False where one is only text."""
     enclose = True
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+    with _open_text(path, errors="replace") as file:
         width = None
         for line in file:
             cells = line.rstrip("\r\n").split("\t")
@@ -171,21 +183,43 @@ def _quotes_enclose(path: Path) -> bool:
 
 
 def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
-    """Yield the objects of a JSON array, or of lines where there is none."""
-    with path.open("rb") as file:
-        start = file.read(_START).removeprefix(BOM_UTF8).lstrip()
-    if not start.startswith(b"["):
+    """Yield the objects of a JSON array, of pandas' columns, or of lines where there is neither."""
+    with _open_text(path) as file:
+        try:
+            text = file.read()
+        except UnicodeDecodeError as error:
+            raise _not_utf8(path, error) from None
+    objects = _objects_in(text, path)
+    if objects is None:
         yield from _jsonl_rows(path, columns)
         return
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from None
-    for number, row in enumerate(parse_json(text, str(path)), start=1):
+    for number, row in enumerate(objects, start=1):
         where = f"{path}, row {number}"
         if not isinstance(row, dict):
             raise InputError(f"{where}: expected a JSON object, found {json.dumps(row)[:40]}")
         yield where, _chosen(where, row, columns)
+
+
+def _objects_in(text: str, path: Path) -> list[Any] | None:
+    """Return the rows of a JSON text: of an array, also alone in an object, or of pandas' columns.
+
+    ``to_json`` writes columns as objects with the rows' numbers for keys. None of other texts.
+    """
+    if text.lstrip().startswith("["):
+        return list(parse_json(text, str(path)))
+    try:
+        parts = parse_json(text, str(path))
+    except InputError:
+        return None  # lines
+    values = list(parts.values()) if isinstance(parts, dict) else []
+    if len(values) == 1 and isinstance(values[0], list):
+        return values[0] if all(isinstance(row, dict) for row in values[0]) else None
+    if not values or not all(isinstance(value, dict) for value in values):
+        return None
+    numbers = values[0].keys()
+    if not all(value.keys() == numbers and "".join(value).isdigit() for value in values):
+        return None
+    return [{name: value[number] for name, value in parts.items()} for number in numbers]
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
@@ -166,9 +167,14 @@ def _unpacked(archive: Path, file: RemoteFile, path: Path) -> bytes:
         raise InputError(_advice(path, file, reason)) from None
 
 
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading, decompressed if its name ends with ``.gz``."""
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number (from 1) and object of each non-blank line."""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         for number, raw in enumerate(file, start=1):
             try:
                 line = raw.decode("utf-8-sig")

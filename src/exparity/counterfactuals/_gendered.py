@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -22,6 +23,11 @@ _PRONOUNS = frozenset(["he", "she", "him", "his", "her", "hers", "himself", "her
 _TITLES = frozenset(("mr", "ms", "mrs"))
 _UNITS = frozenset(("MR", "MS", "ms"))
 """Spellings of titles that are something else unless a full stop follows."""
+_FIXED: dict[str, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
+"""By word: its places in the phrases that tell no gender, and the phrases."""
+for _phrase in LEXICON.fixed:
+    for _place, _word in enumerate(_phrase):
+        _FIXED[_word].append((_place, _phrase))
 
 
 def turned(
@@ -86,10 +92,10 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
 
 def _is_fixed(tokens: Sequence[Token], place: int) -> bool:
     """Return whether a word is part of a phrase that tells no gender: "mother tongue"."""
-    for phrase in LEXICON.fixed:
-        for start in range(max(0, place - len(phrase) + 1), place + 1):
-            if phrase == tuple(token.lower for token in tokens[start : start + len(phrase)]):
-                return True
+    for before, phrase in _FIXED.get(tokens[place].lower, ()):
+        around = tokens[max(0, place - before) : place - before + len(phrase)]
+        if phrase == tuple(token.lower for token in around):
+            return True
     return False
 
 

@@ -73,5 +73,5 @@ def _each(test: Callable[[tuple[int, ...]], float], shape: tuple[int, ...]) -> F
 
 def _without_ties(statistic: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a statistic of 0 and a p of 1 where all values are equal."""
-    tied = np.isnan(statistic)
+    tied = ~np.isfinite(statistic)  # of rounding by 0, too
     return np.where(tied, 0.0, statistic), np.where(tied, 1.0, p)

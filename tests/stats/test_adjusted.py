@@ -280,7 +280,7 @@ class TestConfounders:
 
 
 class TestLeverage:
-    """M5: a gap that one pair decides."""
+    """A gap that one pair decides."""
 
     def pair_far_off(self, n, distance):
         rng = np.random.default_rng(4)

@@ -1,6 +1,6 @@
 """Error rates and power by simulation, at the group sizes of the published study.
 
-The standard error of a rate of 5 % is 0.34 points over 4,000 simulations, 0.49 over 2,000.
+The standard error of a rate of 5 % is 0.49 points over 2,000 simulations.
 """
 
 import math
@@ -19,7 +19,7 @@ from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, si
 pytestmark = pytest.mark.property
 
 ALPHA = 0.05
-RUNS = 4000
+RUNS = 2000
 # GECO and the stereotypes compare pairs, COMPAS compares 235 women with 999 men.
 SIZES = [(322, 322), (235, 999)]
 SHAPES = {
@@ -47,7 +47,7 @@ class TestUnderTheNull:
         rng = np.random.default_rng([*size, len(shape)])
         a, b = (SHAPES[shape](rng.normal(size=(RUNS, n))) for n in size)
         p = mann_whitney(a, b)[1]
-        assert rate(p) == pytest.approx(ALPHA, abs=0.01)
+        assert rate(p) == pytest.approx(ALPHA, abs=0.015)
         assert float(p.mean()) == pytest.approx(0.5, abs=0.02)
         for i in range(5):  # what is simulated is what a comparison reports
             groups = ["m"] * size[0] + ["f"] * size[1]
@@ -61,7 +61,7 @@ class TestUnderTheNull:
         rng = np.random.default_rng([1, len(shape)])
         a, b = map(SHAPES[shape], pairs_of(rng, RUNS, 322, shared))
         p = signed_rank(a - b)
-        assert rate(p) == pytest.approx(ALPHA, abs=0.01)
+        assert rate(p) == pytest.approx(ALPHA, abs=0.015)
         groups, sets = ["m"] * 322 + ["f"] * 322, [str(i) for i in range(322)] * 2
         found = compare_groups([*a[0], *b[0]], groups, ("m", "f"), sets, resamples=0)
         # the sets are in another order, and with them the ranks of a sum
@@ -77,9 +77,9 @@ class TestUnderTheNull:
         rng = np.random.default_rng([3, len(shape)])
         sizes = (235, 300, 120, 400)
         p = kruskal_wallis([SHAPES[shape](rng.normal(size=(RUNS, n))) for n in sizes])[1]
-        assert rate(p) == pytest.approx(ALPHA, abs=0.01)
+        assert rate(p) == pytest.approx(ALPHA, abs=0.015)
         table = rng.normal(size=(RUNS, 150, 3)) + rng.normal(size=(RUNS, 150, 1))
-        assert rate(friedman(SHAPES[shape](table))[1]) == pytest.approx(ALPHA, abs=0.01)
+        assert rate(friedman(SHAPES[shape](table))[1]) == pytest.approx(ALPHA, abs=0.015)
 
 
 def power_of_t(ncp, freedom):
@@ -95,10 +95,10 @@ class TestPower:
     @pytest.mark.parametrize("size", [*SIZES, (60, 60)], ids=str)
     def test_mann_whitney(self, d, size):
         rng = np.random.default_rng([4, *size])
-        a, b = (rng.normal(size=(2000, n)) for n in size)
+        a, b = (rng.normal(size=(RUNS, n)) for n in size)
         n, m = size
         expected = power_of_t(d * math.sqrt(3 / math.pi * n * m / (n + m)), n + m - 2)
-        error = math.sqrt(expected * (1 - expected) / 2000)
+        error = math.sqrt(expected * (1 - expected) / RUNS)
         found = rate(mann_whitney(a + d, b)[1])
         assert found == pytest.approx(expected, abs=3 * error + 0.005)
 
@@ -107,7 +107,7 @@ class TestPower:
     def test_signed_rank(self, d, n):
         differences = np.random.default_rng([5, n]).normal(size=(2000, n)) + d
         expected = power_of_t(d * math.sqrt(3 / math.pi * n), n - 1)
-        error = math.sqrt(expected * (1 - expected) / 2000)
+        error = math.sqrt(expected * (1 - expected) / RUNS)
         assert rate(signed_rank(differences)) == pytest.approx(expected, abs=3 * error + 0.005)
 
     def test_pairs_that_agree_need_the_paired_test(self):
@@ -135,7 +135,7 @@ class TestManyTests:
         rng = np.random.default_rng(7)
         p = dependent_p(rng, RUNS, 42, shared, np.where(np.arange(42) < real, 4.0, 0.0))
         false = np.array([(holm(row)[real:] <= ALPHA).any() for row in p])
-        assert false.mean() <= ALPHA + 0.01
+        assert false.mean() <= ALPHA + 0.015
         assert (p[:, real:] <= ALPHA).any(axis=1).mean() > 2 * ALPHA  # which it must hold down
         if shared == 0:
             assert false.mean() >= 0.03
@@ -147,6 +147,6 @@ class TestManyTests:
         p = dependent_p(rng, RUNS, 42, shared, effect)
         found = np.array([benjamini_hochberg(row) <= ALPHA for row in p])
         share = found[:, 12:].sum(axis=1) / np.maximum(found.sum(axis=1), 1)
-        assert share.mean() <= ALPHA + 0.01
+        assert share.mean() <= ALPHA + 0.015
         if shared == 0:  # then it is α times the share of true null hypotheses
             assert share.mean() == pytest.approx(ALPHA * 30 / 42, abs=0.006)

@@ -74,7 +74,7 @@ class TestPairs:
                 [sets[i] for i in kept], resamples=0, alpha=0.3, ddof=0,
             )  # fmt: skip
             same = {name: getattr(row, name) for name in AT_ONCE}
-            # As text (D24): from Python 3.13 on, a NaN makes a dataclass unequal to itself.
+            # As text: from Python 3.13 on, a NaN makes a dataclass unequal to itself.
             assert repr(dataclasses.replace(alone, **same)) == repr(row)
 
 

@@ -28,7 +28,7 @@ def judged(differences, **options):
 
 
 SETTINGS = [
-    (3, 48, 0.7, 1000),
+    (3, 48, 0.7, 400),
     *(
         pytest.param(seeds, sets, share, 4_000, marks=pytest.mark.exhaustive)
         for seeds in (2, 3, 5, 10, 20)

@@ -78,10 +78,6 @@ class TestProperties:
         defined = ~np.isnan(strict)
         assert (strict[defined] >= loose[defined] * (1 - 1e-12)).all()
 
-    @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
-    def test_a_single_p_stays_as_it_is(self, function):
-        assert function([0.03, math.nan])[0] == 0.03
-
 
 def row(p, dataset="d", **more):
     ids = {"model": "m", "seed": 0, "method": "x", "metric": "y", "group_a": "a", "group_b": "b"}

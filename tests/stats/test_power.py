@@ -130,7 +130,7 @@ def test_typical_gaps_that_are_found(seeds, found, equivalent):
 @pytest.mark.parametrize("together", [pytest.param(0.0, marks=pytest.mark.exhaustive), 0.8])
 def test_typical_gaps_on_few_texts_are_found_in_simulations(together):
     """Trainings without a mean gap; next to nothing varies within texts."""
-    seeds, n, runs = 5, 400, 1000
+    seeds, n, runs = 5, 400, 300
     found, equivalent = planned_typical_gaps(seeds, (n, n, n), together=together)
     rng = np.random.default_rng(5)
     for gap, name in ((found, "p_large"), (equivalent, "p_small")):
@@ -141,7 +141,7 @@ def test_typical_gaps_on_few_texts_are_found_in_simulations(together):
         texts = math.sqrt(2 * (1 - together)) * rng.normal(size=(runs, 1, n))
         made = mean_gap(of_seed + texts + 0.01 * rng.normal(size=(runs, seeds, n)))
         p = getattr(typical_gap(*made[:6], threshold=0.2), name)
-        assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.04)
+        assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.07)  # three standard errors
 
 
 def test_typical_gaps_by_trainings_texts_and_level():
@@ -149,8 +149,5 @@ def test_typical_gaps_by_trainings_texts_and_level():
     for i, (seeds, alpha) in enumerate(((3, 0.05), (5, 0.05), (20, 0.01))):
         alone = planned_typical_gaps(seeds, (2000,) * 3, alpha=alpha)
         np.testing.assert_allclose((found[i], equivalent[i]), alone)
-    for sizes in ((1, 9, 0), (9, 9, 1)):
-        assert np.isnan(planned_typical_gaps(5, sizes)).all()
-    assert np.isnan(planned_typical_gaps(1, (9, 9, 9))).all()
     # no number of trainings shows on few texts that there is no gap
     assert np.isnan(planned_typical_gaps([3, 32], (12, 12, 12))[1]).all()

@@ -80,28 +80,6 @@ def test_of_a_family_by_hand():
     assert column(rows, "minimal_detectable_effect_corrected") == pytest.approx([float(effect)] * 4)
 
 
-def test_the_strict_verdict_is_by_holm():
-    rows = judge([cell(p_large=0.02)] * 3)
-    assert column(rows, "p_large_bh") == pytest.approx([0.02] * 3)
-    assert column(rows, "p_large_holm") == pytest.approx([0.06] * 3)
-    assert column(rows, "verdict") == ["considerable"] * 3
-    assert column(rows, "verdict_strict") == ["undecided"] * 3
-
-
-def test_unstable_takes_both_a_considerable_gap_and_both_signs():
-    rows = judge([cell(p_large=0.03, p_cross=0.001), cell(p_large=0.001, p_cross=0.04)])
-    # the larger one of both is what is corrected: 0.03 and 0.04
-    assert column(rows, "p_cross_bh") == pytest.approx([0.04, 0.04])
-    assert column(rows, "p_cross_holm") == pytest.approx([0.06, 0.06])
-    assert column(rows, "verdict") == ["unstable"] * 2
-    assert column(rows, "verdict_strict") == ["considerable"] * 2
-
-
-def test_what_one_training_carries_is_no_claim_of_size():
-    rows = judge([cell(p_large=0.001, p_cross=0.001, others=others) for others in (0.05, 0.051)])
-    assert column(rows, "verdict") == ["unstable", "undecided"]
-
-
 def test_of_one_training_the_mean_gap_alone_is_judged():
     one = {"n_seeds": 1, "p_large": NAN, "p_small": NAN, "p_cross": NAN, "others": NAN}
     rows = judge([cell(0.001, **one), cell(**one, equivalence_p=0.01), cell(**one)])

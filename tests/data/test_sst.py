@@ -2,6 +2,7 @@
 
 import statistics
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -43,7 +44,7 @@ def tree_of(line):
             stack.append([])
         elif token == ")":
             rating, *parts = stack.pop()
-            stack[-1].append((int(rating), parts))
+            stack[-1].append((int(rating), tuple(parts)))
         else:
             stack[-1].append(token)
     return stack[0][0]
@@ -52,21 +53,25 @@ def tree_of(line):
 def published(tree):
     """Rationale as Carton et al. make it: from the top down to phrases beyond all within them."""
 
-    def inner(node):  # ratings of all phrases within
-        _, parts = node
-        return [r for part in parts if isinstance(part, tuple) for r in (part[0], *inner(part))]
-
     def size(node):
         return sum(size(part) if isinstance(part, tuple) else 1 for part in node[1])
 
     rating, parts = tree
-    within = inner(tree)
-    top = not within or all(
-        abs(rating - 2) > abs(extreme - 2) for extreme in (min(within), max(within))
-    )
-    if top:
+    if all(abs(rating - 2) > abs(extreme - 2) for extreme in extremes_within(tree)):
         return [int(abs(rating - 2) > 0)] * size(tree)
     return [mark for part in parts for mark in published(part)]
+
+
+@cache
+def extremes_within(tree):
+    """Lowest and highest rating of all phrases within, if there are any."""
+    within = [
+        rating
+        for part in tree[1]
+        if isinstance(part, tuple)
+        for rating in (part[0], *extremes_within(part))
+    ]
+    return (min(within), max(within)) if within else ()
 
 
 class TestRationale:

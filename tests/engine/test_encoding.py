@@ -40,12 +40,6 @@ def test_text_and_its_words_encode_the_same(classifier):
     np.testing.assert_array_equal(one.word_ids, other.word_ids)
 
 
-def test_ids_are_those_of_the_tokenizer(classifier):
-    text = "He thanked his mother ."
-    expected = classifier.tokenizer(text)["input_ids"]
-    assert classifier.encode([text])[0].token_ids.tolist() == expected
-
-
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(

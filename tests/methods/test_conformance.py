@@ -7,14 +7,13 @@ import inspect
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from methods.training import (
     LABELS,
     LEARNT,
     METHOD_IDS,
     TARGETS,
     TEXTS,
+    check_invariance,
     explained,
     quick,
     training_for,
@@ -46,30 +45,11 @@ def one_thread():
 def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(
     classifier, method, one_thread
 ):
-    expected = bits(explained(classifier, TEXTS, TARGETS, method))
-    alone = [
-        bits(explained(classifier, [text], [target], method))[0]
-        for text, target in zip(TEXTS, TARGETS, strict=True)
-    ]
-    assert alone == expected
-    assert explained(classifier, [], [], method) == []
-    before = classifier.token_budget
+    def run(rows):
+        texts, targets = [TEXTS[i] for i in rows], [TARGETS[i] for i in rows]
+        return bits(explained(classifier, texts, targets, method))
 
-    @settings(max_examples=3, suppress_health_check=list(HealthCheck))
-    @given(st.permutations(range(len(TEXTS))), st.integers(1, len(TEXTS)), st.integers(1, 300))
-    def check(order, shard, budget):
-        classifier.token_budget = budget
-        found = []
-        for first in range(0, len(order), shard):
-            rows = order[first : first + shard]
-            texts, targets = [TEXTS[i] for i in rows], [TARGETS[i] for i in rows]
-            found += bits(explained(classifier, texts, targets, method))
-        assert found == [expected[i] for i in order]
-
-    try:
-        check()
-    finally:
-        classifier.token_budget = before
+    check_invariance(classifier, run, len(TEXTS))
 
 
 def hooks_of(model):
@@ -119,7 +99,8 @@ def test_only_stochastic_methods_depend_on_the_seed(classifier, method, one_thre
 
 
 @pytest.mark.property
-def test_explain_many_equals_explain_and_says_how_to_explain_again(classifier, one_thread):
+def test_explain_many_equals_explain_and_says_how_to_explain_again(classifiers, one_thread):
+    classifier = classifiers["roberta"]
     methods = {method: quick(method) for method in METHOD_IDS}
     found = explain_many(classifier, TEXTS, TARGETS, methods, seed=5, training=(LEARNT, LABELS))
     assert list(found) == METHOD_IDS

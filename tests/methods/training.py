@@ -1,10 +1,24 @@
 """What sweeps over methods give them: small options, and a training split where one is needed."""
 
+from itertools import chain
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 import exparity
 from exparity.methods import METHODS
 
 METHOD_IDS = [id for id in METHODS.ids() if not METHODS.get(id).facts.path_options]
 """All but those that read files, of which a sweep has none."""
+FACTS = ("needs_gradient", "adaptive", "stochastic", "needs_training", "model_free")
+KINDS = {tuple(getattr(METHODS.get(id).facts, fact) for fact in FACTS): id for id in METHOD_IDS}
+"""A method of each kind, by its facts."""
+ONE_OF_EACH_KIND = [
+    id if id in KINDS.values() else pytest.param(id, marks=pytest.mark.exhaustive)
+    for id in METHOD_IDS
+]
 QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
 """Smaller values of options that set the cost, for methods that have them."""
 LEARNT = [
@@ -46,3 +60,22 @@ def explained(classifier, texts, targets, method, seed=0, **options):
     """Explanations by any method, quickly."""
     given = {**quick(method), **training_for(method), **options}
     return exparity.explain(classifier, texts, targets, method, seed, **given)
+
+
+def check_invariance(classifier, run, count, examples=3):
+    """Check that each row has the same bits alone and in any batch, order, shard and budget.
+
+    ``run`` takes numbers of rows, and returns the bytes of what each of them gives.
+    """
+    expected = run(range(count))
+    assert [run([row])[0] for row in range(count)] == expected
+    assert run([]) == []
+
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(st.permutations(range(count)), st.integers(1, count), st.integers(1, 300))
+    def check(order, shard, budget):
+        with mock.patch.object(classifier, "token_budget", budget):
+            parts = [run(order[first : first + shard]) for first in range(0, count, shard)]
+        assert list(chain(*parts)) == [expected[row] for row in order]
+
+    check()

@@ -45,3 +45,13 @@ def evaluated(classifier, explanations, metric, seed=0, **options):
     """Values of any metric, quickly."""
     given = {**known(QUICK, METRICS.get(metric)), **options}
     return exparity.evaluate(classifier, explanations, metric, seed=seed, **given)
+
+
+def bits_of(classifier, explanations, metric, **options):
+    """Return a function from numbers of explanations to the bytes of their values."""
+
+    def run(rows):
+        chosen = [explanations[row] for row in rows]
+        return [value.tobytes() for value in evaluated(classifier, chosen, metric, **options)]
+
+    return run

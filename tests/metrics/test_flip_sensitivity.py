@@ -95,8 +95,9 @@ def test_never_flipped_is_censored_and_counted(classifier, never_flipped, value)
     assert notes == {"searched": 6, "censored": 6}
 
 
-def test_counting_as_zero_leaves_what_flipped_alone(classifier):
+def test_counting_as_zero_leaves_what_flipped_alone(classifiers):
     """With one token a text has one search: it is at the bound, or the same under both."""
+    classifier = classifiers["gpt2"]
     explanations = make(classifier)
     options = {"max_tokens": 1, "max_radius": 0.5}
     censored, notes = run(classifier, explanations, **options)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from metrics.sweep import evaluated
 from support import PAIRS
 
 import exparity
@@ -108,9 +109,9 @@ def test_batch_equals_loop(pair_classifiers, metric):
     classifier = pair_classifiers["bert"]
     made = explain(classifier, [*PAIRS, "her mother sings"], TARGET, "gradient_x_input")
     marks = [[i % 2 for i in range(1 + int(e.word_ids.max()))] for e in made]
-    together = exparity.evaluate(classifier, made, metric, rationales=marks)
+    together = evaluated(classifier, made, metric, rationales=marks)
     alone = [
-        exparity.evaluate(classifier, [e], metric, rationales=[m])[0]
+        evaluated(classifier, [e], metric, rationales=[m])[0]
         for e, m in zip(made, marks, strict=True)
     ]
     np.testing.assert_array_equal(together, alone)

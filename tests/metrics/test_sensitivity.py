@@ -189,8 +189,6 @@ def test_wider_balls_and_more_restarts_find_no_less(classifiers):
 
     assert (run(restarts=3) >= run()).all()
     assert (run(radius=0.2) > run(radius=0.002)).all()
-    assert run(restarts=2, seed=1).tobytes() != run(restarts=2, seed=2).tobytes()
-    assert run(restarts=2, seed=1).tobytes() == run(restarts=2, seed=1).tobytes()
 
 
 def test_zero_attributions_are_undefined(classifiers, monkeypatch):

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import torch
 from engine.exact import ExactModel
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from methods.toy import Toy
-from methods.training import TARGETS, TEXTS
+from methods.training import TARGETS, TEXTS, check_invariance
 from methods.training import explained as explained_quickly
 from methods.whole_words import of_one_piece
-from metrics.sweep import drawn, evaluated
+from metrics.sweep import bits_of, drawn, evaluated
 from scipy.stats import kendalltau
 
 import exparity
@@ -135,20 +133,7 @@ def test_bits_depend_on_neither_batch_nor_order(classifiers, metric):
     classifier = classifiers["roberta"]
     texts, targets = [*OF_MANY, *TEXTS[:2]], [*TARGETS[:2], 1, 0]
     explanations = explained_quickly(classifier, texts, targets, "gradient_x_input")
-    expected = evaluated(classifier, explanations, metric, unit="word")
-
-    @settings(max_examples=2, suppress_health_check=list(HealthCheck))
-    @given(st.permutations(range(4)), st.integers(1, 3))
-    def check(order, shard):
-        values = [
-            evaluated(
-                classifier, [explanations[i] for i in order[k : k + shard]], metric, unit="word"
-            )
-            for k in range(0, 4, shard)
-        ]
-        assert np.concatenate(values).tobytes() == expected[list(order)].tobytes()
-
-    check()
+    check_invariance(classifier, bits_of(classifier, explanations, metric, unit="word"), 4, 1)
 
 
 class Summed(Toy):

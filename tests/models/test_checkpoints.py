@@ -246,8 +246,8 @@ ROUTES = {
 }
 
 
-class TestD17:
-    """D17: what finetune refuses in a checkpoint is refused in calls from Python as well."""
+class TestCallsFromPython:
+    """What finetune refuses in a checkpoint is refused in calls from Python as well."""
 
     UNKNOWN = ("вона співає", "він танцює", "ми йдемо")
 

@@ -132,7 +132,7 @@ def test_finetune_makes_a_damaged_checkpoint_again(damaged, cell, caplog):
 
 
 def test_finetune_replaces_no_folder_of_others(cell):
-    """As a run no folder that it did not make (D1): an output named by mistake."""
+    """An output may be named by mistake."""
     run, folder = cell
     shutil.move(folder / "0", folder / "kept")
     (folder / "0").mkdir()

@@ -15,7 +15,6 @@ from exparity.report.flags import meanings
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import render_page
-from exparity.report.sections.causal_bias import class_gaps
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
@@ -150,17 +149,6 @@ class TestTables:
                 expected = statistics.fmean(values(study, name, model))
                 assert table.total(model, name, GROUPS).mean == pytest.approx(expected)
 
-    def test_gaps_by_class(self, study, table):
-        gaps = class_gaps(study.bias, table, GROUPS)
-        assert len(gaps) == 2 * 3 * 2 * 2  # models, rates, kinds, classes
-        assert [gap["class_name"] for gap in gaps[:8]] == [LABELS[0]] * 4 + [LABELS[1]] * 4
-        assert [gap["rate"] for gap in gaps[::8]] == ["tpr", "fpr", "selection_rate"]
-        for gap in gaps:
-            name = "causal_" * (gap["kind"] == "causal") + gap["rate"] + "_gap"
-            expected = values(study, name, gap["model"], gap["class_name"])
-            assert (gap["low"], gap["high"]) == (min(expected), max(expected))
-            assert gap["mean"] == pytest.approx(statistics.fmean(expected))
-
     def test_downloads_hold_every_line(self, study, table):
         export = bias_export(study, table)
         assert len(export.rows) == 2 * len(table.lines)
@@ -186,5 +174,4 @@ class TestPage:
         context = build_context(gather(folder, options_of(SETTINGS)), tmp_path)
         page = render_page(context)
         assert 'id="causal_bias"' not in page
-        assert "causal-rate" not in page
         assert not any("causal" in export.name for export in context.exports)

@@ -144,16 +144,6 @@ def test_cells_that_need_texts_rather_than_trainings_say_so(verdict, share, want
     assert line == (expected if wanted else "")
 
 
-def test_tests_of_too_few_texts_for_holm_are_named(tmp_path):
-    """M2: of 8 matched sets p is 0.0078 or more, and 0.05 over 8 tests is less."""
-    make_study(tmp_path, SETTINGS, pairs=8)
-    page = tmp_path / "report" / "index.html"
-    report(tmp_path, page, options_of(SETTINGS))
-    text = " ".join(page.read_text().split())
-    sentence = "8 tests have too few texts: their smallest possible p, 0.0078, is above Holm"
-    assert sentence in text.replace("&#39;", "'")
-
-
 def test_counts():
     rows = [
         row("different", verdict_strict="different"),

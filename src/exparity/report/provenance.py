@@ -78,44 +78,16 @@ def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int
     return {name: by_version.most_common() for name, by_version in counts.items()}
 
 
-def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, str]:
-    """Return what each instance of a kind was run with, as a config would write it."""
-    return {
-        id: " | ".join(
-            filter(None, (", ".join(f"{key}: {value}" for key, value in one.items()) for one in of))
-        )
-        for id, of in _variants(origins, kind).items()
-    }
-
-
-def settings_by_key(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[str, str]]:
-    """Return what each instance of a kind was run with, as :func:`settings_of`, key by key."""
-    return {
-        id: {
-            key: " | ".join(dict.fromkeys(one[key] for one in of if key in one))
-            for key in dict.fromkeys(key for one in of for key in one)
-        }
-        for id, of in _variants(origins, kind).items()
-    }
-
-
-def functions_of(origins: Sequence[ArtefactOrigin]) -> dict[str, str | None]:
-    """Return the models that are functions of texts, and what stands in for a masked word."""
-    settings = settings_by_key(origins, "model")
-    return {id: of.get("mask") for id, of in settings.items() if "predict" in of}
-
-
-def _variants(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, list[dict[str, str]]]:
-    """Return the different settings that each instance of a kind was run with."""
+def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[str, str]]:
+    """Return what each instance of a kind was run with, by key; bars part several values."""
     artefacts, options = SETTLED[kind]
-    settings: dict[str, list[dict[str, str]]] = defaultdict(list)
+    values: dict[str, dict[str, dict[str, None]]] = defaultdict(dict)
     for origin in origins:
         if origin.artefact in artefacts and origin.facts.get("parameters"):
-            flat = options(origin.facts["parameters"])
-            written = {key: _text(value) for key, value in flat.items()}
-            if written not in settings[origin.ids[kind]]:
-                settings[origin.ids[kind]].append(written)
-    return dict(settings)
+            of_instance = values[origin.ids[kind]]
+            for key, value in options(origin.facts["parameters"]).items():
+                of_instance.setdefault(key, {})[_text(value)] = None
+    return {id: {key: " | ".join(of) for key, of in own.items()} for id, own in values.items()}
 
 
 def _of_instance(parameters: Parameters) -> Parameters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from exparity.core.errors import InputError
 from exparity.core.formats import dotted
 from exparity.core.settings import Statistics
 from exparity.report.gather import Verdicts, by_cell_and_quantity
-from exparity.report.provenance import SETTLED, read_origins, settings_by_key, versions
+from exparity.report.provenance import SETTLED, read_origins, settings_of, versions
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random
 from exparity.stats.two_runs import GapDifference, gap_difference
@@ -22,7 +22,6 @@ from exparity.stats.verdicts import STANDING
 Cell = tuple[str, ...]
 """Dataset, model, method, metric and the two groups."""
 Settings = Mapping[str, str | Mapping[str, str]]
-Versions = Mapping[str, Sequence[tuple[str, int]]]
 _NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind in SETTLED))
 
 
@@ -33,13 +32,13 @@ class Run:
     Attributes:
         name: its folder, and its title where it has one.
         settings: what it was asked to do, by key; of a model, method or metric key by key again.
-        versions: see :func:`~exparity.report.provenance.versions`.
+        versions: those of each package, as text.
         verdicts: see :attr:`~exparity.report.gather.Study.verdicts`.
     """
 
     name: str
     settings: Settings
-    versions: Versions
+    versions: Mapping[str, str]
     verdicts: Verdicts
 
 
@@ -86,7 +85,7 @@ class RunComparison:
     settings: Mapping[str, tuple[str | None, str | None]]
     versions: Mapping[str, tuple[str | None, str | None]]
     cells: Sequence[ComparedCell]
-    alone: tuple[Sequence[Cell], Sequence[Cell]] = field(default=((), ()))
+    alone: tuple[Sequence[Cell], Sequence[Cell]]
 
     @property
     def differing(self) -> list[ComparedCell]:
@@ -108,14 +107,14 @@ def read_run(results: Path) -> Run:
     settings["datasets"] = ", ".join(id for id, _ in grid["datasets"])
     settings["analyses"] = ", ".join(grid.get("analyses", {}))
     for kind in SETTLED:
-        of_kind = settings_by_key(origins, kind)
+        of_kind = settings_of(origins, kind)
         for id, _ in grid[f"{kind}s"]:
             settings[f"{kind}s.{id}"] = of_kind.get(id, {})
     title = grid["title"]
     return Run(
         f"{results}{f': {title}' if title else ''}",
         settings,
-        versions(origins),
+        {name: ", ".join(one for one, _ in of) for name, of in versions(origins).items()},
         by_cell_and_quantity(row for row in judged if not is_random(row)),
     )
 
@@ -141,7 +140,7 @@ def compare_runs(
         first,
         second,
         _differing(first.settings, second.settings),
-        _differing(*(_written(run.versions) for run in (first, second))),
+        _differing(first.versions, second.versions),
         cells,
         alone,
     )
@@ -150,10 +149,6 @@ def compare_runs(
 def _size(difference: GapDifference) -> float:
     """Return how far gaps are apart; NaN would leave the order to chance."""
     return abs(difference.estimate) if difference.estimate == difference.estimate else -1.0
-
-
-def _written(made_with: Versions) -> dict[str, str]:
-    return {name: ", ".join(version for version, _ in of) for name, of in made_with.items()}
 
 
 def _differing(first: Settings, second: Settings) -> dict[str, tuple[str | None, str | None]]:

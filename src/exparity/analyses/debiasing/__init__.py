@@ -2,7 +2,7 @@
 
 Models that differ from a base in ``debias`` alone are compared with it, training by training and
 over all trainings: |d| of every method and metric, in the scores, in excess over random
-explanations and in skill, beside accuracy and the statistical and the causal gap of the classifier.
+explanations and in skill.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from exparity.analyses import Made, analysis, fields
 from exparity.analyses.debiasing._changes import RecipeComparison
-from exparity.analyses.debiasing._recipes import Gap, caution, settle
+from exparity.analyses.debiasing._recipes import caution, settle
 from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.columns import record_columns
@@ -24,9 +24,6 @@ from exparity.core.flags import Id
 from exparity.core.settings import Statistics
 from exparity.stages.cell import compared_in
 from exparity.stats.gap_change import GapChange
-
-_OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap",
-                  "base_statistical_gap", "causal_gap", "base_causal_gap")  # fmt: skip
 
 
 @analysis(
@@ -39,7 +36,6 @@ _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap
         ("quantity", pa.string()),
         ("seed", pa.int64(), True),
         *record_columns(GapChange).items(),
-        *((name, pa.float64()) for name in _OF_CLASSIFIER),
     ),
     keys=("model", "method", "metric", "group_a", "group_b", "quantity"),
     ids=("model", "method", "metric"),
@@ -57,7 +53,6 @@ def debiasing_cell(
     *,
     base: Id,
     recipes: Sequence[Id],
-    gap: Gap = "tpr",
     alpha: float = Statistics.alpha,
     threshold: float = Statistics.threshold,
     ddof: int = Statistics.ddof,
@@ -72,10 +67,9 @@ def debiasing_cell(
         random_scores: scores of random explanations by the same metrics; none without the control.
         removal_limits: removal_limits artefacts of the dataset, for the skill of explanations; none
             without the control.
-        bias: bias artefacts, one per model.
+        bias: bias artefacts, one per model, which say who predicts one class.
         base: the model without debiasing.
         recipes: the debiased models.
-        gap: rate whose gaps stand for the classifier's bias: their root mean square over classes.
         alpha: level of the test whose minimal detectable effect is wanted.
         threshold: change of |d| from which it is considerable.
         ddof: degrees of freedom taken off in the variances of d.
@@ -86,16 +80,11 @@ def debiasing_cell(
             the same cell as another, or scored otherwise by recipe and base; or an option is out of
             range.
     """
-    scored = Scored([base, *recipes], removal_limits or ())
-    for add, paths in (
-        (scored.add_bias, bias),
-        (scored.add_random, random_scores or ()),
-        (scored.add, scores),
-    ):
-        for path in paths:
-            add(path)
+    scored = Scored([base, *recipes], random_scores or (), removal_limits or (), bias)
+    for path in scores:
+        scored.add(path)
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
-    comparison = RecipeComparison(scored, base, gap, options)
+    comparison = RecipeComparison(scored, base, options)
     rows: list[Mapping[str, Any]] = [row for recipe in recipes for row in comparison.rows(recipe)]
     if not rows:
         raise InputError(f"debiasing: no scores of {base} and of a recipe for the same training")

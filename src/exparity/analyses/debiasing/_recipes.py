@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from exparity.analyses import ExperimentView
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.formats import dotted
 
-Gap = Literal["tpr", "fpr", "selection_rate"]
 _OF_DEBIASING = ("debias", "counterfactuals")
 """What a training depends on through its interventions alone."""
 _OPTIONS = ("alpha", "threshold", "ddof", "confidence")
@@ -21,7 +20,6 @@ def settle(
     *,
     base: str = "",
     recipes: list[str] | None = None,
-    gap: Gap = "tpr",
 ) -> dict[str, Any] | None:
     """Find the recipes of a dataset, and take the options from how groups are compared."""
     where = "analyses.debiasing"
@@ -48,7 +46,7 @@ def settle(
         return None
     statistics = experiment.statistics(ids)
     options = {name: statistics[name] for name in _OPTIONS}
-    return {"base": base, "recipes": there, "gap": gap, **options}
+    return {"base": base, "recipes": there, **options}
 
 
 def caution(experiment: ExperimentView, *, base: str = "", **settings: Any) -> str | None:

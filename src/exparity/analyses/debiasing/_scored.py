@@ -1,26 +1,21 @@
-"""The scores of several models on one dataset, those of random explanations, and model bias."""
+"""The scores of several models on one dataset, and what is said of them beside random ones."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.stages.cell import compared_in, read_scores, require_same_cell
-from exparity.stages.excess import RandomScores
+from exparity.stages.excess import random_by
 from exparity.stages.skill import Controls, Skill, controls_by_model, skill_of
 from exparity.stats.skill import Scale
 from exparity.types import FloatArray, IntArray
 
-NAN = math.nan
 Cell = tuple[str, str, str, int]
 """Model, method, metric and seed."""
 
@@ -56,72 +51,44 @@ class ScoredCell:
         return self.skill.values[scale]
 
 
-class ClassifierBias:
-    """What the bias artefact says of one trained classifier."""
-
-    def __init__(self, table: pa.Table) -> None:
-        columns = ("quantity", "group", "group_b", "class_name", "value")
-        rows = zip(*(table.column(name).to_pylist() for name in columns), strict=True)
-        self._values = {tuple(key): float(value) for *key, value in rows}
-        flags = (flag for flags in table.column("flags").to_pylist() for flag in flags)
-        self.collapsed = "collapsed" in flags
-
-    def value(self, quantity: str, group: str = "", group_b: str = "") -> float:
-        """Return a quantity over all classes, of all examples or two groups; NaN if none."""
-        return self._values.get((quantity, group, group_b, ""), NAN)
-
-
 class Scored:
-    """The scores of some models on one dataset, those of random explanations, and their bias.
+    """The scores of some models on one dataset.
 
     Args:
         models: which.
+        random_scores: those of random explanations.
         removal_limits: removal_limits artefacts of the dataset, for the skill of explanations.
+        bias: bias artefacts of the models.
 
     Attributes:
         examples: all examples that have a score.
         cells: by model, method, metric and seed.
-        draws: numbers of the examples and (r, n) scores of each random explanation, by model,
-            metric and seed.
-        classifiers: by model and seed.
+        collapsed: model and seed of the classifiers that predict one class.
         facts: metadata of the first scores.
     """
 
-    def __init__(self, models: Sequence[str], removal_limits: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        models: Sequence[str],
+        random_scores: Sequence[Path],
+        removal_limits: Sequence[Path],
+        bias: Sequence[Path],
+    ) -> None:
         self._models = models
         self._controls = controls_by_model(removal_limits)
-        self._random: dict[tuple[str, str, int], RandomScores] = {}
+        self._random = random_by(random_scores, "model", "metric", "seed")
         self.examples = Examples()
         self.cells: dict[Cell, ScoredCell] = {}
-        self.draws: dict[tuple[str, str, int], tuple[IntArray, FloatArray]] = {}
-        self.classifiers: dict[tuple[str, int], ClassifierBias] = {}
         self.facts: Mapping[str, Any] = {}
-
-    def add_bias(self, path: Path) -> None:
-        """Add a bias artefact."""
-        table, metadata = read_artefact(path, "bias")
-        model, seeds = str(metadata["wildcards"]["model"]), table.column("seed").to_numpy()
-        for seed in np.unique(seeds):
-            of_seed = table.filter(pa.array(seeds == seed))
-            self.classifiers[model, int(seed)] = ClassifierBias(of_seed)
-
-    def add_random(self, path: Path) -> None:
-        """Add a random_scores artefact."""
-        random = RandomScores.read(path)
-        ids = random.ids
-        if ids["model"] not in self._models:
-            return
-        key = str(ids["model"]), str(ids["metric"]), int(ids["seed"])
-        self._random[key] = random
-        numbers = random.table.column("draw").to_numpy()
-        parts = [random.table.filter(pa.array(numbers == draw)) for draw in np.unique(numbers)]
-        places = [self.examples.places(path, part) for part in parts]
-        # Rows are sorted by example, so that every draw has the same order.
-        scores = np.array([part.column("score").to_numpy() for part in parts])
-        self.draws[key] = places[0], scores
+        self.collapsed = {
+            (str(row["model"]), int(row["seed"]))
+            for path in bias
+            for row in read_artefact(path, "bias")[0].to_pylist()
+            if "collapsed" in row["flags"]
+        }
 
     def add(self, path: Path) -> None:
-        """Add a scores artefact, after those of random explanations."""
+        """Add a scores artefact."""
         table, metadata = read_scores(path)
         ids = metadata["wildcards"]
         if ids["model"] not in self._models:
@@ -135,7 +102,7 @@ class Scored:
         cell = str(ids["model"]), str(ids["method"]), str(ids["metric"]), int(ids["seed"])
         if cell in self.cells:
             raise InputError(f"{path}: is of the same cell as {self.cells[cell].path}")
-        random = self._random.get((cell[0], cell[2], cell[3]))
+        random = self._random.get((cell[0], cell[2], str(cell[3])))
         quantities, skill = {"score": table.column("score").to_numpy()}, None
         if random is not None and random.are_scored_as(metadata):
             quantities["excess"] = random.excess(table)

@@ -1,4 +1,4 @@
-"""Change of gaps under debiasing over all trainings, beside what changed in the classifiers."""
+"""Change of gaps under debiasing over all trainings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ class Change:
     p_small_bh: float
     verdict: str | None
     minimal_detectable_effect: float
-    random_change: float
 
     @property
     def outcome(self) -> str:
@@ -58,49 +57,14 @@ class Change:
         return self.verdict or "not tested"
 
 
-@dataclass(frozen=True)
-class ClassifierChange:
-    """What a recipe changes in the classifier: means over trainings, and the base's beside them."""
-
-    dataset: str
-    group_a: str
-    group_b: str
-    model: str
-    n_seeds: int
-    accuracy: float
-    base_accuracy: float
-    statistical_gap: float
-    base_statistical_gap: float
-    causal_gap: float
-    base_causal_gap: float
-
-
 def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
-    """Return what the report says: changes with their verdicts, and the classifiers."""
-    judged = []
+    """Return what the report says: changes with their verdicts."""
+    changes = []
     for row in rows:
         if row["seed"] is None:
-            verdicts = study.verdicts[tuple(row[id] for id in CELL_IDS)]
-            verdict = verdicts[CHANGES[row["quantity"]]]
-            judged.append({**row, **{name: verdict[name] for name in JUDGED}})
-    changes = [_record(Change, row) for row in judged]
-    of_model = {tuple(row[n] for n in ("dataset", "group_a", "group_b", "model")): row
-                for row in judged}  # fmt: skip
-    classifiers = [_record(ClassifierChange, row) for row in of_model.values()]
-    return Findings(
-        {"changes": grouped(changes, _table), "classifiers": grouped(classifiers, _table)},
-        [
-            Export.of("debiasing", "Change of gaps under debiasing", Change, changes),
-            Export.of(
-                "debiased_classifiers", "Debiased classifiers", ClassifierChange, classifiers
-            ),
-        ],
-    )
-
-
-def _table(row: Change | ClassifierChange) -> tuple[str, str, str]:
-    return row.dataset, row.group_a, row.group_b
-
-
-def _record(kind: type[Any], row: Mapping[str, Any]) -> Any:
-    return kind(**{one.name: row[one.name] for one in fields(kind)})
+            verdict = study.verdicts[tuple(row[id] for id in CELL_IDS)][CHANGES[row["quantity"]]]
+            judged = {**row, **{name: verdict[name] for name in JUDGED}}
+            changes.append(Change(**{one.name: judged[one.name] for one in fields(Change)}))
+    tables = grouped(changes, lambda one: (one.dataset, one.group_a, one.group_b))
+    export = Export.of("debiasing", "Change of gaps under debiasing", Change, changes)
+    return Findings({"changes": tables}, [export])

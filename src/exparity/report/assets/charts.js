@@ -65,9 +65,6 @@ const charts = (() => {
   return { show, draw, rest };
 })();
 
-/** The width that a plot has beside labels of a width, of at most `most` pixels. */
-const beside = (width, labels, most) => Math.max(100, Math.min(most, width - Math.min(labels, 0.4 * width) - 40));
-
 /** Violins with quartile boxes: a panel for each of `rows`, {label, low, high, groups: [{name, numbers, density}]}. */
 function violins(rows, groups, points, options) {
   const values = [];

@@ -12,12 +12,12 @@ from typing import Any
 
 from exparity.artefacts.schemas import IDS
 from exparity.published import output
+from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
     answers,
-    causal_bias,
     definitions,
     disparity,
     explanations,
@@ -104,6 +104,17 @@ def _bias(context: Context) -> Content | None:
     return Content({"bias_tables": context.bias_tables}) if context.study.compares else None
 
 
+def _causal_bias(context: Context) -> Content | None:
+    if not context.causal_tables:
+        return None
+    noted = {
+        origin.ids["dataset"]: origin.facts["notes"]
+        for origin in context.origins
+        if origin.artefact == "bias" and "counterfactuals" in origin.facts.get("notes", {})
+    }
+    return Content({"bias_tables": context.causal_tables, "rates": RATES, "texts": noted})
+
+
 def _published(context: Context) -> Content | None:
     comparison = context.published.get("cells")
     return None if comparison is None else published.content_of(comparison)
@@ -117,25 +128,16 @@ def _published_gaps(context: Context) -> Content | None:
 def _cost(context: Context) -> Content | None:
     if not context.costs:
         return None
-    study, parts = context.study, cost_by_part(context.costs)
+    study = context.study
     names = {id: study.display("method", id) for id in study.methods}
     names |= {id: study.display("metric", id) for id in study.metrics}
     return Content(
-        values={
+        {
             "stages": cost_by_stage(context.costs),
             "total": total_cost(context.costs),
-            "parts": parts,
+            "parts": cost_by_part(context.costs),
             "names": names,
-        },
-        data=[
-            {
-                "stage": cost.stage,
-                "part": names.get(cost.part, cost.part),
-                "jobs": cost.jobs,
-                "seconds": cost.seconds,
-            }
-            for cost in parts
-        ],
+        }
     )
 
 
@@ -156,15 +158,10 @@ SECTIONS = (
     Section("explanations", "Explanations", explanations.build, script="explanations.js"),
     Section("accuracy", "Accuracy", _accuracy),
     Section("bias", "Model bias", _bias),
-    Section(
-        "causal_bias",
-        "Statistical and causal bias",
-        causal_bias.build,
-        script="causal_bias.js",
-    ),
-    Section("published", "Beside published numbers", _published, script="published.js"),
+    Section("causal_bias", "Statistical and causal bias", _causal_bias),
+    Section("published", "Beside published numbers", _published),
     Section("published_gaps", "Beside published gaps of classifiers", _published_gaps),
-    Section("cost", "Cost", _cost, script="cost.js"),
+    Section("cost", "Cost", _cost),
     Section("definitions", "Methods and definitions", definitions.build),
     Section("downloads", "Downloads", _downloads),
     Section("answers", "Questions after an audit", answers.build),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,10 @@ from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
-from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
 from exparity.report.provenance import (
     SETTLED,
     ArtefactOrigin,
-    functions_of,
     settings_of,
     versions,
 )
@@ -37,8 +34,6 @@ from exparity.report.verdicts import (
 )
 from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
-from exparity.stats.multiplicity import families
-from exparity.stats.power import smallest_p
 from exparity.stats.significance import count_significant
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
@@ -82,7 +77,6 @@ def _warnings(context: Context, commits: int) -> list[str]:
     ]
     warnings += pieces_of_words(context.origins)
     warnings += _unchanged_counterfactuals(context)
-    warnings += _too_few_for_holm(study)
     undefined = sum(row["n_undefined"] for row in study.rows)
     if undefined:
         total = sum(row["n_examples"] for row in study.rows)
@@ -95,25 +89,6 @@ def _warnings(context: Context, commits: int) -> list[str]:
             f"The results were made with {commits} versions of the source code; see below."
         )
     return warnings
-
-
-def _too_few_for_holm(study: Study) -> Iterator[str]:
-    """Yield a sentence for each dataset with tests of too few texts to pass Holm's first step."""
-    least = cache(smallest_p)
-    alpha = study.statistics["alpha"]
-    few: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for members in families(study.rows, study.statistics["family"]):
-        for row in (study.rows[i] for i in members):
-            p = least(row["n_a"], row["n_b"], row["n_pairs"] if row["n_pairs"] > 1 else 0)
-            if alpha >= p > alpha / len(members):
-                few[row["dataset"]].append((p, len(members)))
-    for dataset, tests in few.items():
-        p, total = max(tests)
-        yield (
-            f"On {study.display('dataset', dataset)}, {len(tests):,} tests have too few texts: "
-            f"their smallest possible p, {p:.2g}, is above Holm's first threshold, "
-            f"{alpha:g}/{total:,}. Verdicts do not rest on them."
-        )
 
 
 def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
@@ -196,6 +171,7 @@ def build(context: Context) -> Content:
     panels, view = picture_of(study), view_of(study)
     judged = [row for row in study.judged if not is_random(row)]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
+    settings = {kind: settings_of(context.origins, kind) for kind in SETTLED}
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
     devices = {
@@ -239,8 +215,10 @@ def build(context: Context) -> Content:
             "total": next(iter(counts_of(judged)), None),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
-            **{f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED},
-            "functions": functions_of(context.origins),
+            **{f"{kind}s": of_kind for kind, of_kind in settings.items()},
+            "functions": {
+                id: of.get("mask") for id, of in settings["model"].items() if "predict" in of
+            },
             "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
             "commits": commits,
             "devices": sorted(devices),

@@ -8,7 +8,7 @@ from typing import Any
 from exparity.published import output
 from exparity.published.agreement import Agreement
 from exparity.published.comparison import Comparison
-from exparity.published.matching import IDS, MatchedCell
+from exparity.published.matching import MatchedCell
 from exparity.report.context import Content
 from exparity.report.gather import REGISTRIES
 
@@ -19,24 +19,15 @@ def content_of(comparison: Comparison) -> Content | None:
     """Return what the section shows, or None if nothing of ours was published."""
     if not comparison.matches:
         return None
-    effects = [
+    return Content(
         {
-            **{kind: match.theirs.of(kind) for kind in IDS},
-            "ours": match.ours.mean_d,
-            "theirs": match.theirs.mean,
-            "flagged": bool(match.ours.starred),
+            "comparison": comparison,
+            "rates": _rates(comparison),
+            "tables": _side_by_side(comparison),
+            "same_decision": same_decision,
+            "written": output,
         }
-        for match in comparison.matches
-        if match.ours.mean_d is not None and match.theirs.mean is not None
-    ]
-    values = {
-        "comparison": comparison,
-        "rates": _rates(comparison),
-        "tables": _side_by_side(comparison),
-        "same_decision": same_decision,
-        "written": output,
-    }
-    return Content(values, data={"effects": effects})
+    )
 
 
 def same_decision(match: MatchedCell) -> bool:

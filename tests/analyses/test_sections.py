@@ -42,12 +42,14 @@ def study(grid):
         )
     ]  # fmt: skip
     accuracies = [
-        Accuracy("geco", m, s, 0.9 + 0.02 * s, {}, 10, False) for m in grid.models for s in (0, 1)
+        Accuracy("geco", m, s, 0.9 + 0.02 * s, {}, 10, {}, False)
+        for m in grid.models
+        for s in (0, 1)
     ]
     return Study(
         results=grid.root, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
         methods={m: m for m in METHODS}, metrics={"mass": "mass_accuracy"},
-        datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, rows=[],
+        datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, tests=[],
         bias=ModelBias(bias, {"geco": declared}), accuracies=accuracies,
     )  # fmt: skip
 
@@ -161,7 +163,7 @@ class TestPage:
     def test_rounding_noise_is_marked(self, grid):
         noisy = {"dataset": "geco", "model": "ola", "method": "gradient_x_input"}
         of = study(grid)
-        of.rows.append({**noisy, "flags": ["rounding_noise"]})
+        of.tests.append({**noisy, "flags": ["rounding_noise"]})
         page = page_of(report_of(grid, of)["correctness"], of)
         assert page.count("0.410*") == 1
         assert "* the attributions are zero in exact arithmetic" in page

@@ -30,7 +30,7 @@ _OF_JOB = ("model_id", "metric_id", "seed", "machine")
 
 
 class ExperimentView(Protocol):
-    """Answers of an experiment that an analysis needs to settle the options of a job."""
+    """Answers of an experiment that an analysis needs for the options of a job."""
 
     config: Any  # a Config of exparity.config.models, which knows this package
     datasets: Mapping[str, Any]
@@ -147,12 +147,12 @@ class AnalysisFacts:
         always: whether it is made unasked; else where ``analyses`` names it.
         memory_mb: memory of a job.
         minutes: time that a job is given.
-        settle: called as ``settle(experiment, ids, **settings)`` with the block of the config; see
-            :class:`ExperimentView`. Its
-            keyword-only arguments are the config's options. Returns the options of the job that
-            makes the artefact of these ids, or None where the analysis does not apply. If there is
-            none, the function's own options are the config's. Among the options, ``digest`` is
-            that of code that the config chooses; the job is not told of it.
+        job_options: called as ``job_options(experiment, ids, **settings)`` with the block of the
+            config; see :class:`ExperimentView`. Its keyword-only arguments are the config's
+            options. Returns the options of the job that makes the artefact of these ids, or None
+            where the analysis does not apply. If there is none, the function's own options are the
+            config's. Among the options, ``digest`` is that of code that the config chooses; the job
+            is not told of it.
         caution: called as ``caution(experiment, **settings)`` with the block of the config; returns
             what a plan has to warn of, or None.
         section: called as ``section(rows, study, options)``; returns the :class:`Findings`, None
@@ -176,7 +176,7 @@ class AnalysisFacts:
     always: bool = False
     memory_mb: int = 2000
     minutes: int = 30
-    settle: Callable[..., Mapping[str, Any] | None] | None = None
+    job_options: Callable[..., Mapping[str, Any] | None] | None = None
     caution: Callable[..., str | None] | None = None
     section: Callable[..., Findings | None] | None = None
     template: str = "section.html.j2"
@@ -259,7 +259,7 @@ def options_of_job(function: Callable[..., Any], given: Mapping[str, Any]) -> di
 
 def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     """Return what ``analyses.<id>`` of a config may say."""
-    return options_of(entry.facts.settle or entry.function, without=_OF_JOB)
+    return options_of(entry.facts.job_options or entry.function, without=_OF_JOB)
 
 
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:

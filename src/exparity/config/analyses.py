@@ -18,7 +18,7 @@ from exparity.artefacts.analyses import (
     made_by,
 )
 from exparity.config import digests
-from exparity.config.settled import Options, Settled
+from exparity.config.resolved import Options, ResolvedConfig
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import Entry
 from exparity.core.validation import complete
@@ -36,7 +36,7 @@ _FROM_CELL = {
 class Analyses:
     """Analyses that a config asks for beside the grid of tests, and those that are always there."""
 
-    def __init__(self, experiment: Settled) -> None:
+    def __init__(self, experiment: ResolvedConfig) -> None:
         self._experiment = experiment
         self.settings: dict[str, Mapping[str, Any]] = {
             name: settings for name, settings in experiment.config.analyses.items()
@@ -84,7 +84,7 @@ class Analyses:
         return [
             target
             for target in targets
-            if self._settled(name, dict(zip(names, target, strict=True))) is not None
+            if self._job_options(name, dict(zip(names, target, strict=True))) is not None
             and self._applies(facts, dict(zip(names, target, strict=True)))
         ]
 
@@ -180,14 +180,14 @@ class Analyses:
 
     def options(self, name: str, ids: Ids) -> Options:
         """Return what a job of an analysis depends on."""
-        settings = dict(self._settled(name, ids) or {})
+        settings = dict(self._job_options(name, ids) or {})
         digest = digests.analysis(ANALYSES.get(name).source) + settings.pop("digest", "")
         return {**settings, "digest": digest}
 
-    def _settled(self, name: str, ids: Ids) -> Mapping[str, Any] | None:
+    def _job_options(self, name: str, ids: Ids) -> Mapping[str, Any] | None:
         """Return the options of a job; None where the analysis does not apply."""
-        settings, settle = self.settings.get(name, {}), ANALYSES.get(name).facts.settle
-        return settings if settle is None else settle(self._experiment, ids, **settings)
+        settings, job_options = self.settings.get(name, {}), ANALYSES.get(name).facts.job_options
+        return settings if job_options is None else job_options(self._experiment, ids, **settings)
 
     def _reads_explanations(self, facts: AnalysisFacts) -> bool:
         """Return whether what an analysis reads is made of what a method or metric makes."""

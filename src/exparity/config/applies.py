@@ -13,7 +13,7 @@ from typing import NamedTuple
 from exparity.config.instances import Instance
 
 
-class Lack(NamedTuple):
+class MissingFeature(NamedTuple):
     """Part that a dataset does not have.
 
     Attributes:
@@ -27,20 +27,20 @@ class Lack(NamedTuple):
     remedy: str = ""
 
 
-def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, Lack]:
+def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, MissingFeature]:
     """Return which of ``groups``, ``rationale`` and ``counterfactual`` a dataset lacks."""
     dataset, facts, lacks = instance.id, instance.entry.facts, {}
     if not facts.has_groups(instance.params):
-        lacks["groups"] = Lack("it has no groups")
+        lacks["groups"] = MissingFeature("it has no groups")
     if not facts.marks_words(instance.params):
         option = facts.rationale_option
-        lacks["rationale"] = Lack(
+        lacks["rationale"] = MissingFeature(
             "it marks no words that carry the label",
             f"compares explanations with rationales, and dataset '{dataset}' has none",
             f"name their column with datasets.{dataset}.{option}" if option else "",
         )
     if not has_generator:
-        lacks["counterfactual"] = Lack(
+        lacks["counterfactual"] = MissingFeature(
             "it has no generator of counterfactuals",
             f"measures attribution on words that counterfactuals change, and dataset '{dataset}' "
             "has no generator",
@@ -53,7 +53,7 @@ def left_out(
     datasets: Iterable[str],
     methods: Mapping[str, Instance],
     metrics: Mapping[str, Instance],
-    lacks: Mapping[str, Mapping[str, Lack]],
+    lacks: Mapping[str, Mapping[str, MissingFeature]],
 ) -> dict[str, dict[str, list[str]]]:
     """Return the datasets that each method, metric and artefact leaves out, by kind and id.
 

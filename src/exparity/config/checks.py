@@ -8,7 +8,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.config.instances import Instance
-from exparity.config.settled import Settled
+from exparity.config.resolved import ResolvedConfig
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.overrides import matches
 from exparity.core.strict import parse_json
@@ -33,7 +33,7 @@ _CLASS_OPTIONS = {"labels", "classes", "professions"}
 _GROUP_OPTIONS = {"attribute", "groups"}
 
 
-def check(experiment: Settled) -> None:
+def check(experiment: ResolvedConfig) -> None:
     """Check what a config's description cannot say, before any job."""
     if Path(experiment.config.data_dir).is_file():
         raise InputError(f"data_dir: {experiment.config.data_dir} is a file; name a folder")
@@ -48,7 +48,7 @@ def check(experiment: Settled) -> None:
     check_imports(experiment)
 
 
-def _is_trained(experiment: Settled, model: str) -> bool:
+def _is_trained(experiment: ResolvedConfig, model: str) -> bool:
     """Whether every training of a model has predicted; to import torch then would take seconds."""
     cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids["model"] == model)
     return all(
@@ -56,7 +56,7 @@ def _is_trained(experiment: Settled, model: str) -> bool:
     )
 
 
-def check_references(experiment: Settled) -> None:
+def check_references(experiment: ResolvedConfig) -> None:
     """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept."""
     known: dict[str, list[Any]] = {
         "dataset": list(experiment.datasets),
@@ -96,7 +96,7 @@ def check_references(experiment: Settled) -> None:
                     )
 
 
-def check_overrides(experiment: Settled) -> None:
+def check_overrides(experiment: ResolvedConfig) -> None:
     """Check that each override changes something of some job."""
     for position, override in enumerate(experiment.overrides):
         where, match = f"overrides[{position}]", override["match"]
@@ -118,7 +118,7 @@ def check_overrides(experiment: Settled) -> None:
             )
 
 
-def check_applies(experiment: Settled) -> None:
+def check_applies(experiment: ResolvedConfig) -> None:
     """Check that each method and metric applies to some dataset."""
     trained = dict.fromkeys(dataset for dataset, _ in experiment.pairs)
     for id, metric in experiment.metrics.items():
@@ -142,7 +142,7 @@ def check_applies(experiment: Settled) -> None:
                 )
 
 
-def check_foils(experiment: Settled) -> None:
+def check_foils(experiment: ResolvedConfig) -> None:
     """Check that classes to explain against are those of the data, where its classes are known."""
     for id, method in experiment.methods.items():
         explains = method.params.get("explains")
@@ -156,7 +156,7 @@ def check_foils(experiment: Settled) -> None:
                 _require(explains["against"], list(labels), where)
 
 
-def check_prompts(experiment: Settled) -> None:
+def check_prompts(experiment: ResolvedConfig) -> None:
     """Check that prompted models are asked, by a template for each seed."""
     prompts = experiment.config.prompts
     asked = {id for id in experiment.models if _is_prompted(experiment, id)}
@@ -191,7 +191,7 @@ def check_prompts(experiment: Settled) -> None:
             raise InputError(f"models.{model}.chat: only prompted models chat; set its head, too")
 
 
-def check_functions(experiment: Settled) -> None:
+def check_functions(experiment: ResolvedConfig) -> None:
     """Check that functions are not trained, and are not asked for more than answers."""
     specs = {id: experiment.model_spec(id) for id in experiment.models}
     functions = {id: spec for id, spec in specs.items() if spec.predict is not None}
@@ -225,12 +225,12 @@ def _known_classes(instance: Instance) -> tuple[str, ...]:
     return tuple(instance.entry.facts.labels or ())
 
 
-def _is_prompted(experiment: Settled, model: str) -> bool:
+def _is_prompted(experiment: ResolvedConfig, model: str) -> bool:
     """Return whether a model is of a kind that is asked by a prompt."""
     return HEADS.get(experiment.model_spec(model).head).facts.prompted
 
 
-def check_counterfactuals(experiment: Settled) -> None:
+def check_counterfactuals(experiment: ResolvedConfig) -> None:
     """Check that generators fit their datasets, and that interventions have those they need."""
     for dataset, generator in experiment.generators.items():
         where = f"counterfactuals.{dataset}"
@@ -260,7 +260,7 @@ def check_counterfactuals(experiment: Settled) -> None:
                 )
 
 
-def check_cells(experiment: Settled) -> None:
+def check_cells(experiment: ResolvedConfig) -> None:
     """Resolve every distinct cell once, so that bad settings are found before any job."""
     from exparity.models.checkpoints import check_adapter, check_checkpoint
 
@@ -296,7 +296,7 @@ def check_cells(experiment: Settled) -> None:
             experiment.explain_options(**cell)
 
 
-def _check_as_it_is(experiment: Settled, dataset: str, model: str) -> None:
+def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:
     """Check that a checkpoint that is not trained is a classifier of the classes of the data."""
     spec, instance = experiment.model_spec(model), experiment.datasets[dataset]
     path = Path(spec.checkpoint or "", "config.json")
@@ -321,7 +321,7 @@ def _check_as_it_is(experiment: Settled, dataset: str, model: str) -> None:
         raise InputError(f"models.{model}: {error}") from None
 
 
-def check_imports(experiment: Settled) -> None:
+def check_imports(experiment: ResolvedConfig) -> None:
     """Check methods that read their scores from files."""
     owners: dict[str, str] = {}
     reading = [id for id, method in experiment.methods.items() if not method.entry.facts.repeatable]
@@ -350,7 +350,7 @@ def _require(value: Any, known: list[Any], where: str) -> None:
         raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")
 
 
-def check_results(experiment: Settled) -> None:
+def check_results(experiment: ResolvedConfig) -> None:
     """Check that the results folder does not hold the report of another experiment.
 
     An experiment stays itself where it gains or loses datasets, as long as one of them stays.

@@ -19,7 +19,7 @@ from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
 from exparity.config.presets import with_preset
-from exparity.config.settled import Cell, Options, Settled
+from exparity.config.resolved import Cell, Options, ResolvedConfig
 from exparity.core.errors import InputError
 from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import read_settings
@@ -50,7 +50,7 @@ def load_or_exit(
     return experiment
 
 
-class Experiment(Settled):
+class Experiment(ResolvedConfig):
     """A valid config: the grid that it spans, and the inputs, options and costs of each job."""
 
     def __init__(self, config: Config) -> None:

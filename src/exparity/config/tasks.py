@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
-from exparity.config.settled import Options
+from exparity.config.resolved import Options
 
 _LAST = ("cost", "report")
 

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how the groups of a classifier's tests are compared."""
     statistics = experiment.statistics(ids)
     return {name: statistics[name] for name in ("confidence", "resamples")}
@@ -50,7 +50,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     display="Model bias",
     always=True,
     compares_groups=False,
-    settle=_settle,
+    job_options=_job_options,
 )
 def bias_model(
     data: Path,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PREDICTED = ("label", "predicted", "probabilities")
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Leave out datasets for which no counterfactuals are made; there is nothing to set."""
     return {} if ids["dataset"] in experiment.generators else None
 
@@ -55,7 +55,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     always=True,
     memory_mb=8000,
     minutes=60,
-    settle=_settle,
+    job_options=_job_options,
 )
 def counterfactual_predictions_cell(
     data: Path,

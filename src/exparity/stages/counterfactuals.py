@@ -26,7 +26,7 @@ ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take the generator that the config names for a dataset; there may be none."""
     generator = experiment.generators.get(ids["dataset"])
     if generator is None:
@@ -53,7 +53,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     display="Counterfactuals",
     always=True,
     memory_mb=4000,
-    settle=_settle,
+    job_options=_job_options,
 )
 def make_counterfactuals(
     data: Path,

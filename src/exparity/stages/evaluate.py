@@ -121,7 +121,7 @@ def evaluate_cell(
     _score(metric, explained, output, machine, counterfactuals)
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take the options of the metric, and what of the explanations decides on their texts.
 
     Texts that no method explains are not scored: on more texts than explanations have, random ones
@@ -159,7 +159,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     always=True,
     memory_mb=8000,
     minutes=240,
-    settle=_settle,
+    job_options=_job_options,
 )
 def negative_control_cell(
     data: Path,

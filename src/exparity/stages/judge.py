@@ -28,7 +28,7 @@ _CORRECTED = fields(
 )
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how tests are corrected in the whole study."""
     statistics = experiment.config.statistics
     return {"family": list(statistics.family), "alpha": statistics.alpha}
@@ -61,7 +61,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     },
     display="Verdicts",
     always=True,
-    settle=_settle,
+    job_options=_job_options,
 )
 def judge_cells(
     across_trainings: Sequence[Path],

@@ -93,7 +93,7 @@ def seeds_of_draws(seed: int, draws: int) -> list[int]:
     return [derive_seed(seed, "negative_control", draw) for draw in range(draws)]
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take the options from those of the controls, where a metric of the dataset takes units.
 
     The texts are those that some method explains, and the units those of the metrics.
@@ -141,7 +141,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     always=True,
     memory_mb=8000,
     minutes=240,
-    settle=_settle,
+    job_options=_job_options,
 )
 def removal_limits_cell(
     data: Path,

@@ -34,7 +34,7 @@ _COLUMNS = fields(
 _SHOWN = ("dataset", "model", "seed", "method", "metric")
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Correlate wherever a metric is of the words that counterfactuals change."""
     if not experiment.metrics_that_need("counterfactual"):
         return None
@@ -66,7 +66,7 @@ def _findings(
     metric_needs="counterfactual",
     display="Attribution on group terms",
     always=True,
-    settle=_settle,
+    job_options=_job_options,
     section=_findings,
     template="reliance.html.j2",
 )

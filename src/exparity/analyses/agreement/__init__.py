@@ -68,7 +68,7 @@ class Explained:
     random: frozenset[str]
 
 
-def _settle(
+def _job_options(
     experiment: ExperimentView,
     ids: Mapping[str, Any],
     *,
@@ -105,7 +105,7 @@ def _settle(
     ),
     keys=("between", "method_a", "method_b", "measure", "group_a", "group_b"),
     display="Agreement of explanations",
-    settle=_settle,
+    job_options=_job_options,
     section=findings,
     memory_mb=4000,
 )

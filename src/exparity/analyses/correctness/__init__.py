@@ -87,7 +87,7 @@ def _described(subset: str, group: str, scores: FloatArray) -> Performance:
     )
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     if not experiment.metrics_that_need("rationale"):
         raise InputError(
             "analyses.correctness: no metric compares explanations with rationales; add one to "
@@ -107,7 +107,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     metric_needs="rationale",
     needs_rationales=True,
     compares_groups=False,
-    settle=_settle,
+    job_options=_job_options,
     section=findings,
 )
 def correctness_cell(scores: Sequence[Path], predictions: Path) -> Made:

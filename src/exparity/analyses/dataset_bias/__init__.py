@@ -19,7 +19,7 @@ from exparity.types import Example
 _SPLITS = ("all", "train", "test")
 
 
-def _settle(
+def _job_options(
     experiment: ExperimentView,
     ids: Mapping[str, Any],
     *,
@@ -70,7 +70,7 @@ def _form(form: str | Sequence[str]) -> list[str]:
     ),
     keys=("quantity", "split", "group", "class_name", "word"),
     memory_mb=4000,
-    settle=_settle,
+    job_options=_job_options,
     section=findings,
 )
 def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None) -> Made:

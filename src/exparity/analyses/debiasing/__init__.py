@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from exparity.analyses import Made, analysis, fields
 from exparity.analyses.debiasing._changes import RecipeComparison
-from exparity.analyses.debiasing._recipes import caution, settle
+from exparity.analyses.debiasing._recipes import caution, job_options
 from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.columns import record_columns
@@ -41,7 +41,7 @@ from exparity.stats.gap_change import GapChange
     ids=("model", "method", "metric"),
     display="Debiasing and explanations",
     memory_mb=4000,
-    settle=settle,
+    job_options=job_options,
     caution=caution,
     section=findings,
 )

@@ -14,7 +14,7 @@ _OF_DEBIASING = ("debias", "counterfactuals")
 _OPTIONS = ("alpha", "threshold", "ddof", "confidence")
 
 
-def settle(
+def job_options(
     experiment: ExperimentView,
     ids: Mapping[str, Any],
     *,
@@ -75,16 +75,18 @@ def _difference(experiment: ExperimentView, base: str, model: str) -> str:
         return f"shares no dataset with {base}"
     differ: dict[str, None] = {}
     for cell in shared:
-        own, of_base = (_settled(experiment, cell, one) for one in (model, base))
+        own, of_base = (_training_options(experiment, cell, one) for one in (model, base))
         if own.pop("debias") == of_base.pop("debias"):
             return "has the same debias"
         differ |= dict.fromkeys(k for k in own | of_base if own.get(k) != of_base.get(k))
     return f"differs in {', '.join(differ)}" if differ else ""
 
 
-def _settled(experiment: ExperimentView, cell: tuple[str, int], model: str) -> dict[str, Any]:
+def _training_options(
+    experiment: ExperimentView, cell: tuple[str, int], model: str
+) -> dict[str, Any]:
     """Return what a checkpoint depends on, by dotted key; its interventions are ``debias``."""
     dataset, seed = cell
-    settled = experiment.finetune_options(dataset, model, seed)
-    debias = [settled.pop(name, None) for name in _OF_DEBIASING]
-    return {**dict(dotted(settled)), "debias": debias[0]}
+    options = experiment.finetune_options(dataset, model, seed)
+    debias = [options.pop(name, None) for name in _OF_DEBIASING]
+    return {**dict(dotted(options)), "debias": debias[0]}

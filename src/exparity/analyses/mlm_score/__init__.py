@@ -33,7 +33,7 @@ _PASSES = 30
 SampleSize = Annotated[int, Range(at_least=2)]
 
 
-def _settle(
+def _job_options(
     experiment: ExperimentView,
     ids: Mapping[str, Any],
     *,
@@ -98,7 +98,7 @@ def _may_have_head(spec: ModelSpec) -> bool:
     runs_model=True,
     memory_mb=8000,
     minutes=240,
-    settle=_settle,
+    job_options=_job_options,
     section=findings,
 )
 def mlm_score_cell(

@@ -36,7 +36,7 @@ _SEED = 0  # of the draws of interventions
 _WHERE = "analyses.term_weight_probe"
 
 
-def _settle(
+def _job_options(
     experiment: ExperimentView,
     ids: Mapping[str, Any],
     *,
@@ -83,7 +83,7 @@ def _settle(
     keys=("debias", "terms", "weight", "quantity", "group", "group_b", "class_name"),
     display="Words for groups",
     memory_mb=4000,
-    settle=_settle,
+    job_options=_job_options,
     section=findings,
 )
 def term_weight_probe(

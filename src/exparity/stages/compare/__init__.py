@@ -54,7 +54,7 @@ _ACROSS_TRAININGS = FurtherArtefact(
 )
 
 
-def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how groups are compared, as far as it may concern this model."""
     return dict(experiment.statistics_within(ids))
 
@@ -71,7 +71,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     display="Comparing groups",
     memory_mb=4000,
     always=True,
-    settle=_settle,
+    job_options=_job_options,
 )
 def compare_model(
     data: Path,

@@ -8,7 +8,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.config import digests
-from exparity.config.applies import Lack, lacks_of, left_out
+from exparity.config.applies import MissingFeature, lacks_of, left_out
 from exparity.config.instances import Instance, instances_of, named_instance
 from exparity.config.models import NOT_OF_SPEC, Config
 from exparity.core.errors import InputError, did_you_mean
@@ -30,7 +30,7 @@ Options = dict[str, Any]
 """What a job depends on, as JSON has it."""
 
 
-class Settled:
+class ResolvedConfig:
     """The entries of a config with all defaults, and the options of every cell of its grid."""
 
     def __init__(self, config: Config) -> None:
@@ -105,7 +105,7 @@ class Settled:
         }
 
     @cached_property
-    def lacks(self) -> Mapping[str, Mapping[str, Lack]]:
+    def lacks(self) -> Mapping[str, Mapping[str, MissingFeature]]:
         """Lacks of each dataset, by the need of a method, metric or analysis."""
         return {
             dataset: lacks_of(instance, has_generator=dataset in self.generators)
@@ -189,13 +189,13 @@ class Settled:
         )
         if spec.predict is not None:
             training = {"epochs": 0}
-        settled = read_settings(TrainingSpec, training, f"models.{model}.training")
+        resolved = read_settings(TrainingSpec, training, f"models.{model}.training")
         return {
             "model": spec.whole,
-            "training": settled.whole,
+            "training": resolved.whole,
             "digest": digests.finetune(HEADS.get(spec.head).source),
             **self._interventions(dataset, model),
-            **self._prompt(dataset, spec, seed, settled),
+            **self._prompt(dataset, spec, seed, resolved),
         }
 
     def _prompt(
@@ -260,8 +260,8 @@ class Settled:
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without how tests are corrected."""
-        settled = {**self.config.statistics.whole, **self._changes("statistics", cell)}
-        return {key: value for key, value in settled.items() if key != "family"}
+        resolved = {**self.config.statistics.whole, **self._changes("statistics", cell)}
+        return {key: value for key, value in resolved.items() if key != "family"}
 
     def statistics_within(self, cell: Cell) -> dict[str, Any]:
         """Return how groups are compared in all cells that agree in some ids.

@@ -164,7 +164,7 @@ def test_parts_of_something_else_are_discarded(
         change(mine, monkeypatch)
     with caplog.at_level(logging.INFO):
         explain(mine, output, **changes)
-    line = "discarded 3 part files of an earlier run: inputs, parameters or source changed"
+    line = "discarded parts of an earlier run (3): inputs, parameters or source changed"
     assert [m for m in caplog.messages if "discarded" in m] == [line]
     assert not [m for m in caplog.messages if "taken over" in m]
     assert len(slow.read_text().splitlines()) == N // SIZE
@@ -179,7 +179,7 @@ def test_a_truncated_part_is_made_again(cell, whole, slow, interrupted, tmp_path
     parts_of(output)[2].write_bytes(b"")
     with caplog.at_level(logging.INFO):
         explain(cell, output)
-    assert "discarded 2 part files of an earlier run: 2 unreadable" in caplog.messages
+    assert "discarded parts of an earlier run (2): unreadable" in caplog.messages
     assert f"{SIZE} of {N} examples are taken over from an earlier run" in caplog.messages
     assert content(output) == content(whole)
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 import pyarrow.parquet as pq
@@ -158,28 +157,6 @@ def test_training_continues_after_the_last_epoch(checkout, baseline):
     assert "continuing after epoch" in log
     assert not state.exists()
     assert weights_of(checkout) == weights_of(baseline)
-
-
-def wait_for(text: str, file: Path, run) -> None:
-    while text not in file.read_text():
-        assert run.poll() is None, file.read_text()
-        time.sleep(0.05)
-
-
-def test_a_run_says_that_it_waits_for_jobs_of_a_killed_one(checkout, tmp_path):
-    news = tmp_path / "news.txt"
-    with held(f"models/{CELL}") as job:
-        run = checkout.start("--until", "finetune")
-        job.wait(run)
-        run.kill()
-        run.wait(timeout=60)
-        command = checkout.command("--until", "finetune")[3:]
-        news.touch()
-        run = forked.start(command, checkout.root, checkout.environment, error=news)
-        line = f"exparity: jobs of an earlier run are still at work (models/{CELL}); this run waits"
-        wait_for(line, news, run)
-        job.release()
-        assert run.wait(timeout=300) == 0
 
 
 def test_ctrl_c_ends_a_run_with_one_line(checkout, tmp_path):

@@ -93,28 +93,6 @@ def job_lock(path: Path) -> Iterator[bool]:
                 return
 
 
-def jobs_at_work(results: Path) -> list[str]:
-    """Return the artefacts below a results folder that jobs of an earlier run still work on."""
-    return sorted(
-        path.parent.relative_to(results).as_posix().removesuffix(".parts")
-        if path.parent.suffix == ".parts"
-        else (path.parent / path.stem.removeprefix(".")).relative_to(results).as_posix()
-        for path in results.rglob(".*lock")
-        if path.parent != results and _is_held(path)
-    )
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        with path.open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # it went meanwhile
-        pass
-    return False
-
-
 def _is(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))

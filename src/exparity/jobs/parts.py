@@ -172,10 +172,8 @@ class Parts:
         for path in self.folder.glob(".*.tmp"):
             path.unlink()
         if stale or damaged:
-            reasons = ["inputs, parameters or source changed"] * bool(stale)
-            reasons += [f"{damaged} unreadable"] * bool(damaged)
-            files, why = "file" if stale + damaged == 1 else "files", "; ".join(reasons)
-            log.info("discarded %d part %s of an earlier run: %s", stale + damaged, files, why)
+            reason = "inputs, parameters or source changed" if stale else "unreadable"
+            log.info("discarded parts of an earlier run (%d): %s", stale + damaged, reason)
         self.earlier_seconds = _seconds(self.done)
         if self.done:
             total = sum(map(len, self.chunks.values()))

@@ -20,7 +20,6 @@ from exparity.config.outdated import mark_outdated, result_times, up_to_date
 from exparity.config.tasks import runs_model
 from exparity.jobs.locks import hold
 from exparity.runs.leftovers import cancel_leftovers
-from exparity.runs.outcome import name_orphans
 from exparity.runs.queue import check_ends_are_told
 from exparity.warm.start import ENGINE, FACTS, start_server
 
@@ -70,7 +69,6 @@ def _begin(workflow: Any, experiment: Experiment) -> None:
     if workflow.executor_plugin.name == "slurm":
         check_ends_are_told(workflow.executor_settings)
     cancel_leftovers()
-    name_orphans(experiment.results)
     experiment.write_grid()
     # The plug-in for SLURM keeps groups to itself: a submission would start a Snakemake, and torch,
     # for each of its jobs.

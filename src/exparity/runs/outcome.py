@@ -1,4 +1,4 @@
-"""What a run says of jobs that are not its own, and at its end: its report, or why it ended."""
+"""Last words of a run: its report, or why it ended."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from exparity.jobs.locks import jobs_at_work
 from exparity.runs.leftovers import STOPPED
 
 _LINES = 5  # the message of an error is the last line of a log
-
-
-def name_orphans(results: str) -> None:
-    """Say which cells jobs of a killed run still work on, since jobs of this run wait for them."""
-    if cells := jobs_at_work(Path(results)):
-        more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
-        print(
-            f"exparity: jobs of an earlier run are still at work ({cells[0]}{more}); this run "
-            "waits for them, and takes over what they finish",
-            file=sys.stderr,
-        )
 
 
 def stop_in_one_line() -> None:

@@ -23,6 +23,7 @@ from typing import NoReturn
 from exparity.core.command_line import Command, Parser, add_plugins, command_of
 from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, say, visible
+from exparity.core.usage import begin_usage
 from exparity.jobs.stop import Stopped, stoppable
 
 _FLAGS = ("-h", "--help", "--version", "--print-completion")
@@ -144,6 +145,22 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def run_and_stay(at_end: Callable[[], object]) -> int:
+    """Run the command line, and return the exit code: this process keeps what it has loaded.
+
+    A training ends the process, since the libraries that train keep state of their own.
+    """
+    if sys.argv[1] == "finetune":
+        run(at_end)
+    from exparity.jobs.loop import keep_model
+
+    keep_model()
+    begin_usage()
+    code = main()
+    logging.shutdown()
+    return code
 
 
 def _parser() -> Parser:

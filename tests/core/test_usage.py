@@ -36,3 +36,13 @@ def test_where_there_is_no_proc(monkeypatch, tmp_path):
     assert peak > 20
     monkeypatch.setattr(sys, "platform", "darwin")  # which counts in bytes
     assert usage.usage()["max_rss_mb"] == pytest.approx(peak / 1024, abs=0.1)
+
+
+def test_it_begins_anew_with_each_job_of_a_process():
+    code = (
+        f"from exparity.core.usage import begin_usage, usage; bytearray(b'x' * ({BIG} << 20))\n"
+        "sum(i * i for i in range(10 ** 6)); begin_usage(); print(usage())"
+    )
+    used = used_by(code)
+    assert used["max_rss_mb"] < BIG
+    assert used["cpu_seconds"] < 0.02

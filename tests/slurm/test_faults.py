@@ -102,7 +102,7 @@ def out_of_memory(checkout: ClusterCheckout) -> Outcome:
     """The third part takes more than the first attempt has asked for, and less than the second."""
     profile = checkout.root / "profiles/slurm/config.yaml"
     text = profile.read_text()
-    profile.write_text(text.replace("(8000 if input.checkpoint", "(1200 if input.checkpoint"))
+    profile.write_text(text.replace("mem_mb: 8000 *", "mem_mb: 1200 *", 1))
     assert profile.read_text() != text
     return finish(checkout, checkout.start(*SCORES))
 
@@ -227,7 +227,7 @@ def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, repository, 
 
     run = checkout.start(*SCORES)
     checkout.held.wait(run)
-    (job,) = checkout.cluster.running("scores_gpu", checkout.root)
+    (job,) = checkout.cluster.running("training", checkout.root)
     served = [p for p in psutil.process_iter() if p.name().startswith("warm ")]
     (worker,) = [p for p in served if p.cwd() == str(checkout.root)]
     checkout.cluster.command("scancel", job.id)

@@ -56,13 +56,13 @@ class Restart:
         self.run = checkout.start(*SCORES)
         checkout.held.wait(self.run)
         self.finished = explanations(checkout)
-        (self.job,) = checkout.cluster.running("explanations", checkout.root)
+        (self.job,) = checkout.cluster.running("training", checkout.root)
         self.first_said = ""
 
     def wait_for_end_of_job(self) -> None:
         running = self.checkout.cluster.running
         self.checkout.wait_until(
-            lambda: self.job not in running("explanations", self.checkout.root), "the job ends"
+            lambda: self.job not in running("training", self.checkout.root), "the job ends"
         )
         self.checkout.held.release()
 
@@ -187,3 +187,19 @@ def test_a_terminated_run_cancels_its_jobs(restarts):
         "exparity: stopped; finished jobs and parts of jobs stay"
         in restarts["main_terminated"].first_said
     )
+
+
+def test_a_job_that_fails_ends_alone(undisturbed, cluster, tmp_path):
+    """The others of the submission go on, without another attempt."""
+    shutil.copytree(undisturbed.root, tmp_path / "checkout", symlinks=True)
+    config = undisturbed.config_path.relative_to(undisturbed.root)
+    checkout = ClusterCheckout(tmp_path / "checkout", cluster, config)
+    for folder in ("explanations", "scores"):
+        shutil.rmtree(checkout.results / folder)
+    (checkout.root / "bad.parquet").write_text("no explanations")
+    methods = {**METHODS, "gradient_b": {"use": "imported", "path": "bad.parquet"}}
+    checkout.configure(methods=methods, metrics={"gini": {}}, controls={"random": {"draws": 0}})
+    assert checkout.start(*SCORES, "--retries", "0").wait(timeout=900) == 1
+    assert "Trying to restart" not in checkout.said
+    assert explanations(checkout).keys() == {f"gradient_{letter}.parquet" for letter in "acd"}
+    assert len(list((checkout.results / "scores").rglob("gini.parquet"))) == 3

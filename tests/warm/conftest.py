@@ -17,6 +17,11 @@ HERE = Path(__file__).parent
 PATHS = os.pathsep.join([str(HERE), str(Path(exparity.__file__).parents[1])])
 
 
+def address():
+    """The server's, as a socket takes it."""
+    return "\0" + os.environ["EXPARITY_WARM"]
+
+
 @contextmanager
 def standard_error(path):
     """Have processes that start meanwhile write their errors to a file."""
@@ -38,8 +43,12 @@ def _interrupts_arrive():
 
 @pytest.fixture
 def server(request, tmp_path, monkeypatch):
-    """A server as a run starts it, for the jobs beside this file; its parameter: imports ahead."""
-    monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
+    """A server as a run starts it, for the jobs beside this file.
+
+    Its parameter has imports ahead, and before them what does a job, if that is not ``jobs:run``.
+    """
+    ahead = getattr(request, "param", ())
+    job, ahead = (ahead[0], ahead[1:]) if "jobs:stay" in ahead else ("jobs:run", ahead)
     monkeypatch.setattr(start.atexit, "register", lambda *_: None)
     monkeypatch.setenv("PYTHONPATH", PATHS)
     monkeypatch.setenv("EXPARITY_WARM", "")
@@ -47,11 +56,10 @@ def server(request, tmp_path, monkeypatch):
         monkeypatch.setenv(name, "1")
     os.environ.pop("PYTEST_CURRENT_TEST")  # it changes while the server runs
     with standard_error(tmp_path / "server.txt"):
-        process = start.start_server("jobs:run", getattr(request, "param", ()))
+        process = start.start_server(job, ahead)
     yield process
-    start.end_server(process, Path(os.environ["EXPARITY_WARM"]).parent)
+    start.end_server(process)
     assert process.poll() is not None
-    assert list(tmp_path.glob("exparity-*")) == []
 
 
 def begin(*arguments, warm=True, **how):

@@ -1,5 +1,6 @@
 """Jobs for a server: what a process sees of itself, and several ways to end."""
 
+import importlib.util
 import json
 import os
 import resource
@@ -53,6 +54,15 @@ def leave():
     sys.exit(json.loads(sys.argv[2]))
 
 
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("of_the_user", sys.argv[2])
+    sys.modules["of_the_user"] = importlib.util.module_from_spec(spec)
+
+
 def mark():
     with open(sys.argv[2], "a") as file:
         file.write("done\n")
@@ -74,3 +84,10 @@ def run(at_end=lambda: None):
     at_end()
     sys.stdout.flush()
     os._exit(0)
+
+
+def stay(at_end):
+    """Return to the worker, as ``exparity.cli:run_and_stay`` does."""
+    globals()[sys.argv[1]]()
+    print(os.getpid(), os.environ.get("TMPDIR"), os.getcwd())
+    return 0

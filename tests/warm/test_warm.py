@@ -1,14 +1,11 @@
 """A job in a worker behaves as one in a process of its own."""
 
-import errno
 import json
 import os
-import pwd
 import resource
 import shlex
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -17,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support import is_gone
-from warm.conftest import PATHS, begin, result, worker_of
+from warm.conftest import PATHS, address, begin, result, worker_of
 
 from exparity.warm import start
 from exparity.warm.process import read_by_imports
@@ -25,24 +22,13 @@ from exparity.warm.process import read_by_imports
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 
 
-def narrow():
-    """What a batch system may set for a job."""
-    os.umask(0o027)
-    os.nice(3)
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
-
-
 @pytest.mark.usefixtures("server")
 class TestSame:
-    @pytest.mark.parametrize("before", [lambda: None, narrow])
-    def test_a_worker_looks_like_a_process_of_its_own(self, before, tmp_path):
+    def test_a_worker_looks_like_a_process_of_its_own(self, tmp_path):
         folder = tmp_path / "elsewhere"
         folder.mkdir()
         arguments = ("portrait", "--x", "é")
-        how = {"stdin": "typed", "cwd": folder, "preexec_fn": before, "env": {"TMPDIR": "/tmp"}}
+        how = {"stdin": "typed", "cwd": folder, "env": {"TMPDIR": "/tmp"}}
         code, output, errors = result(*arguments, **how)
         expected = result(*arguments, warm=False, **how)
         assert (code, output.replace(os.environ["EXPARITY_WARM"], "0"), errors) == expected
@@ -131,27 +117,19 @@ class TestServer:
         assert job.returncode == 7
         assert server.wait(60) == 0
 
-    def test_only_its_owner_gets_to_it(self, server):
-        folder = Path(os.environ["EXPARITY_WARM"]).parent
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-    def test_another_user_cannot_connect(self, server):
-        connections = [socket.socket(socket.AF_UNIX) for _ in range(2)]
-        connections[0].connect(os.environ["EXPARITY_WARM"])
-        stranger = os.fork()
-        if not stranger:  # needs root, as "another user" below
-            os.setuid(pwd.getpwnam("nobody").pw_uid)
-            os._exit(connections[1].connect_ex(os.environ["EXPARITY_WARM"]))
-        assert os.waitstatus_to_exitcode(os.waitpid(stranger, 0)[1]) == errno.EACCES
-        for connection in connections:
-            connection.close()
-
     @pytest.mark.parametrize(
         ("how", "reason"),
         [
             ({"env": {"OMP_NUM_THREADS": "2"}}, "another environment (OMP_NUM_THREADS)"),
             ({"env": {"PYTHONWARNINGS": "ignore"}}, "another Python"),
             ({"preexec_fn": lambda: os.setgroups([1])}, "another user"),
+            ({"preexec_fn": lambda: os.umask(0o027)}, "another umask"),
+            ({"preexec_fn": lambda: os.nice(3)}, "another priority"),
+            ({"preexec_fn": lambda: os.sched_setaffinity(0, {0})}, "another cores"),
+            (
+                {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))},
+                "another limits",
+            ),
         ],
     )
     def test_what_it_cannot_serve_runs_where_it_is(self, how, reason, server, tmp_path):
@@ -211,7 +189,7 @@ class TestServer:
 def send(content, files=()):
     """Connect to the server as anything but a job might, and send bytes."""
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(os.environ["EXPARITY_WARM"])
+    connection.connect(address())
     if files:
         socket.send_fds(connection, [content], files)
     elif content:
@@ -230,7 +208,7 @@ from exparity.warm.process import process_identity, settings
 
 request = {"identity": process_identity(), "settings": settings()}
 connection = socket.socket(socket.AF_UNIX)
-connection.connect(os.environ["EXPARITY_WARM"])
+connection.connect("\\0" + os.environ["EXPARITY_WARM"])
 messages.receive(connection)
 """
 
@@ -281,7 +259,6 @@ class TestBadClients:
             ("del request['identity']['user']", "another user"),
             ("request['identity']['more'] = None; del request['identity']['cgroup']", "another"),
             ("request['identity']['more'] = 1", "another more"),
-            ("del request['settings']['limits']", "a request that fails (KeyError"),
             ("del request['settings']['folder']", "a request that fails (KeyError"),
             ("del request['settings']", "a request that fails (KeyError"),
             ("request = [request]", "a request that fails (TypeError"),
@@ -335,6 +312,7 @@ class TestStopped:
         server.send_signal(signal.SIGCONT)
 
     def test_before_a_job_the_next_ones_do_not_wait(self, server):
+        assert result("leave", "4")[:2] == (4, "")  # it is up
         server.send_signal(signal.SIGSTOP)
         code, output, errors = result("patience=1", "leave", "4")
         assert (code, output) == (4, "cold\n")
@@ -349,7 +327,7 @@ class TestStopped:
         job = begin("leave", "4")
         state = Path("/proc", str(job.pid), "status")
         deadline = time.monotonic() + 120
-        while not int(state.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << 14:
+        while not int(state.read_text().split("SigBlk:")[1].split()[0], 16) & 1 << 14:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         job.send_signal(signal.SIGTERM)
@@ -420,16 +398,6 @@ def test_a_platform_without_it_is_told(monkeypatch, capsys):
         capsys.readouterr().err == "exparity: warm workers need Linux 5.3; every job starts anew\n"
     )
     assert os.environ["EXPARITY_WARM"] == ""
-
-
-def test_a_folder_without_room_for_a_socket_is_told(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("EXPARITY_WARM", "")
-    deep = tmp_path / ("x" * 120)
-    deep.mkdir()
-    monkeypatch.setattr(start.tempfile, "tempdir", str(deep))
-    assert start.start_server() is None
-    assert "no warm workers, every job starts anew" in capsys.readouterr().err
-    assert list(deep.iterdir()) == []
 
 
 def test_killing_the_run_ends_its_server(tmp_path):

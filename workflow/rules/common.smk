@@ -85,9 +85,7 @@ wildcard_constraints:
 
 
 onstart:
-    lock_folders(
-        RESULTS
-    )  # `fetch` needs no plan, and any other run holds them already
+    lock_folders(RESULTS)  # for `fetch`, which needs no plan
     if workflow.non_local_exec:
         end_on_signals()
     else:

@@ -10,15 +10,15 @@ rule evaluate:
         get_log("evaluate", "scores"),
     benchmark:
         get_benchmark("evaluate", "scores")
-    priority: get_priority(evaluate_cost)
+    priority: get_minutes("evaluate", "metric")
     group:
-        get_group(evaluate_cost)
+        TRAINING
     conda:
         get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("evaluate"),
-        runtime=get_minutes(evaluate_cost),
+        runtime=get_minutes("evaluate", "metric"),
         gpu_slot=get_gpu_slots(),
     params:
         options=get_options("evaluate"),

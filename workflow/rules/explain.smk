@@ -10,15 +10,15 @@ rule explain:
         get_log("explain", "explanations"),
     benchmark:
         get_benchmark("explain", "explanations")
-    priority: get_priority(explain_cost)
+    priority: get_minutes("explain", "method")
     group:
-        get_group(explain_cost)
+        TRAINING
     conda:
         get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("explain"),
-        runtime=get_minutes(explain_cost),
+        runtime=get_minutes("explain", "method"),
         gpu_slot=get_gpu_slots(),
     params:
         options=get_options("explain"),

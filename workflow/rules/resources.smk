@@ -1,4 +1,9 @@
 # How jobs share a machine or a cluster. No result depends on it.
+
+# A cluster may run the jobs of a training as one.
+TRAINING = "training.{dataset}.{model}.{seed}"
+
+
 # Where one number is known for all jobs it is given as such: Snakemake would call a function for each.
 def get_environment():
     """The environment to make, where Snakemake is asked to: it plans with the parameters of all jobs then."""
@@ -14,18 +19,9 @@ def get_gpu_slots():
     return lambda wildcards: EXPERIMENT.gpu_slots(wildcards.get("metric"))
 
 
-def get_group(cost):
-    """Jobs that a cluster may run as one."""
-    return lambda wildcards: cost(wildcards)[0]
-
-
-def get_minutes(cost):
-    return lambda wildcards, attempt: cost(wildcards)[1] * attempt
-
-
-def get_priority(cost):
-    """The longest jobs first: short ones fill the other cores while the last of these run."""
-    return lambda wildcards: cost(wildcards)[1]
+def get_minutes(stage, part):
+    """Of a method or metric. As priority: short jobs fill the other cores while the last long ones run."""
+    return lambda wildcards: EXPERIMENT.minutes(stage, wildcards[part])
 
 
 def get_memory(stage, least=8000):
@@ -38,11 +34,3 @@ def get_memory(stage, least=8000):
 def get_analysis_memory(name, facts):
     """What an analysis is given; one that runs a model has room for it."""
     return get_memory(name, facts.memory_mb) if facts.runs_model else facts.memory_mb
-
-
-def explain_cost(wildcards):
-    return EXPERIMENT.explain_cost(wildcards.method)
-
-
-def evaluate_cost(wildcards):
-    return EXPERIMENT.evaluate_cost(wildcards.metric)

@@ -139,17 +139,13 @@ class Experiment(ResolvedConfig):
         training = self.finetune_options(**ids)["training"]  # type: ignore[arg-type]
         return bool(training["epochs"]) and training["lora"] is None
 
-    def explain_cost(self, method: str) -> tuple[str, int]:
-        """Return a name for explain jobs that cost alike, and the minutes that they are given."""
-        if self.methods[method].entry.facts.passes > _FEW_PASSES:
-            return "explanations_slow", 240
-        return "explanations", 60
-
-    def evaluate_cost(self, metric: str) -> tuple[str, int]:
-        """Return a name for evaluate jobs that cost alike, and the minutes that they are given."""
-        if self.metrics[metric].entry.facts.needs == "explainer":
-            return "scores_slow", 240
-        return ("scores_gpu", 30) if self.runs_model(metric) else ("scores", 5)
+    def minutes(self, stage: str, part: str) -> int:
+        """Return the time that a job is given, by its method (explain) or metric (evaluate)."""
+        if stage == "explain":
+            return 240 if self.methods[part].entry.facts.passes > _FEW_PASSES else 60
+        if self.metrics[part].entry.facts.needs == "explainer":
+            return 240
+        return 30 if self.runs_model(part) else 5
 
     def reads(self, stage: str, ids: Cell) -> list[str]:
         """Return the artefacts that a job reads, without the user's own files."""

@@ -149,6 +149,13 @@ class Classifier:
         half.in_fp32 = self
         return half
 
+    def anew(self) -> Classifier:
+        """Return a classifier of this model that has learnt nothing yet of texts and memory."""
+        made = self._like(self.model)
+        made.exact = self.device.type == "cpu"
+        made.in_fp32 = self.in_fp32 and self.in_fp32.anew()
+        return made
+
     def _like(self, model: PreTrainedModel) -> Classifier:
         made = Classifier(
             model,

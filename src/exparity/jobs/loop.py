@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.lineage import fingerprint
 from exparity.core.device import Machine, give_back_memory, make_repeatable
 from exparity.core.progress import Progress
 from exparity.jobs.parts import Job, open_parts
+from exparity.models.manifest import digests_of
 from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
+_kept: dict[str, Classifier] | None = None
 
 Chunks = Sequence[Sequence[Example]]
 Compute = Callable[[Sequence[Example]], tuple[list[dict[str, Any]], dict[str, Any]]]
@@ -93,4 +96,20 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
 
     settings = asdict(machine)
     make_repeatable(settings.pop("threads"))
-    return load_classifier(str(checkpoint), **settings)
+    if _kept is None:
+        return load_classifier(str(checkpoint), **settings)
+    key = fingerprint(str(checkpoint), digests_of(checkpoint), settings)
+    if key in _kept:
+        log.info("the classifier of an earlier job is used again")
+        return _kept[key].anew()
+    _kept.clear()  # there may be memory for one
+    classifier = load_classifier(str(checkpoint), **settings)
+    if not classifier.is_black_box:
+        _kept[key] = classifier
+    return classifier
+
+
+def keep_model() -> None:
+    """Have the model of a job stay for the next one of this process."""
+    global _kept
+    _kept = {} if _kept is None else _kept

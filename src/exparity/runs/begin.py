@@ -48,6 +48,8 @@ def fail_without_inputs(workflow: Any) -> None:
 def before_plan(workflow: Any, experiment: Experiment) -> None:
     """Settle what earlier runs and attempts have left, so that the plan counts what is there."""
     if workflow.remote_exec:
+        # A job that fails ends alone: the others of a submission need not wait for the next one.
+        workflow.execution_settings.keep_going = True
         # `attempt` counts those that Snakemake sent, and the variable is set by SLURM's own.
         if workflow.execution_settings.attempt > 1 or "SLURM_RESTART_COUNT" in os.environ:
             # `forcefiles` are made though they are there. A submission forces all of its jobs.
@@ -106,5 +108,7 @@ def before_jobs(workflow: Any, experiment: Experiment) -> None:
         jobs = [(job.rule.name, job.wildcards_dict) for job in workflow.dag.needrun_jobs()]
     else:
         return
-    running = sum(runs_model(experiment, *job) for job in jobs)
-    start_server(ahead=(*FACTS, *(ENGINE if running > 1 else ())))
+    several = sum(runs_model(experiment, *job) for job in jobs) > 1
+    # A submission has a training's jobs, one after the other, and a GPU that is theirs alone.
+    job = "run_and_stay" if several and workflow.remote_exec else "run"
+    start_server(f"exparity.cli:{job}", (*FACTS, *(ENGINE if several else ())))

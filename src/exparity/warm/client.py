@@ -11,7 +11,6 @@ import sys
 from contextlib import contextmanager, suppress
 
 from exparity.warm import messages
-from exparity.warm.folder import address_in, opened
 from exparity.warm.process import FORWARDED, process_identity, settings
 
 TYPE_CHECKING = False
@@ -25,43 +24,50 @@ if TYPE_CHECKING:
 _PATIENCE = 60
 
 
-def hand_over(address: str) -> None:
+def hand_over(name: str) -> None:
     """Have the server do the job of this process, and end as its worker ends.
 
     Returns only where the job has to be done here: there is no server, it cannot do this job, or it
     was killed on the way. No worker is left then.
     """
     request = {"identity": process_identity(), "settings": settings()}
-    with _signals_kept() as forward_to:
-        status = _served(address, request, forward_to)
+    with _signals_held() as forward_to:
+        status = _served(name, request, forward_to)
     if status is not None:
         _end_as(status)
 
 
-def _served(address: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
+def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
     workers: list[int] = []
     try:
-        place, name = os.path.split(address)
-        with opened(place) as folder, socket.socket(socket.AF_UNIX) as connection:
+        with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_PATIENCE)
-            connection.connect(address_in(folder, name))
-            if not messages.is_of_this_user(connection):
+            connection.connect(f"\0{name}")
+            server = messages.process_of_this_user(connection)
+            if server is None:
                 return None
             try:
                 return _status(connection, request, workers, forward_to)
             except TimeoutError:
-                os.unlink(name, dir_fd=folder)  # no other job has to wait as long
-                print(
-                    f"exparity: the server of warm workers has not answered for {_PATIENCE:g} s; "
-                    "this job and later ones of the run do without it",
-                    file=sys.stderr,
-                )
+                _end_server(server)
     except (OSError, EOFError):
         pass
     for worker in workers:
         _kill(worker)
     return None
+
+
+def _end_server(server: int) -> None:
+    """Kill a server that does not answer, so that no other job has to wait as long."""
+    print(
+        f"exparity: the server of warm workers has not answered for {_PATIENCE:g} s; this job and "
+        "later ones of the run do without it",
+        file=sys.stderr,
+    )
+    with open(f"/proc/{server}/comm", encoding="utf-8") as name:
+        if name.read().strip() == messages.SERVER:
+            os.kill(server, signal.SIGKILL)
 
 
 def _status(
@@ -99,40 +105,29 @@ def _kill(process: int) -> None:
 
 
 @contextmanager
-def _signals_kept() -> Iterator[Callable[[int], None]]:
-    """Keep the signals that arrive, and yield a function that is given the worker they are for.
+def _signals_held() -> Iterator[Callable[[int], None]]:
+    """Hold signals back; yield a function that is given the worker that they are for.
 
-    Without one they are this process's own again in the end.
+    Without one they are this process's own in the end.
     """
-    kept: list[int] = []
-    workers: list[int] = []
-
-    def forward() -> None:
-        while kept:
-            try:
-                signal.pidfd_send_signal(workers[0], kept.pop(0))
-            except ProcessLookupError:  # its status is on the way
-                return
-
-    def catch(number: int, frame: FrameType | None) -> None:
-        kept.append(number)
-        if workers:
-            forward()
+    own = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
 
     def forward_to(worker: int) -> None:
-        workers.append(worker)
-        forward()
+        def forward(number: int, frame: FrameType | None) -> None:
+            with suppress(ProcessLookupError):  # its status is on the way
+                signal.pidfd_send_signal(worker, number)
 
-    own = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
-    for number in own:
-        signal.signal(number, catch)
+        for number in own:
+            signal.signal(number, forward)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
     try:
         yield forward_to
     finally:
         for number, handler in own.items():
             signal.signal(number, handler)
-        for left in kept:
-            os.kill(os.getpid(), left)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_as(status: int) -> None:

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 _LENGTH = struct.Struct("!I")
 _LONGEST = 2**26  # bytes; an environment is written twice, and has 6 MB at most
 _PART = 2**16
+SERVER = "exparity server"
+"""What the system calls the process of a server."""
 _CREDENTIALS = struct.Struct("iII")  # process, user and group
 
 
-def is_of_this_user(connection: socket.socket) -> bool:
-    """Whether the other side of a connection is a process of this user."""
+def process_of_this_user(connection: socket.socket) -> int | None:
+    """Return the process on the other side of a connection; None if it is another user's."""
     facts = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return bool(_CREDENTIALS.unpack(facts)[1] == os.geteuid())
+    process, user, _ = _CREDENTIALS.unpack(facts)
+    return int(process) if user == os.geteuid() else None
 
 
 def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:

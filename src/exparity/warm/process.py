@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
 import sys
-from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
 
 import exparity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 # Libraries look at these when they are used, if ever.
@@ -46,81 +47,53 @@ def read_by_imports(variable: str) -> bool:
 
 
 def process_identity() -> dict[str, Any]:
-    """Return what the server and the process of a job must have in common."""
+    """Return what the server and the process of a job must have in common, as JSON has it."""
     with open("/proc/self/cgroup", encoding="utf-8") as groups:
         cgroup = groups.read()
-    return {
+    mask = os.umask(0o077)
+    os.umask(mask)
+    identity = {
         "Python": [sys.executable, list(sys.flags), sys._xoptions, sys.warnoptions],
         "import path": [exparity.__file__, sys.path[1:]],
         "user": [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         "cgroup": cgroup,
         "namespace": [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES],
         "environment": {k: v for k, v in os.environ.items() if read_by_imports(k)},
+        "umask": mask,
+        "limits": [resource.getrlimit(limit) for limit in _LIMITS],
+        "priority": os.getpriority(os.PRIO_PROCESS, 0),
+        "cores": sorted(os.sched_getaffinity(0)),
+        "ignored": [number for number in FORWARDED if signal.getsignal(number) == signal.SIG_IGN],
+        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
     }
+    common: dict[str, Any] = json.loads(json.dumps(identity))
+    return common
 
 
 def settings() -> dict[str, Any]:
     """Return what a worker takes over from the process of its job."""
-    mask = os.umask(0o077)
-    os.umask(mask)
     return {
         "process": os.getpid(),
         "argv": sys.argv,
         "path": sys.path,
         "environment": dict(os.environ),
         "folder": os.getcwd(),
-        "umask": mask,
-        "limits": {limit: resource.getrlimit(limit) for limit in _LIMITS},
-        "niceness": os.getpriority(os.PRIO_PROCESS, 0),
-        "cores": sorted(os.sched_getaffinity(0)),
-        "ignored": [number for number in FORWARDED if signal.getsignal(number) == signal.SIG_IGN],
-        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
     }
 
 
-def out_of_reach(wanted: dict[str, Any]) -> str:
-    """Return which setting a fork of this process could not take over; empty if it can all."""
-    for limit, (_, hard) in wanted["limits"].items():
-        own = resource.getrlimit(int(limit))[1]
-        if own != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > own):
-            return "limit"
-    if wanted["niceness"] < os.getpriority(os.PRIO_PROCESS, 0):
-        return "priority"
-    return ""
+def take_over(wanted: dict[str, Any], files: list[int], ignored: Sequence[int]) -> None:
+    """Give this process the settings of another, its standard input, output and error, and signals.
 
-
-def take_over(wanted: dict[str, Any], files: list[int]) -> None:
-    """Give this process the settings of another, and its standard input, output and error."""
+    Jobs write to files, so that these need not be opened as those of a terminal.
+    """
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
     os.chdir(wanted["folder"])
-    os.umask(wanted["umask"])
-    for limit, pair in wanted["limits"].items():
-        resource.setrlimit(int(limit), tuple(pair))
-    os.setpriority(os.PRIO_PROCESS, 0, wanted["niceness"])
-    os.sched_setaffinity(0, wanted["cores"])
     os.environ.clear()
     os.environ.update(wanted["environment"])
     sys.argv, sys.path[:] = wanted["argv"], wanted["path"]
-    sys.stdin, sys.stdout, sys.stderr = map(_reopened, (sys.stdin, sys.stdout, sys.stderr))
     for number in FORWARDED:
-        signal.signal(number, signal.SIG_IGN if number in wanted["ignored"] else signal.SIG_DFL)
-    if signal.SIGINT not in wanted["ignored"]:
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    if signal.SIGINT not in ignored:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_SETMASK, wanted["blocked"])
-
-
-def _reopened(stream: Any) -> TextIOWrapper:
-    """Return a standard stream for the file that its number stands for now, made as Python does."""
-    number, writes = stream.fileno(), stream.writable()
-    raw = FileIO(number, "w" if writes else "r", closefd=False)
-    unbuffered = stream.write_through
-    file = raw if unbuffered and writes else BufferedWriter(raw) if writes else BufferedReader(raw)
-    return TextIOWrapper(
-        file,
-        encoding=stream.encoding,
-        errors=stream.errors,
-        line_buffering=writes and not unbuffered and (number == 2 or raw.isatty()),
-        write_through=unbuffered,
-    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import importlib
-import json
 import logging
 import os
 import select
@@ -18,12 +16,12 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NoReturn
 
 import exparity
 from exparity.warm import messages
-from exparity.warm.folder import remove
-from exparity.warm.process import out_of_reach, process_identity, read_by_imports, take_over
+from exparity.warm.process import process_identity, read_by_imports, take_over
 
 _ROOT = str(Path(exparity.__file__).parent)
 log = logging.getLogger(__name__)
@@ -31,46 +29,31 @@ _DIE_WITH_PARENT, _SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 _PATIENCE = 10  # seconds until a client has sent what it wants; it has it ready when it connects
 # What makes the start of a job slow, and does nothing but define when it is imported. Plug-ins are
 # imported by each job, as they are then.
-_PACKAGES = frozenset(
-    {
-        "accelerate",
-        "captum",
-        "exparity",
-        "huggingface_hub",
-        "lime",
-        "llvmlite",
-        "numba",
-        "numpy",
-        "pandas",
-        "pyarrow",
-        "safetensors",
-        "scipy",
-        "shap",
-        "sklearn",
-        "tokenizers",
-        "torch",
-        "transformers",
-    }
-)
+_PACKAGES = {
+    "accelerate", "captum", "exparity", "huggingface_hub", "lime", "llvmlite", "numba", "numpy",
+    "pandas", "pyarrow", "safetensors", "scipy", "shap", "sklearn", "tokenizers", "torch",
+    "transformers",
+}  # fmt: skip
 # A thread of the allocator that pyarrow brings, which takes care of forks itself.
 _HARMLESS_THREADS = frozenset({"jemalloc_bg_thd"})
 
 
-@dataclass
-class _Job:
-    """A job that a worker is at.
+@dataclass(eq=False)
+class _Worker:
+    """A process that does jobs, one after the other.
 
     Attributes:
-        connection: to its client.
-        worker: process id.
-        exit: a file that is readable when the worker has ended.
-        notes: a file in which the worker writes what it has imported, or why it did not begin.
+        process: its id.
+        exit: a file that is readable when it has ended.
+        channel: on which it tells how a job has ended, or why it did not begin, and what it has
+            imported; and is handed the next one.
+        client: connection to the client of its job; None while it waits for one.
     """
 
-    connection: socket.socket
-    worker: int
+    process: int
     exit: int
-    notes: int
+    channel: socket.socket
+    client: socket.socket | None
 
 
 @dataclass
@@ -82,21 +65,20 @@ class Server:
 
     Attributes:
         listener: a socket that listens.
-        job: does the job of ``sys.argv`` and ends the process; it gets a function to call before.
+        job: does the job of ``sys.argv`` and ends the process, after a call of the function that
+            it gets; or returns the exit code, and after a 0 its worker waits for the next job.
     """
 
     listener: socket.socket
-    job: Callable[[Callable[[], object]], object]
-    _jobs: list[_Job] = field(default_factory=list)
+    job: Callable[[Callable[[], object]], int]
+    _workers: list[_Worker] = field(default_factory=list)
     _events: select.epoll = field(default_factory=select.epoll)
     _calls: dict[int, Callable[[], None]] = field(default_factory=dict)
     _sources: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
     _open: bool = True
     _variables: frozenset[str] = field(default_factory=lambda: frozenset(os.environ))
-    _identity: dict[str, Any] = field(
-        default_factory=lambda: json.loads(json.dumps(process_identity()))
-    )
+    _identity: dict[str, Any] = field(default_factory=process_identity)
 
     def run(self, ahead: Sequence[str] = ()) -> None:
         """Serve until the run has ended and the last worker as well."""
@@ -104,7 +86,7 @@ class Server:
         self._watch(self.listener.fileno(), self._accept)
         self._watch(sys.stdin.fileno(), self._close)
         self._learn(ahead)
-        while self._open or self._jobs:
+        while self._open or any(worker.client for worker in self._workers):
             # A call may close files, and others get their numbers.
             for call in [self._calls[file] for file, _ in self._events.poll()]:
                 call()
@@ -125,37 +107,50 @@ class Server:
         self.listener.close()
 
     def _accept(self) -> None:
-        """Fork a worker for a client."""
+        """Hand a client to a worker that waits, or to a new one."""
         if not self._open:  # since the run ended with this event
             return
         try:
             with ExitStack() as undo:
-                connection = undo.enter_context(self.listener.accept()[0])
-                if not messages.is_of_this_user(connection):
+                client = undo.enter_context(self.listener.accept()[0])
+                if messages.process_of_this_user(client) is None:
                     return
-                if threads := _threads() - _HARMLESS_THREADS:
+                worker = next((one for one in self._workers if one.client is None), None)
+                if worker is not None:
+                    messages.send(worker.channel, {}, [client.fileno()])
+                    worker.client = client
+                elif threads := _threads() - _HARMLESS_THREADS:
                     self._tell(f"threads before the fork ({', '.join(sorted(threads))})")
                     return
-                notes = os.memfd_create("notes")
-                undo.callback(os.close, notes)
-                server = os.getpid()
-                gc.freeze()
-                with warnings.catch_warnings():  # of threads, from Python 3.12 on, harmless or not
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    worker = os.fork()
-                if not worker:
-                    self._work(server, connection, notes)
-                undo.callback(os.waitpid, worker, 0)
-                undo.callback(os.kill, worker, signal.SIGKILL)
-                job = _Job(connection, worker, os.pidfd_open(worker), notes)
+                else:
+                    worker = self._forked(client, undo)
                 undo.pop_all()
         except OSError as error:  # no process or file is left, until a job has ended
             self._tell(str(error))
             time.sleep(0.1)
             return
-        self._jobs.append(job)
-        self._watch(job.exit, lambda: self._ended(job))
-        self._watch(connection.fileno(), lambda: self._left(job), select.EPOLLRDHUP)
+        self._watch(client.fileno(), lambda: self._left(worker, client), select.EPOLLRDHUP)
+
+    def _forked(self, client: socket.socket, undo: ExitStack) -> _Worker:
+        """Fork a worker for a client."""
+        channel, of_worker = map(undo.enter_context, socket.socketpair())
+        server = os.getpid()
+        gc.freeze()
+        with warnings.catch_warnings():  # of threads, from Python 3.12 on, harmless or not
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
+        if not process:
+            channel.close()
+            self._work(server, client, of_worker)
+        undo.callback(os.waitpid, process, 0)
+        undo.callback(os.kill, process, signal.SIGKILL)
+        worker = _Worker(process, os.pidfd_open(process), channel, client)
+        of_worker.close()
+        channel.settimeout(_PATIENCE)
+        self._workers.append(worker)
+        self._watch(worker.exit, lambda: self._ended(worker))
+        self._watch(channel.fileno(), lambda: self._told(worker))
+        return worker
 
     def _tell(self, refusal: str) -> None:
         """Say once why jobs cannot be served."""
@@ -163,57 +158,82 @@ class Server:
             self._refused.add(refusal)
             log.warning("jobs start anew, which takes seconds each: %s", refusal)
 
-    def _work(self, server: int, connection: socket.socket, notes: int) -> NoReturn:
-        """Do the job of a client in this process, which was forked for it."""
-        code = 1
+    def _work(self, server: int, client: socket.socket, channel: socket.socket) -> NoReturn:
+        """Do the job of a client in this process, which was forked for it, and the next."""
         try:
             self._events.close()
             self.listener.close()
-            for other in self._jobs:
-                other.connection.close()
+            for other in self._workers:
+                other.channel.close()
                 os.close(other.exit)
-                os.close(other.notes)
-            before = set(sys.modules)
-            if refusal := self._prepare(server, connection):
-                _note(notes, refusal=refusal)
-            else:
-                gc.enable()
-                self.job(lambda: _note(notes, imports=_imported_since(before)))
+                if other.client:
+                    other.client.close()
+            self._set_ahead = self._set_by_imports()
+            while not (refusal := self._prepare(server, client)):
+                self._do(channel)
+                client = socket.socket(fileno=messages.receive(channel, 1)[1][0])
+            messages.send(channel, {"refusal": refusal})
+        finally:
+            os._exit(1)
+
+    def _do(self, channel: socket.socket) -> None:
+        """Do a job.
+
+        The process ends with one that fails, or loads code of the user's own, which may change
+        until the next.
+        """
+        before = set(sys.modules)
+
+        def note(**facts: int) -> None:
+            messages.send(channel, {"imports": _imported_since(before), **facts})
+
+        gc.enable()
+        code, ends = 1, True
+        try:
+            code = self.job(note)
+            ends = code != 0 or _has_own_code(before)
         except SystemExit as end:
             if isinstance(end.code, str):
                 print(end.code, file=sys.stderr)
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         except BaseException:
             sys.excepthook(*sys.exc_info())
-        finally:
-            with suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        if ends:
+            note()
             os._exit(code)
+        _ignore_signals()
+        with open(os.devnull, "r+b", buffering=0) as nothing:
+            for number in range(3):  # who reads what the job says waits for its end
+                os.dup2(nothing.fileno(), number)
+        self._learn(())
+        note(status=0)
 
-    def _prepare(self, server: int, connection: socket.socket) -> str:
+    def _prepare(self, server: int, client: socket.socket) -> str:
         """Take over what the client hands over; return why this cannot be, empty if all is done."""
         control = ctypes.CDLL(None).prctl
         control(_DIE_WITH_PARENT, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
         try:
-            connection.settimeout(_PATIENCE)
-            messages.send(connection, {})
-            request, files = messages.receive(connection, 3)
+            client.settimeout(_PATIENCE)
+            messages.send(client, {})
+            request, files = messages.receive(client, 3)
             if refusal := self._refusal(request):
                 return refusal
             wanted = request["settings"]
-            wanted["environment"] = self._set_by_imports() | wanted["environment"]
+            wanted["environment"] = self._set_ahead | wanted["environment"]
             control(_SET_NAME, b"warm %d" % wanted["process"])  # Linux keeps 15 characters
             os.setpgid(0, 0)
-            take_over(wanted, files)
+            take_over(wanted, files, self._identity["ignored"])
             process = os.pidfd_open(os.getpid())
-            messages.send(connection, {}, [process])
+            messages.send(client, {}, [process])
             os.close(process)
-            connection.settimeout(None)  # a client may be stopped
-            messages.receive(connection)
-            connection.close()
+            client.settimeout(None)  # a client may be stopped
+            messages.receive(client)
+            client.close()
         except (OSError, EOFError):  # the client is gone, or is about to meet the same
             os._exit(1)
         except Exception as error:
@@ -226,8 +246,6 @@ class Server:
         for name in own | other:
             if other.get(name) != own.get(name):
                 return f"another {name}{_differing(other.get(name), own.get(name))}"
-        if reach := out_of_reach(request["settings"]):
-            return f"another {reach}"
         if any(_state(path) != state for path, state in self._sources.items()):
             return "exparity's own files have changed"
         return ""
@@ -237,31 +255,48 @@ class Server:
         now = os.environ.items()
         return {k: v for k, v in now if k not in self._variables and read_by_imports(k)}
 
-    def _left(self, job: _Job) -> None:
+    def _left(self, worker: _Worker, client: socket.socket) -> None:
         """End the worker of a client that is gone."""
-        if job not in self._jobs:
+        if worker.client is not client:
             return
-        self._unwatch(job.connection.fileno())
+        self._unwatch(client.fileno())
         with suppress(ProcessLookupError):
-            os.killpg(job.worker, signal.SIGKILL)
+            os.killpg(worker.process, signal.SIGKILL)
 
-    def _ended(self, job: _Job) -> None:
-        self._jobs.remove(job)
-        _, status = os.waitpid(job.worker, 0)
-        self._unwatch(job.exit)
-        self._unwatch(job.connection.fileno())
-        with suppress(OSError):
-            messages.send(job.connection, {"status": status})
-        job.connection.close()
-        os.close(job.exit)
-        notes = {}
-        os.lseek(job.notes, 0, os.SEEK_SET)
-        with open(job.notes, encoding="utf-8") as file, suppress(ValueError):  # it was killed
-            notes = json.load(file)
-        if "refusal" in notes:
-            self._tell(notes["refusal"])
+    def _told(self, worker: _Worker) -> None:
+        """Take in what a worker says."""
+        try:
+            note, _ = messages.receive(worker.channel)
+        except (OSError, EOFError):  # it ends, or is stopped in the middle
+            self._unwatch(worker.channel.fileno())
+            return
+        if "refusal" in note:
+            self._tell(note["refusal"])
+        if "status" in note:
+            self._release(worker, note["status"])
         if self._open:
-            self._learn(notes.get("imports", ()))
+            self._learn(note.get("imports", ()))
+
+    def _ended(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        _, status = os.waitpid(worker.process, 0)
+        worker.channel.setblocking(False)
+        while worker.channel.fileno() in self._calls:
+            self._told(worker)
+        self._unwatch(worker.exit)
+        self._release(worker, status)
+        worker.channel.close()
+        os.close(worker.exit)
+
+    def _release(self, worker: _Worker, status: int) -> None:
+        """Tell the client of a worker how its job has ended."""
+        if worker.client is None:
+            return
+        self._unwatch(worker.client.fileno())
+        with suppress(OSError):
+            messages.send(worker.client, {"status": status})
+        worker.client.close()
+        worker.client = None
 
     def _learn(self, names: Sequence[str]) -> None:
         """Import what a worker had to import; of ``module:function`` the function is called."""
@@ -269,19 +304,20 @@ class Server:
             warnings.simplefilter("ignore")
             for name in names:
                 with suppress(Exception):
-                    place, _, function = name.partition(":")
-                    found = importlib.import_module(place)
-                    if function:
-                        getattr(found, function)()
+                    found = resolve_name(name)
+                    if ":" in name:
+                        found()
         for module in [*sys.modules.values()]:
             path = getattr(module, "__file__", None) or ""
             if path.startswith(_ROOT) and path not in self._sources:
                 self._sources[path] = _state(path)
 
 
-def _note(file: int, **notes: object) -> None:
-    """Write what the server is to know of this worker."""
-    os.write(file, json.dumps(notes).encode())
+def _has_own_code(known: set[str]) -> bool:
+    """Return whether this process has imported more than installed packages."""
+    places = (_ROOT, sys.prefix, sys.base_prefix)
+    files = (getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - known)
+    return any(file and not file.startswith(places) for file in files)
 
 
 def _imported_since(before: set[str]) -> list[str]:
@@ -319,19 +355,24 @@ def _state(path: str) -> tuple[int, int] | None:
 
 
 def main(listener: int, job: str, *ahead: str) -> None:
-    """Serve on a socket until standard input ends, and remove the socket's folder."""
+    """Serve on a socket until standard input ends."""
     logging.basicConfig(format="exparity: %(message)s")
-    # The run closes standard input when it has ended. A terminal and a batch system send these to
-    # all processes, and without the server workers end before they have saved what they have.
+    ctypes.CDLL(None).prctl(_SET_NAME, messages.SERVER.encode())
+    with socket.socket(fileno=listener) as opened:
+        opened.listen(128)  # for clients this process is the other side from now on
+        server = Server(opened, resolve_name(job))
+        _ignore_signals()
+        server.run(ahead)
+
+
+def _ignore_signals() -> None:
+    """Ignore what a terminal and a batch system send to all processes.
+
+    The run closes the server's standard input when it has ended. Without the server, workers end
+    before they have saved what they have.
+    """
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    module, _, function = job.partition(":")
-    with socket.socket(fileno=listener) as opened:
-        folder = Path(opened.getsockname()).parent
-        try:
-            Server(opened, getattr(importlib.import_module(module), function)).run(ahead)
-        finally:
-            remove(folder)
 
 
 if __name__ == "__main__":

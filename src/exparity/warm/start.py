@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import atexit
-import errno
 import os
+import secrets
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from exparity.warm.folder import SOCKET, address_in, holds_a_socket_alone, opened, remove
-
-_PREFIX = "exparity-"
 _SERVER = str(Path(__file__).with_name("server.py"))
 """With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
@@ -47,59 +43,31 @@ def start_server(
     if not hasattr(os, "pidfd_open"):
         print("exparity: warm workers need Linux 5.3; every job starts anew", file=sys.stderr)
         return None
-    folder = None
+    # Linux forgets such a name with its socket. Another user may take it or connect to it: both
+    # sides ask the system who the other one is.
+    name = f"exparity-{os.getpid()}-{secrets.token_hex(8)}"
     try:
-        _remove_leftovers()
-        # Only its owner may look into it.
-        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-        os.environ[SWITCH] = str(folder / SOCKET)
-        with opened(folder), socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(os.environ[SWITCH])
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"\0{name}")
             listener.listen(128)
             server = subprocess.Popen(
                 [sys.executable, _SERVER, str(listener.fileno()), job, *ahead],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[listener.fileno()],
-                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
+                env={**os.environ, SWITCH: name, **dict.fromkeys(THREAD_VARIABLES, "1")},
             )
     except OSError as error:
-        os.environ.pop(SWITCH, None)
-        if folder:
-            remove(folder)
         print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
         return None
-    atexit.register(end_server, server, folder)
+    os.environ[SWITCH] = name
+    atexit.register(end_server, server)
     return server
 
 
-def _remove_leftovers() -> None:
-    """Remove the sockets of runs that were killed together with their servers.
-
-    Anybody may have put anything there: what is not surely such a socket of this user stays.
-    """
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
-        run = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if not run.isdecimal() or os.path.exists(f"/proc/{run}"):
-            continue
-        with suppress(OSError), opened(folder) as descriptor:
-            if holds_a_socket_alone(descriptor) and _is_dead(address_in(descriptor)):
-                remove(folder)
-
-
-def _is_dead(address: str) -> bool:
-    """Return whether no process listens on a socket, not even of a run that this one cannot see."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.setblocking(False)  # where many wait to be served, a connection would wait too
-        return connection.connect_ex(address) == errno.ECONNREFUSED
-
-
-def end_server(server: subprocess.Popen[bytes], folder: Path) -> None:
-    """Have a server end once its last job has, and leave no socket behind."""
+def end_server(server: subprocess.Popen[bytes]) -> None:
+    """Have a server end once its last job has; those of a killed run go on until their end."""
     assert server.stdin is not None
     server.stdin.close()
-    try:
+    with suppress(subprocess.TimeoutExpired):
         server.wait(5)
-    except subprocess.TimeoutExpired:  # jobs of a killed run go on until their end
-        return
-    remove(folder)

@@ -1,0 +1,100 @@
+"""Jobs of one process on one GPU: one load, and the results of a load each."""
+
+from dataclasses import replace
+
+import pytest
+from fake_cuda import fake_cuda
+from stages.cells import evaluate, explain, train
+from support import CPU
+
+from exparity.artefacts.files import read_artefact
+from exparity.engine import loading
+from exparity.jobs import loop
+from exparity.stages.prepare import prepare
+
+pytestmark = pytest.mark.fake_cuda
+MACHINE = replace(CPU, device="cuda")
+JOBS = [
+    *(("explain", use, {}) for use in ("gradient", "lime", "integrated_gradients")),
+    ("evaluate", "comprehensiveness", {}),
+    ("evaluate", "sensitivity", {"steps": 1}),
+]
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    prepare(
+        folder / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": 40},
+        data_dir=folder,
+        dataset_id="pairs",
+    )
+    train(folder, epochs=2, learning_rate=0.003)
+    return folder
+
+
+def run_jobs(cell, folder, machine):
+    """Return the rows that each job makes."""
+    folder.mkdir()
+    made = []
+    for stage, use, params in JOBS:
+        output = folder / f"{use}.parquet"
+        if stage == "explain":
+            explain(cell, output, use, params=params, machine=machine, max_examples=8)
+        else:
+            source = folder / "gradient.parquet"
+            evaluate(cell, source, output, use, params=params, machine=machine)
+        made.append(read_artefact(output, "explanations" if stage == "explain" else "scores")[0])
+    return made
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """Each load of a classifier, by its precision."""
+    precisions, load = [], loading.load_classifier
+
+    def count(*arguments, **settings):
+        precisions.append(settings.get("precision"))
+        return load(*arguments, **settings)
+
+    monkeypatch.setattr(loading, "load_classifier", count)
+    return precisions
+
+
+def copies(gpus):
+    """Copies to the GPU, those of weights among them."""
+    return sum(n for (direction, _), n in gpus.copies.items() if direction == "to")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_one_load_gives_what_a_load_each_gives(cell, loads, monkeypatch, tmp_path, precision):
+    machine = replace(MACHINE, precision=precision)
+    with fake_cuda() as apart:
+        fresh = run_jobs(cell, tmp_path / "fresh", machine)
+    assert len(loads) == len(JOBS)
+    loads.clear()
+    monkeypatch.setattr(loop, "_kept", {})
+    with fake_cuda() as together:
+        kept = run_jobs(cell, tmp_path / "kept", machine)
+    assert loads == [precision]
+    assert all(one.equals(other) for one, other in zip(fresh, kept, strict=True))
+    moved = [
+        sum(n for (to, _), n in gpus.copies.items() if to == "to") for gpus in (apart, together)
+    ]
+    assert moved[1] < moved[0]
+
+
+def test_another_checkpoint_or_precision_takes_the_place(cell, loads, monkeypatch, tmp_path):
+    monkeypatch.setattr(loop, "_kept", {})
+    with fake_cuda():
+        for name, precision in (("a", "fp32"), ("b", "bf16"), ("c", "bf16"), ("d", "fp32")):
+            machine = replace(MACHINE, precision=precision)
+            explain(cell, tmp_path / name, machine=machine, max_examples=4)
+            assert len(loop._kept) == 1
+        assert loads == ["fp32", "bf16", "fp32"]
+        train(cell, epochs=1, learning_rate=0.003)
+        loads.clear()
+        explain(cell, tmp_path / "e", machine=MACHINE, max_examples=4)
+    assert loads == ["fp32"]

@@ -219,9 +219,9 @@ _STAGES = (
     "compare",
     "counterfactual_predictions",
     "counterfactuals",
-    "evaluate",
     "judge",
     "limits",
+    "negative_control",
     "reliance",
 )
 """What is made unasked, beside the stages that have rules of their own."""

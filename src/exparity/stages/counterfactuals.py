@@ -123,5 +123,6 @@ def read_changed_words(
 
 
 def n_unchanged(changed: ChangedWords, examples: Sequence[Example]) -> int:
-    """Count the examples that no counterfactual changes a word of, or that have none."""
-    return sum(not changed[e.example_id].any() if e.example_id in changed else 1 for e in examples)
+    """Count the different examples that no counterfactual changes a word of, or that have none."""
+    ids = {example.example_id for example in examples}
+    return sum(id not in changed or not changed[id].any() for id in ids)

@@ -1,0 +1,233 @@
+"""Stage negative_control: random explanations, scored as those of a method are.
+
+They are drawn where they are scored, since they depend on seed and text alone: for each unit that
+the metric scores. Drawn by word and shared by its tokens, they would take words of one token first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import KEY, LEFT_OUT, falls_columns, fields
+from exparity.artefacts.running import analysis
+from exparity.core import flags
+from exparity.core.device import Inference
+from exparity.core.digest import source_digest
+from exparity.core.errors import InputError
+from exparity.explanations import Explanation, alignment
+from exparity.explanations.units import Unit
+from exparity.jobs.loop import Chunks, Compute
+from exparity.methods import METHODS, explain_encodings
+from exparity.metrics import MARKS, limits
+from exparity.metrics.removal import Steps
+from exparity.stages.cell import key_of
+from exparity.stages.evaluate import Metric, Scoring
+from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
+from exparity.stages.limits import RANDOM, direction_of, limits_by_example, seeds_of_draws
+from exparity.types import Example
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+_LIMITS = Path(str(limits.__file__))
+
+
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the options of the metric, and what of the explanations decides on their texts.
+
+    Texts that no method explains are not scored: on more texts than explanations have, random ones
+    would differ more often. A metric that runs the method again is left out: what is drawn does not
+    depend on the model's input, so that there is nothing for it to measure.
+    """
+    draws = experiment.config.controls.random.draws
+    if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
+        return None
+    scoring = experiment.evaluate_options(**ids)
+    sizes = [scoring["max_examples"], experiment.most_explained(ids)]
+    return {
+        **scoring,
+        "max_examples": min((size for size in sizes if size is not None), default=None),
+        "digest": scoring["digest"] + source_digest(METHODS.get(RANDOM).source, _LIMITS),
+        "draws": draws,
+        "target": experiment.config.target,
+        "examples": experiment.config.examples,
+    }
+
+
+@analysis(
+    "negative_control",
+    level="metric",
+    reads=("data", "models", "predictions", "counterfactuals", "removal_limits"),
+    only_for={"counterfactuals": "counterfactual", "removal_limits": "removal"},
+    artefact="random_scores",
+    columns=KEY
+    + fields(("draw", pa.int16()), ("score", pa.float64()))
+    + [pa.field("reference", pa.float64(), metadata=LEFT_OUT)]
+    + falls_columns(),
+    keys=("example_id", "draw"),
+    display="Random explanations",
+    runs_model=True,
+    always=True,
+    memory_mb=8000,
+    minutes=240,
+    job_options=_job_options,
+)
+def negative_control_cell(
+    data: Path,
+    checkpoint: flags.Checkpoint,
+    predictions: Path,
+    output: flags.Output,
+    counterfactuals: Sequence[Path] | None = None,
+    removal_limits: Sequence[Path] | None = None,
+    *,
+    use: flags.Id,
+    params: flags.Params,
+    metric_id: flags.Id | None = None,
+    model_id: flags.Id | None = None,
+    seed: flags.Seed = 0,
+    draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
+    target: Literal["label", "predicted"] = "label",
+    examples: Literal["all", "correct"] = "all",
+    max_examples: int | None = None,
+    machine: Inference = Inference(),
+) -> None:
+    """Explain test texts at random, several times, and score that with one metric.
+
+    Random numbers of the metric are those that it draws for explanations by any method. Metrics
+    that compare with rationales also score these as explanations, the ``reference``. Metrics that
+    take fractions of the units run no model where the limits of removal are there.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the random_scores artefact to write.
+        counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
+        removal_limits: the classifier's removal_limits artefact, for metrics that take tokens.
+        use: metric, as registered; see ``exparity list``.
+        params: option of the metric.
+        metric_id: name of the metric's instance; as ``use`` if None.
+        model_id: name of the model; by the folder of the checkpoint if None.
+        seed: seed of the training run.
+        draws: random explanations of each text.
+        target: class to explain, the true or the predicted one.
+        examples: examples to explain, all or those classified correctly.
+        max_examples: size of a deterministic sample; all if None.
+        machine: where and how the model is run.
+
+    Raises:
+        InputError: bad options, artefacts that do not belong together, or a metric that runs the
+            method again.
+    """
+    metric = Metric.of(use, params, metric_id)
+    if metric.entry.facts.needs == "explainer":
+        raise InputError(
+            f"metric {metric.id}: explains changed texts again, which random scores do not "
+            "depend on; leave it out of the negative control"
+        )
+    trained = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
+    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
+    scoring = Scoring(
+        metric=metric,
+        path=data,
+        data=prepared,
+        examples=choose(prepared.split("test"), predicted, examples, max_examples, predictions),
+        ids={"dataset": prepared.dataset, **trained},
+        flags=known_flags,
+        counterfactuals=counterfactuals or (),
+    )
+    chosen = {
+        **{"target": target, "examples": examples, "max_examples": max_examples},
+        "draws": draws,
+    }
+    files, methods = [predictions], [METHODS.get(RANDOM)]
+    steps = _steps(metric)
+    if removal_limits and steps:
+        job = scoring.job(output, chosen, [*files, removal_limits[0]], methods, None, machine)
+        scoring.run(job, partial(_looking_up, metric, steps, removal_limits[0], draws))
+        return
+    job = scoring.job(output, chosen, files, methods, checkpoint, machine)
+    targets = predicted if target == "predicted" else {}
+    scoring.run(job, partial(_drawing, scoring, seeds_of_draws(seed, draws), targets))
+
+
+def _unit(metric: Metric) -> Unit:
+    """Return what a metric scores, and random explanations have a number of."""
+    if metric.entry.facts.needs in MARKS:
+        return "word"
+    unit: Unit = metric.options.get("unit", "token")
+    return unit
+
+
+def _steps(metric: Metric) -> Steps | None:
+    """Return a metric's steps, if each takes a fraction of the units, whatever their scores."""
+    known: list[Any] = [metric.options.get(name) for name in Steps._fields]
+    return Steps(*known) if known[0] == "fraction" and None not in known else None
+
+
+def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -> Compute:
+    """Return what takes the scores of random explanations of a part from limits of removal."""
+    direction = direction_of(metric.entry.facts.direction == "higher")
+    falls_of = limits_by_example(path, direction, _unit(metric))
+    normalised = bool(metric.options.get("normalised"))
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        rows = []
+        for example in part:
+            random, _ = falls_of(example.example_id)
+            values = limits.scores_of_orders(
+                random, steps, normalised=normalised, keep=direction == "kept"
+            )
+            for draw, value in enumerate(values[:draws]):
+                rows.append({**key_of(example), "draw": draw, "score": float(value)})
+        return rows, {}
+
+    return compute
+
+
+def _drawing(
+    scoring: Scoring,
+    seeds: Sequence[int],
+    targets: Mapping[str, int],
+    classifier: Classifier,
+    chunks: Chunks,
+    afresh: bool,
+) -> Compute:
+    """Return what explains a part at random, draw after draw, and scores all in one call."""
+    encodings_of = checked_encoder(classifier, chunks)
+    params = {"unit": _unit(scoring.metric)}
+    has_reference = scoring.metric.entry.facts.needs == "rationale"
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        texts = encodings_of(part), classes_of(part, targets), [e.example_id for e in part]
+        explanations = [
+            explanation
+            for drawn in seeds
+            for explanation in explain_encodings(classifier, *texts, RANDOM, drawn, params)
+        ]
+        rows, notes = scoring.score(classifier, list(part) * len(seeds), explanations)
+        for index, row in enumerate(rows):
+            row["draw"] = index // len(part)
+        if has_reference:
+            ideal = list(map(_as_attribution, part, explanations[: len(part)]))
+            best, _ = scoring.score(classifier, part, ideal)
+            for row, of_rationale in zip(rows, best * len(seeds), strict=True):
+                row["reference"] = of_rationale["score"]
+        return rows, {"notes": notes}
+
+    return compute
+
+
+def _as_attribution(example: Example, explanation: Explanation) -> Explanation:
+    """Return an explanation whose scores are those of the rationale itself: 1 a word."""
+    assert explanation.word_ids is not None
+    marks = np.array([0] if example.rationale is None else example.rationale, dtype=np.float64)
+    return replace(explanation, scores=alignment.shared(explanation.word_ids, marks))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry, Registry, load_module
+from exparity.models.manifest import read_record
 from exparity.models.spec import ModelSpec
 
 FUNCTION = "function.json"
@@ -87,18 +88,13 @@ def write_function(folder: Path, spec: ModelSpec) -> None:
 
 def read_function(folder: Path) -> Function | None:
     """Return the function that a folder refers to; None if it holds a model."""
-    path = folder / FUNCTION
-    if not path.is_file():
-        return None
-    try:
-        found = Function(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"checkpoint {folder}: {FUNCTION} is damaged; run again") from error
-    if sha256_of(source_of(found.predict)) != found.digest:
+    function = read_record(folder, FUNCTION, Function)
+    if function is not None and sha256_of(source_of(function.predict)) != function.digest:
         raise InputError(
-            f"checkpoint {folder}: is of {found.predict}, whose file has changed since; run again"
+            f"checkpoint {folder}: is of {function.predict}, whose file has changed since; run "
+            "again"
         )
-    return found
+    return function
 
 
 def refusal(entry: Entry[Any], registry: Registry[Any]) -> str:

@@ -10,15 +10,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from exparity.artefacts.lineage import MANIFEST, sha256_of
 from exparity.core.errors import InputError
 
+Record = TypeVar("Record")
 _CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
 
 
@@ -93,6 +94,17 @@ def read_verified(path: Path) -> dict[str, Any]:
         if altered:
             raise DamageError(f"{name} is altered")
     return contents
+
+
+def read_record(folder: Path, name: str, kind: Callable[..., Record]) -> Record | None:
+    """Return what a file in a checkpoint's folder says; None if there is no such file."""
+    path = folder / name
+    if not path.is_file():
+        return None
+    try:
+        return kind(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"checkpoint {folder}: {name} is damaged; run again") from error
 
 
 def require_intact(folder: Path) -> dict[str, str]:

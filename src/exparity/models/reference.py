@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exparity.core.errors import InputError
+from exparity.models.manifest import read_record
 from exparity.models.spec import ModelSpec
 
 REFERENCE = "base.json"
@@ -37,23 +38,17 @@ def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int)
 
 def read_reference(folder: Path) -> Reference | None:
     """Return the model that a folder refers to; None if it holds one itself."""
-    path = folder / REFERENCE
-    if not path.is_file():
-        return None
-    try:
-        found = Reference(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"checkpoint {folder}: {REFERENCE} is damaged; run again") from error
-    if found.digest is not None:
-        base = Path(found.checkpoint)
-        if not base.is_dir():
-            raise InputError(f"checkpoint {folder}: is of {base}, which is no longer there")
-        if _digest(base) != found.digest:
+    base = read_record(folder, REFERENCE, Reference)
+    if base is not None and base.digest is not None:
+        source = Path(base.checkpoint)
+        if not source.is_dir():
+            raise InputError(f"checkpoint {folder}: is of {source}, which is no longer there")
+        if _digest(source) != base.digest:
             raise InputError(
-                f"checkpoint {folder}: is of {base}, which has changed since; delete {folder} and "
-                "run again"
+                f"checkpoint {folder}: is of {source}, which has changed since; delete {folder} "
+                "and run again"
             )
-    return found
+    return base
 
 
 def _digest(folder: Path) -> str:

@@ -24,7 +24,7 @@ def pair(trained):
     half = exact.in_fp16()
     assert half.model.dtype == torch.float16
     assert exact.model.dtype == torch.float32
-    assert not half.refused([e.token_ids for e in half.encode(texts[:6])]).any()
+    assert not half.needs_fp32([e.token_ids for e in half.encode(texts[:6])]).any()
     return exact, half, texts[:6], targets[:6]
 
 
@@ -40,7 +40,7 @@ def bound(pair, monkeypatch):
         ours = half.logits(row[None], [len(row)]), exact.logits(row[None].float(), [len(row)])
         gaps.append(float((ours[0] - ours[1]).abs().max().detach()))
     monkeypatch.setattr(engine, "HALF_BOUND", float(np.median(gaps)))
-    refused = half.refused(ids)
+    refused = half.needs_fp32(ids)
     assert 0 < refused.sum() < len(refused)
     return half, refused
 
@@ -125,7 +125,7 @@ def test_random_weights_are_in_fp16_as_well(pair):
     exact, half, texts, _ = pair
     ids = [e.token_ids for e in half.encode(texts)]
     ours, theirs = half.with_random_weights(3), exact.with_random_weights(3)
-    assert ours.in_fp32 is not None
+    assert ours.fp32_twin is not None
     assert ours.model.dtype == torch.float16
     np.testing.assert_allclose(ours.probabilities(ids), theirs.probabilities(ids), atol=0.01)
 

@@ -96,7 +96,7 @@ class BlackBox(Classifier):
         self.max_length = _NO_LIMIT
         self.shortcuts = False
         self.is_compared = False
-        self.in_fp32 = None
+        self.fp32_twin = None
         self.refusals = Counter[str]()
         self.calls = 0
         self._types = None

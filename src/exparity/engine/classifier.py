@@ -96,10 +96,10 @@ class Classifier:
             check_family(model)
         self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
-        self.in_fp32: Classifier | None = None  # the same, of a model in fp16
+        self.fp32_twin: Classifier | None = None  # of a model in fp16, the same in fp32
         self.is_compared = False  # with the plain model; see preflight.check_function
         self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked
-        self._refused: dict[tuple[int, ...], bool] = {}
+        self._needs_fp32: dict[tuple[int, ...], bool] = {}
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
         if not getattr(model, "hf_device_map", None):
             model.to(device)  # type: ignore[arg-type]
@@ -133,8 +133,8 @@ class Classifier:
 
         They are drawn on the CPU, so that a seed gives the same ones on every device.
         """
-        if self.in_fp32 is not None:
-            return self.in_fp32.with_random_weights(seed).in_fp16()
+        if self.fp32_twin is not None:
+            return self.fp32_twin.with_random_weights(seed).in_fp16()
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             model = type(self.model)(copy.deepcopy(self.model.config))
@@ -146,7 +146,7 @@ class Classifier:
         Gradients are taken in fp32, as is every pass whose result is not finite in fp16.
         """
         half = self._like(copy.deepcopy(self.model).half())
-        half.in_fp32 = self
+        half.fp32_twin = self
         return half
 
     def anew(self) -> Classifier:
@@ -313,15 +313,15 @@ class Classifier:
         shape = len(keys), 2, self.n_classes
         return Outputs(*np.array([known[key] for key in keys]).reshape(shape).swapaxes(0, 1))
 
-    def refused(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
+    def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
         """Return (n,) whether texts must run in fp32, since their logits in fp16 are too far off.
 
         See :data:`HALF_BOUND`. None must where the model is not in fp16.
         """
-        if self.in_fp32 is None:
+        if self.fp32_twin is None:
             return np.zeros(len(sequences), dtype=bool)
         keys = [tuple(int(i) for i in sequence) for sequence in sequences]
-        new = [key for key in dict.fromkeys(keys) if key not in self._refused]
+        new = [key for key in dict.fromkeys(keys) if key not in self._needs_fp32]
         lengths = [len(key) for key in new]
         half, whole = (
             one._outputs(
@@ -330,32 +330,26 @@ class Classifier:
                 lambda logits: logits,
                 columns=self.n_classes,
             )
-            for one in (self, self.in_fp32)
+            for one in (self, self.fp32_twin)
         )
         for key, differences in zip(new, np.abs(half - whole), strict=True):
-            self._refused[key] = not bool((differences <= HALF_BOUND).all())
-            self.refusals.update(["texts_in_fp32"] * self._refused[key])
-        return np.array([self._refused[key] for key in keys], dtype=bool)
+            self._needs_fp32[key] = not bool((differences <= HALF_BOUND).all())
+            self.refusals.update(["texts_in_fp32"] * self._needs_fp32[key])
+        return np.array([self._needs_fp32[key] for key in keys], dtype=bool)
 
-    def split(
+    def run_by_precision(
         self,
         sequences: Sequence[Sequence[int] | IntArray],
         run: Callable[[Classifier, list[int]], Iterable[Any]],
-    ) -> list[Any] | None:
-        """Run texts in the arithmetic that each is to have; None where all can be run here.
-
-        ``run`` receives a classifier and positions of texts, and returns a result of each.
-        """
-        refused = self.refused(sequences)
-        if not refused.any():
-            return None
-        results: list[Any] = [None] * len(sequences)
-        for classifier, own in ((self, ~refused), (self.in_fp32, refused)):
+    ) -> list[Any]:
+        """Run each text in its arithmetic: ``run`` returns a result of each of some positions."""
+        needs = self.needs_fp32(sequences)
+        results: dict[int, Any] = {}
+        for classifier, own in ((self, ~needs), (self.fp32_twin, needs)):
             places = np.flatnonzero(own).tolist()
             if places and classifier is not None:
-                for place, result in zip(places, run(classifier, places), strict=True):
-                    results[place] = result
-        return results
+                results.update(zip(places, run(classifier, places), strict=True))
+        return [results[place] for place in range(len(sequences))]
 
     def label_mass(self, sequences: Sequence[IntArray]) -> FloatArray | None:
         """Return the (n,) probability of all classes together, in [0, 1], by a whole vocabulary.
@@ -419,9 +413,9 @@ class Classifier:
         result = self._outputs(lengths, build, finish, columns=2 * self.n_classes)
         probabilities, logits = np.hsplit(result, 2)  # views
         strays = np.flatnonzero(~np.isfinite(probabilities).all(1)).tolist()
-        if strays and self.in_fp32 is not None:
+        if strays and self.fp32_twin is not None:
             self.refusals["passes_in_fp32"] += len(strays)
-            again = self.in_fp32.outputs_of(
+            again = self.fp32_twin.outputs_of(
                 [lengths[i] for i in strays],
                 lambda batch, width: build([strays[i] for i in batch], width).float(),
             )
@@ -480,8 +474,8 @@ class Classifier:
         Yields:
             The position of an input, its (t, h) gradient of each objective and its (c,) logits.
         """
-        if self.in_fp32 is not None:  # in fp16 those of a certain prediction vanish
-            yield from self.in_fp32.input_gradients(
+        if self.fp32_twin is not None:  # in fp16 those of a certain prediction vanish
+            yield from self.fp32_twin.input_gradients(
                 lengths, lambda batch, width: build(batch, width).float(), targets, objectives
             )
             return

@@ -53,7 +53,7 @@ def check_function(
         return
     if classifier.is_compared or not sequences:
         return
-    engine = classifier.in_fp32 or classifier
+    engine = classifier.fp32_twin or classifier
     by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
     chosen = list(dict.fromkeys([0, by_length[-1], by_length[0], by_length[len(by_length) // 2]]))
     few = [sequences[place] for place in chosen]

@@ -7,14 +7,10 @@ registered with :func:`method` in a module of its own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from annotated_types import MinLen
 
 from exparity.core.calls import (
     Several,
@@ -25,41 +21,27 @@ from exparity.core.calls import (
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.registry import Entry, Registry
-from exparity.core.seeding import generator
 from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
-from exparity.explanations.units import Unit, Units, unit_options, units_of
+from exparity.explanations.units import unit_options
 from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
+from exparity.methods.batch import Explains as Explains
+from exparity.methods.batch import MethodBatch as MethodBatch
 from exparity.methods.facts import MethodFacts
-from exparity.types import (
-    BoolArray,
-    Encoding,
-    FloatArray,
-    IntArray,
-    Origin,
-    Text,
-    TextLike,
-    guarded,
-    locked,
-)
+from exparity.types import Encoding, FloatArray, IntArray, Origin, Text, TextLike, guarded, locked
 
 if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Classifier
-    from exparity.engine.objectives import Objective
 
 log = logging.getLogger(__name__)
 
 Targets = int | str | Sequence[int | str] | IntArray | None
 """Classes to explain; see :func:`explain`."""
-Explains = (
-    Literal["auto", "logit", "log_odds"] | Annotated[Mapping[Literal["against"], str], MinLen(1)]
-)
-"""What methods of logits explain; see :func:`logit_options`."""
 METHODS: Registry[MethodFacts] = Registry(
     "method", "exparity.methods", MethodFacts, lambda entry: method_options(entry)
 )
@@ -91,149 +73,6 @@ def method_options(entry: Entry[MethodFacts]) -> type[Settings]:
     if entry.facts.per is None:
         return options_of(entry.function, *shared)
     return options_of(entry.function, *shared, unit_options, unit=entry.facts.per)
-
-
-@dataclass(frozen=True)
-class MethodBatch:
-    """Texts to explain. What it holds is for reading; arrays cannot be written to.
-
-    Attributes:
-        classifier: the model, behind the engine.
-        encodings: the texts as the model sees them.
-        targets: (n,) class index to explain.
-        keys: identity of each text, for random draws.
-        seed: the run's seed.
-        method: id of the method.
-        rows: (t, h) input embeddings of each text. A metric may have moved them away from the
-            embeddings of the token ids, so that methods work on these and never look ids up.
-        leaders: (n,) index of the item whose choices each item follows, its own as a rule. The
-            moved copies of a text follow the text, so that their scores differ by what was moved
-            and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
-        flags: what a method finds out that readers of its scores must know; it may add to it.
-        memo: work that methods of the same texts share; see :func:`explain_many`.
-        training: what the model learnt from, for methods that say ``needs_training``.
-        explains: what methods of logits explain; see :func:`logit_options`.
-        unit: what methods explain that have the option.
-    """
-
-    classifier: Classifier
-    encodings: tuple[Encoding, ...]
-    targets: IntArray
-    keys: tuple[str, ...]
-    seed: int
-    method: str
-    rows: tuple[torch.Tensor, ...]
-    leaders: IntArray
-    flags: set[str] = field(default_factory=set)
-    memo: dict[Any, Any] = field(default_factory=dict)
-    training: Training | None = None
-    explains: Explains = "auto"
-    unit: Unit = "token"
-
-    def __len__(self) -> int:
-        return len(self.encodings)
-
-    @cached_property
-    def objective(self) -> Objective:
-        """The function of logits and targets that is explained, by ``explains``."""
-        return self.classifier.objective(self.explains)
-
-    @property
-    def token_ids(self) -> tuple[IntArray, ...]:
-        """(t,) ids of each text, special tokens included."""
-        return tuple(encoding.token_ids for encoding in self.encodings)
-
-    @property
-    def special_masks(self) -> tuple[BoolArray, ...]:
-        """(t,) True for special tokens, for each text."""
-        return tuple(encoding.special_mask for encoding in self.encodings)
-
-    @cached_property
-    def units(self) -> tuple[Units, ...]:
-        """The units of each text: what is to be left out, and attributed, as one."""
-        return tuple(
-            units_of(e.word_ids, e.special_mask, e.written, self.unit) for e in self.encodings
-        )
-
-    @cached_property
-    def lengths(self) -> list[int]:
-        """Tokens of each text."""
-        return [len(encoding) for encoding in self.encodings]
-
-    @property
-    def word_rows(self) -> list[torch.Tensor]:
-        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
-        pairs = zip(self.rows, self.token_ids, strict=True)
-        return [self.classifier.without_types(rows, ids) for rows, ids in pairs]
-
-    def gradients(self, objective: Objective | None = None) -> list[torch.Tensor]:
-        """Differentiate a function of each text's logits with respect to its embeddings.
-
-        Args:
-            objective: receives the (b, c) logits and (b,) targets of b texts, and returns (b,)
-                numbers, each of its own text alone; :attr:`objective` if None.
-
-        Returns:
-            (t, h) gradient of each text, in order.
-        """
-        from exparity.engine.classifier import padded
-
-        found = self.classifier.input_gradients(
-            self.lengths, padded(self.rows), self.targets, [objective or self.objective]
-        )
-        by_text = {index: gradient for index, (gradient,), _ in found}
-        return [by_text[index] for index in range(len(self))]
-
-    def gradients_between(
-        self,
-        start_of: Callable[[int, IntArray], torch.Tensor],
-        places: Sequence[FloatArray],
-        objective: Objective | None = None,
-    ) -> Iterator[tuple[int, int, torch.Tensor]]:
-        """Differentiate a function of the logits at points between baselines and texts.
-
-        Args:
-            start_of: given a text and (k,) of its points, returns their baselines: (k, t, h), or
-                (t, h) if they have the same.
-            places: (p,) where each text's points lie, from 0 (the baseline) to 1 (the text).
-            objective: see :meth:`gradients`.
-
-        Yields:
-            A text, one of its points and the (t, h) gradient there. Points of a text come one after
-            the other, so that a sum does not depend on where batches end.
-        """
-        import torch
-
-        counts = [len(own) for own in places]
-        owners = np.repeat(np.arange(len(self)), counts)
-        steps = np.concatenate([np.arange(count) for count in counts])
-
-        def build(positions: list[int], width: int) -> torch.Tensor:
-            points = self.rows[0].new_zeros(len(positions), width, self.rows[0].shape[1])
-            for row, side_by_side in _runs(owners[positions]):
-                own = steps[positions][side_by_side]
-                start, end = start_of(row, own), self.rows[row]
-                alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
-                alpha = alpha.to(end.device)[:, None, None]
-                points[side_by_side, : len(end)] = start + alpha * (end - start)
-            return points
-
-        lengths = [self.lengths[row] for row in owners]
-        for position, (gradient,), _ in self.classifier.input_gradients(
-            lengths, build, self.targets[owners], [objective or self.objective]
-        ):
-            yield int(owners[position]), int(steps[position]), gradient
-
-    def generator(self, index: int) -> np.random.Generator:
-        """Return the random generator of one text; the same whatever it is batched with."""
-        return generator(self.seed, "explain", self.method, self.keys[index])
-
-
-def _runs(owners: IntArray) -> list[tuple[int, slice]]:
-    """Return each owner of a batch with the places it holds, which lie side by side."""
-    edges = np.flatnonzero(np.diff(owners)) + 1
-    bounds = [0, *edges.tolist(), len(owners)]
-    return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]
 
 
 @checked
@@ -417,63 +256,68 @@ def attribute(
     check_asks_only(classifier, entry, METHODS)
     options = complete(method_options(entry), call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
-    if classifier.in_fp32 is not None and entry.facts.needs_gradient:
-        classifier, rows = classifier.in_fp32, rows and [one.float() for one in rows]
+    if entry.facts.needs_training:
+        if training is None:
+            raise InputError(
+                f"method {call.method}: works with the texts that the model was trained on; give "
+                "`training`, a pair of these texts and their class indices"
+            )
+        check_targets(training.labels, classifier.n_classes, "training text")
+    explains, unit = options.pop("explains", "auto"), options.pop("unit", "token")
+    if entry.facts.target == "logit":
+        classifier.objective(explains)  # a class that there is not is named before any work
 
     def run(chosen: Classifier, places: list[int]) -> list[FloatArray]:
-        return attribute(
-            chosen,
-            [encodings[place] for place in places],
-            targets[places],
-            [origins[place] for place in places],
-            rows=rows and [rows[place].to(chosen.model.dtype) for place in places],
+        own = [encodings[place] for place in places]
+        if rows is None:
+            embeddings = [chosen.embed(encoding.token_ids) for encoding in own]
+        else:
+            embeddings = [rows[place] for place in places]
+        if chosen is not classifier:
+            embeddings = [one.float() for one in embeddings]
+        batch = MethodBatch(
+            classifier=chosen,
+            encodings=tuple(map(guarded, own)),
+            targets=locked(targets[places]),
+            keys=tuple(origins[place].key for place in places),
+            seed=call.seed,
+            method=call.method,
+            rows=tuple(embeddings),
             # Copies of a text go where the text goes.
-            leaders=None if leaders is None else np.searchsorted(places, leaders[places]),
-            flags=flags,
-            training=training,
+            leaders=locked(
+                np.arange(len(own)) if leaders is None else np.searchsorted(places, leaders[places])
+            ),
+            flags=set() if flags is None else flags,
+            memo={} if memo is None else memo,
+            training=training and guarded(training),
+            explains=explains,
+            unit=unit,
         )
+        return _scores(entry, batch, options)
 
-    apart = classifier.split([encoding.token_ids for encoding in encodings], run)
-    if apart is not None:
-        return apart
-    if entry.facts.needs_training and training is None:
-        raise InputError(
-            f"method {call.method}: works with the texts that the model was trained on; give "
-            "`training`, a pair of these texts and their class indices"
-        )
-    if entry.facts.needs_training and training is not None:
-        check_targets(training.labels, classifier.n_classes, "training text")
-    batch = MethodBatch(
-        classifier=classifier,
-        encodings=tuple(map(guarded, encodings)),
-        targets=locked(targets),
-        keys=tuple(origin.key for origin in origins),
-        seed=call.seed,
-        method=call.method,
-        rows=tuple(rows or [classifier.embed(e.token_ids) for e in encodings]),
-        leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
-        flags=set() if flags is None else flags,
-        memo={} if memo is None else memo,
-        training=training and guarded(training),
-        explains=options.pop("explains", "auto"),
-        unit=options.pop("unit", "token"),
-    )
-    if entry.facts.target == "logit":
-        batch.objective  # noqa: B018  a class that there is not is named before any work
+    if entry.facts.needs_gradient:
+        return run(classifier.fp32_twin or classifier, list(range(len(encodings))))
+    return classifier.run_by_precision([encoding.token_ids for encoding in encodings], run)
+
+
+def _scores(
+    entry: Entry[MethodFacts], batch: MethodBatch, options: Mapping[str, Any]
+) -> list[FloatArray]:
+    """Run a method, and hold what it returns to what it declares."""
     versions = _versions(batch)
     with entry.running():
         scores = [np.asarray(s) for s in entry.function(batch, **options)]
     if _versions(batch) != versions:
-        raise ExparityError(f"method {call.method}: writes to its inputs; copy them first")
+        raise ExparityError(f"method {entry.id}: writes to its inputs; copy them first")
     if [s.shape for s in scores] != [(length,) for length in batch.lengths]:
-        raise ExparityError(f"method {call.method}: must return one score per token of every text")
+        raise ExparityError(f"method {entry.id}: must return one score per token of every text")
     if any(s.dtype.kind not in "biuf" or not np.isfinite(s).all() for s in scores):
-        raise ExparityError(f"method {call.method}: gives scores that are not finite real numbers")
+        raise ExparityError(f"method {entry.id}: gives scores that are not finite real numbers")
     if not entry.facts.signed and any((s < 0).any() for s in scores):
-        raise ExparityError(f"method {call.method}: gives negative scores, and says signed=False")
+        raise ExparityError(f"method {entry.id}: gives negative scores, and says signed=False")
     return [
         np.where(encoding.frame_mask, 0.0, s.astype(np.float64, copy=False))
-        for encoding, s in zip(encodings, scores, strict=True)
+        for encoding, s in zip(batch.encodings, scores, strict=True)
     ]
 
 

@@ -238,12 +238,10 @@ def _searching(
                             own += _rows({"direction": direction, "unit": unit}, *falls)
             return found
 
-        everywhere = list(range(len(part)))
-        ids = [encoding.token_ids for encoding in encodings]
-        found = classifier.split(ids, limits_of) or limits_of(classifier, everywhere)
+        by_text = classifier.run_by_precision([e.token_ids for e in encodings], limits_of)
         rows = [
             {**key_of(example), **row}
-            for example, own in zip(part, found, strict=True)
+            for example, own in zip(part, by_text, strict=True)
             for row in own
         ]
         return rows, {}

@@ -1,0 +1,171 @@
+"""Texts that an explanation method is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import MinLen
+
+from exparity.core.seeding import generator
+from exparity.explanations.units import Unit, Units, units_of
+from exparity.methods._words import Training
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import torch
+
+    from exparity.engine.classifier import Classifier
+    from exparity.engine.objectives import Objective
+
+Explains = (
+    Literal["auto", "logit", "log_odds"] | Annotated[Mapping[Literal["against"], str], MinLen(1)]
+)
+"""What methods of logits explain; see :func:`exparity.methods.logit_options`."""
+
+
+@dataclass(frozen=True)
+class MethodBatch:
+    """Texts to explain. What it holds is for reading; arrays cannot be written to.
+
+    Attributes:
+        classifier: the model, behind the engine.
+        encodings: the texts as the model sees them.
+        targets: (n,) class index to explain.
+        keys: identity of each text, for random draws.
+        seed: the run's seed.
+        method: id of the method.
+        rows: (t, h) input embeddings of each text. A metric may have moved them away from the
+            embeddings of the token ids, so that methods work on these and never look ids up.
+        leaders: (n,) index of the item whose choices each item follows, its own as a rule. The
+            moved copies of a text follow the text, so that their scores differ by what was moved
+            and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
+        flags: what a method finds out that readers of its scores must know; it may add to it.
+        memo: work that methods of the same texts share; see :func:`exparity.methods.explain_many`.
+        training: what the model learnt from, for methods that say ``needs_training``.
+        explains: what methods of logits explain; see :func:`exparity.methods.logit_options`.
+        unit: what methods explain that have the option.
+    """
+
+    classifier: Classifier
+    encodings: tuple[Encoding, ...]
+    targets: IntArray
+    keys: tuple[str, ...]
+    seed: int
+    method: str
+    rows: tuple[torch.Tensor, ...]
+    leaders: IntArray
+    flags: set[str] = field(default_factory=set)
+    memo: dict[Any, Any] = field(default_factory=dict)
+    training: Training | None = None
+    explains: Explains = "auto"
+    unit: Unit = "token"
+
+    def __len__(self) -> int:
+        return len(self.encodings)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The function of logits and targets that is explained, by ``explains``."""
+        return self.classifier.objective(self.explains)
+
+    @property
+    def token_ids(self) -> tuple[IntArray, ...]:
+        """(t,) ids of each text, special tokens included."""
+        return tuple(encoding.token_ids for encoding in self.encodings)
+
+    @property
+    def special_masks(self) -> tuple[BoolArray, ...]:
+        """(t,) True for special tokens, for each text."""
+        return tuple(encoding.special_mask for encoding in self.encodings)
+
+    @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """The units of each text: what is to be left out, and attributed, as one."""
+        return tuple(
+            units_of(e.word_ids, e.special_mask, e.written, self.unit) for e in self.encodings
+        )
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Tokens of each text."""
+        return [len(encoding) for encoding in self.encodings]
+
+    @property
+    def word_rows(self) -> list[torch.Tensor]:
+        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
+        pairs = zip(self.rows, self.token_ids, strict=True)
+        return [self.classifier.without_types(rows, ids) for rows, ids in pairs]
+
+    def gradients(self, objective: Objective | None = None) -> list[torch.Tensor]:
+        """Differentiate a function of each text's logits with respect to its embeddings.
+
+        Args:
+            objective: receives the (b, c) logits and (b,) targets of b texts, and returns (b,)
+                numbers, each of its own text alone; :attr:`objective` if None.
+
+        Returns:
+            (t, h) gradient of each text, in order.
+        """
+        from exparity.engine.classifier import padded
+
+        found = self.classifier.input_gradients(
+            self.lengths, padded(self.rows), self.targets, [objective or self.objective]
+        )
+        by_text = {index: gradient for index, (gradient,), _ in found}
+        return [by_text[index] for index in range(len(self))]
+
+    def gradients_between(
+        self,
+        start_of: Callable[[int, IntArray], torch.Tensor],
+        places: Sequence[FloatArray],
+        objective: Objective | None = None,
+    ) -> Iterator[tuple[int, int, torch.Tensor]]:
+        """Differentiate a function of the logits at points between baselines and texts.
+
+        Args:
+            start_of: given a text and (k,) of its points, returns their baselines: (k, t, h), or
+                (t, h) if they have the same.
+            places: (p,) where each text's points lie, from 0 (the baseline) to 1 (the text).
+            objective: see :meth:`gradients`.
+
+        Yields:
+            A text, one of its points and the (t, h) gradient there. Points of a text come one after
+            the other, so that a sum does not depend on where batches end.
+        """
+        import torch
+
+        counts = [len(own) for own in places]
+        owners = np.repeat(np.arange(len(self)), counts)
+        steps = np.concatenate([np.arange(count) for count in counts])
+
+        def build(positions: list[int], width: int) -> torch.Tensor:
+            points = self.rows[0].new_zeros(len(positions), width, self.rows[0].shape[1])
+            for row, side_by_side in _runs(owners[positions]):
+                own = steps[positions][side_by_side]
+                start, end = start_of(row, own), self.rows[row]
+                alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
+                alpha = alpha.to(end.device)[:, None, None]
+                points[side_by_side, : len(end)] = start + alpha * (end - start)
+            return points
+
+        lengths = [self.lengths[row] for row in owners]
+        for position, (gradient,), _ in self.classifier.input_gradients(
+            lengths, build, self.targets[owners], [objective or self.objective]
+        ):
+            yield int(owners[position]), int(steps[position]), gradient
+
+    def generator(self, index: int) -> np.random.Generator:
+        """Return the random generator of one text; the same whatever it is batched with."""
+        return generator(self.seed, "explain", self.method, self.keys[index])
+
+
+def _runs(owners: IntArray) -> list[tuple[int, slice]]:
+    """Return each owner of a batch with the places it holds, which lie side by side."""
+    edges = np.flatnonzero(np.diff(owners)) + 1
+    bounds = [0, *edges.tolist(), len(owners)]
+    return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]

@@ -1,0 +1,286 @@
+"""Explanations that a metric is given that runs the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.core.errors import InputError
+from exparity.core.registry import Entry
+from exparity.core.seeding import generator
+from exparity.explanations import Explanation
+from exparity.explanations.units import Unit, Units
+from exparity.metrics._arrays import l1_normalised
+from exparity.types import (
+    BoolArray,
+    Encoding,
+    Falls,
+    FloatArray,
+    IntArray,
+    Origin,
+    guarded,
+    locked,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    from exparity.engine.classifier import Classifier
+    from exparity.engine.objectives import Objective
+    from exparity.methods.facts import MethodFacts
+
+
+@dataclass(frozen=True)
+class MetricBatch:
+    """Explanations to score with a metric that runs the model; arrays cannot be written to.
+
+    Attributes:
+        classifier: the model, behind the engine.
+        explanations: as they were given, with raw attributions.
+        scores: (u,) normalised attributions of the units of each text: of its tokens, unless the
+            metric has the option ``unit``.
+        keys: identity of each text, for random draws.
+        seed: the run's seed.
+        metric: id of the metric.
+        notes: what the metric counts beside its values, such as ``censored``; it may add to it.
+        falls: by index of the text, what the metric's score is a mean of; metrics whose ``skill``
+            is in falls add those of every text that has a score.
+        unit: what counts as one.
+    """
+
+    classifier: Classifier
+    explanations: tuple[Explanation, ...]
+    scores: tuple[FloatArray, ...]
+    keys: tuple[str, ...]
+    seed: int
+    metric: str
+    notes: Counter[str] = field(default_factory=Counter)
+    falls: dict[int, Falls] = field(default_factory=dict)
+    unit: Unit = "token"
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def token_ids(self) -> tuple[IntArray, ...]:
+        """(t,) ids of each text, special tokens included."""
+        return tuple(e.token_ids for e in self.explanations if e.token_ids is not None)
+
+    @cached_property
+    def units(self) -> tuple[Units, ...]:
+        """The units of each text."""
+        return tuple(e.units(self.unit) for e in self.explanations)
+
+    @cached_property
+    def content_masks(self) -> tuple[BoolArray, ...]:
+        """(u,) True for units that count, for each text."""
+        pairs = zip(self.explanations, self.units, strict=True)
+        return tuple(locked(e.content_mask[units.first]) for e, units in pairs)
+
+    def left(self, index: int, stays: BoolArray) -> IntArray:
+        """Return the token ids of a text of which the units under a (u,) mask stay."""
+        mask: BoolArray = self.units[index].on_tokens(stays)
+        return self.token_ids[index][mask]
+
+    @cached_property
+    def targets(self) -> IntArray:
+        """(n,) explained class indices."""
+        return locked(np.array([e.target for e in self.explanations], dtype=np.int64))
+
+    def generator(self, index: int, *more: str | int) -> np.random.Generator:
+        """Return the random generator of one text; the same whatever it is batched with.
+
+        Args:
+            index: the text.
+            more: which of several generators of the text, such as the number of a draw.
+        """
+        return generator(self.seed, "evaluate", self.metric, self.keys[index], *more)
+
+    @cached_property
+    def rows(self) -> tuple[torch.Tensor, ...]:
+        """(t, h) input embeddings of each text."""
+        return tuple(self.classifier.embed(ids) for ids in self.token_ids)
+
+    @cached_property
+    def word_rows(self) -> tuple[torch.Tensor, ...]:
+        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
+        pairs = zip(self.rows, self.token_ids, strict=True)
+        return tuple(self.classifier.without_types(rows, ids) for rows, ids in pairs)
+
+    def target_probabilities(
+        self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
+    ) -> FloatArray:
+        """Return (m,) the probability of a target for each of m token-id sequences.
+
+        Args:
+            sequences: token ids.
+            owners: index of the text that each sequence was made from, whose target is meant.
+        """
+        return self.target_outputs(sequences, owners)[0]
+
+    def target_outputs(
+        self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return (m,) probability and log odds; see :meth:`target_probabilities`."""
+        targets = self.targets[np.asarray(owners, dtype=np.int64)]
+        return self.classifier.outputs(sequences).of_targets(targets)
+
+    def attributions(
+        self, rows: Sequence[torch.Tensor], owners: IntArray
+    ) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Return raw (t,) attributions of every text of the batch, and of moved copies of texts.
+
+        Random draws and adaptive choices are those of the text, so that differences come from the
+        move alone.
+
+        Args:
+            rows: (t, h) embeddings of each copy.
+            owners: (m,) index of the text that each copy was made from.
+
+        Raises:
+            InputError: an explanation does not say what made it, or its text gives other tokens.
+        """
+        from exparity.methods import attribute
+
+        originals: list[FloatArray] = [e.scores for e in self.explanations]
+        encodings, origins = self._encodings, self._origins
+        entry = self.explainer
+        owners = np.asarray(owners, dtype=np.int64)
+        if entry.facts.model_free:  # it sees neither the model nor what was moved
+            return originals, [originals[owner] for owner in owners]
+        # An adaptive method needs the text beside its copies to follow its choices.
+        led = np.arange(len(self)) if entry.facts.adaptive else np.zeros(0, dtype=np.int64)
+        items = np.concatenate([led, owners])
+        explained = attribute(
+            self.classifier,
+            [encodings[i] for i in items],
+            self.targets[items],
+            [origins[i] for i in items],
+            rows=[*(self.rows[i] for i in led), *rows],
+            leaders=items if entry.facts.adaptive else None,
+        )
+        return explained[: len(led)] or originals, explained[len(led) :]
+
+    def explained_by(self, classifier: Classifier) -> list[FloatArray]:
+        """Return raw (t,) attributions of every text for another classifier of the same tokens.
+
+        Random draws are those of the text.
+
+        Raises:
+            InputError: an explanation does not say what made it, or its text gives other tokens.
+        """
+        from exparity.methods import attribute
+
+        if self.explainer.facts.model_free:
+            return [e.scores for e in self.explanations]
+        return attribute(classifier, self._encodings, self.targets, self._origins)
+
+    def of_classes(self) -> MetricBatch:
+        """Return each text explained for each class of the model, text by text.
+
+        Explanations that were given stay as they are; the method makes the others, with the draws
+        of the text.
+
+        Raises:
+            InputError: an explanation does not say what made it, or its text gives other tokens.
+        """
+        from exparity.methods import attribute
+
+        n_classes = self.classifier.n_classes
+        texts, targets = np.divmod(np.arange(len(self) * n_classes), n_classes)
+        others = targets != self.targets[texts]
+        made = attribute(
+            self.classifier,
+            [self._encodings[text] for text in texts[others]],
+            targets[others],
+            [self._origins[text] for text in texts[others]],
+        )
+        raw = [self.explanations[text].scores for text in texts]
+        for item, scores in zip(np.flatnonzero(others), made, strict=True):
+            raw[item] = scores
+        explanations = [
+            guarded(
+                replace(
+                    self.explanations[text],
+                    target=int(target),
+                    target_name=self.classifier.class_names[target],
+                    scores=scores,
+                )
+            )
+            for text, target, scores in zip(texts, targets, raw, strict=True)
+        ]
+        return replace(
+            self,
+            explanations=tuple(explanations),
+            scores=tuple(
+                locked(normalised(e, e.units(self.unit), "sequence")) for e in explanations
+            ),
+            keys=tuple(self.keys[text] for text in texts),
+        )
+
+    @property
+    def explainer(self) -> Entry[MethodFacts]:
+        """The method that made the explanations.
+
+        Raises:
+            InputError: an explanation does not say what made it, or cannot be made again.
+        """
+        from exparity.methods import METHODS
+
+        entry = METHODS.get(self._origins[0].method)
+        if not entry.facts.repeatable:
+            raise InputError(
+                f"metric {self.metric}: runs the method again, and '{entry.id}' cannot explain "
+                "other texts than it has scores of; leave the metric out for it"
+            )
+        return entry
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The function of the logits that the explanations are of, by methods of logits."""
+        return self.classifier.objective(self._origins[0].params.get("explains", "auto"))
+
+    @cached_property
+    def _encodings(self) -> list[Encoding]:
+        encodings = self.classifier.encode(
+            [e.written or e.pair or e.text for e in self.explanations]
+        )
+        for encoding, ids, explanation in zip(
+            encodings, self.token_ids, self.explanations, strict=True
+        ):
+            if not np.array_equal(encoding.token_ids, ids):
+                raise InputError(
+                    f"explanation of {explanation.text!r}: its token_ids are not those that this "
+                    "model's tokenizer gives to the text; explain it again with this model"
+                )
+        return encodings
+
+    @cached_property
+    def _origins(self) -> list[Origin]:
+        origins = []
+        for explanation in self.explanations:
+            if explanation.origin is None:
+                raise InputError(
+                    f"explanation of {explanation.text!r}: metric {self.metric} runs the method "
+                    "again, so the explanation must come from exparity.explain"
+                )
+            origins.append(explanation.origin)
+        first = origins[0]
+        for origin in origins:
+            if replace(origin, key=first.key) != first:
+                raise InputError(
+                    f"metric {self.metric}: explanations of several methods or options; evaluate "
+                    "those of each on their own"
+                )
+        return origins
+
+
+def normalised(explanation: Explanation, units: Units, over: str) -> FloatArray:
+    """Return the (u,) attributions of units, divided by their norm over a part of the text."""
+    counted = explanation.content_mask if over == "content" else explanation.sequence_mask
+    return l1_normalised(units.summed(explanation.scores), counted[units.first])

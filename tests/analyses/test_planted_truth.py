@@ -151,7 +151,7 @@ def test_single_trainings_find_what_was_planted_in_each(planted):
 
 def test_one_bad_training_carries_no_claim_of_size(planted):
     row = planted["one_bad_training"]
-    assert "one_training_carries" in row["flags"]
+    assert "driven_by_one_training" in row["flags"]
     assert row["verdict"] == "undecided"
 
 

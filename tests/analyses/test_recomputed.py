@@ -323,7 +323,7 @@ def test_what_is_said_of_the_cells(run, recomputed, dataset, quantity):
                 assert row[name] == pytest.approx(p[name], rel=2e-5, abs=1e-9), (key, name)
             assert (row["p_large_others"] <= ALPHA) == is_guarded
             carries = p["p_large"] <= ALPHA and not is_guarded
-            assert ("one_training_carries" in row["flags"]) == carries
+            assert ("driven_by_one_training" in row["flags"]) == carries
             of_texts = max(c["v_texts"] - c["v_cells"], 0.0)
             more = (c["n_seeds"] - 1) * (c["v_seeds"] - c["v_cells"])
             rms = math.sqrt(max(0.0, c["estimate"] ** 2 + more - of_texts)) / c["pooled_sd"]

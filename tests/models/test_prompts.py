@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from exparity import InputError
-from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens, read
+from exparity.models.prompts import Prompt, PromptSpec, absent_token, encode_prompt, label_tokens
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ModelSpec
 
@@ -60,7 +60,7 @@ def tokenizer(request):
 def test_spans_are_those_of_a_naive_loop(tokenizer, template):
     prompt = Prompt.of(PromptSpec(template=template, words=WORDS), tokenizer)
     texts = random_texts(1000)
-    for text, found in zip(texts, read(tokenizer, prompt, texts, 1000), strict=True):
+    for text, found in zip(texts, encode_prompt(tokenizer, prompt, texts, 1000), strict=True):
         before, after = template.split("{text}")
         whole = before + text + after
         encoded = tokenizer(whole, return_offsets_mapping=True)
@@ -92,17 +92,17 @@ def test_label_tokens_are_those_of_a_naive_loop(tokenizer, template):
 def test_words_of_a_text_are_cut_and_never_the_frame(tokenizer):
     prompt = Prompt("Review: ", "\nAnswer:")
     text = "it was good and it was bad and so on"
-    (whole,) = read(tokenizer, prompt, [text], 1000)
+    (whole,) = encode_prompt(tokenizer, prompt, [text], 1000)
     n_frame = int((~whole.content).sum())
     for limit in range(n_frame + 2, len(whole.token_ids)):
-        (found,) = read(tokenizer, prompt, [text], limit)
+        (found,) = encode_prompt(tokenizer, prompt, [text], limit)
         assert len(found.token_ids) <= limit
         assert found.truncated
         kept = text[: found.offsets[found.content].max()]
         assert text.startswith(f"{kept} ")
         assert tokenizer(prompt.around(kept))["input_ids"] == found.token_ids
     with pytest.raises(InputError, match=r"text 0: the prompt has .* tokens around the text"):
-        read(tokenizer, prompt, [text], n_frame)
+        encode_prompt(tokenizer, prompt, [text], n_frame)
 
 
 class TestChat:

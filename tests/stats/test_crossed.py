@@ -201,7 +201,7 @@ class TestFormulas:
         own = [sum(row) for row in differences]
         assert test.seeds_above == sum(x > 0 for x in own)
         assert test.seeds_below == sum(x < 0 for x in own)
-        assert set(test.flags) <= {"one_training_carries"}
+        assert set(test.flags) <= {"driven_by_one_training"}
 
     @pytest.mark.parametrize("sizes", [(2, 3), (7, 19), (30, 30)])
     @pytest.mark.parametrize("seeds", [2, 4, 8])

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import Export, Findings, Made, analysis, fields
+from exparity.analyses import Export, Findings, StageResult, analysis, fields
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.counterfactuals import counterfactual
 from exparity.debiasing import intervention
@@ -111,7 +111,7 @@ def say(rows, study, options):
     section=say,
     template="<p class=lengths>{% for r in rows %}{{ r.group }} {{ r.texts }};{% endfor %}</p>",
 )
-def length(data: Path, *, at_least: int = 1) -> Made:
+def length(data: Path, *, at_least: int = 1) -> StageResult:
     """Count the texts of each group that are long.
 
     Args:
@@ -121,7 +121,7 @@ def length(data: Path, *, at_least: int = 1) -> Made:
     table, metadata = read_artefact(data, "data")
     groups = [row["group"] for row in table.to_pylist() if len(row["words"]) >= at_least]
     rows = [{"group": group, "texts": groups.count(group)} for group in set(groups)]
-    return Made(rows, metadata["wildcards"])
+    return StageResult(rows, metadata["wildcards"])
 
 
 @analysis(

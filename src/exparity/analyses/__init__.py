@@ -8,7 +8,7 @@ declares. What is made unasked, such as verdicts, is registered in the same way,
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings
 from exparity.artefacts.columns import KEY, fields
 from exparity.artefacts.exports import Export
-from exparity.artefacts.running import Made, analysis
+from exparity.artefacts.running import StageResult, analysis
 
 __all__ = [
     "ANALYSES",
@@ -17,7 +17,7 @@ __all__ = [
     "ExperimentView",
     "Export",
     "Findings",
-    "Made",
+    "StageResult",
     "analysis",
     "fields",
 ]

@@ -13,7 +13,7 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Output
 
 
-class Made(NamedTuple):
+class StageResult(NamedTuple):
     """Result of a stage or an analysis.
 
     Attributes:
@@ -36,8 +36,8 @@ def stage(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Have artefacts that a function writes name its stage, and the time that it took.
 
-    If the function returns what it has :class:`Made`, ``artefact`` is what that is written as: the
-    path of it becomes an argument, ``output``. Those of ``further`` artefacts are named after them.
+    If there is an ``artefact``, the function returns a :class:`StageResult` that is written as it:
+    its path becomes an argument, ``output``. Those of ``further`` artefacts are named after them.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,9 +56,9 @@ def stage(
 def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register an analysis under ``id`` with its facts, those of ``AnalysisFacts``.
 
-    The function takes the paths of what it reads, and its options as keywords. It returns what it
-    has :class:`Made`, which is written with its options. One that takes hours, and writes part by
-    part, takes the path of its artefact as well, ``output``, and returns nothing.
+    The function takes the paths of what it reads, and its options as keywords. It returns a
+    :class:`StageResult`, which is written with its options. One that takes hours, and writes part
+    by part, takes the path of its artefact as well, ``output``, and returns nothing.
     """
     register = ANALYSES.register(id, **facts)
 
@@ -94,14 +94,14 @@ def _written(
         given = signature.bind(*arguments, **options)
         given.apply_defaults()
         paths = {name: given.arguments.pop(name) for name in outputs}
-        made: Made = function(**given.arguments)
-        parameters = made.parameters
+        result: StageResult = function(**given.arguments)
+        parameters = result.parameters
         if parameters is None:
             parameters = options_of_job(function, given.arguments)
         for name, written in outputs.items():
-            rows = made.rows if name == "output" else made.further[name]
+            rows = result.rows if name == "output" else result.further[name]
             write_artefact(
-                paths[name], written, rows, made.ids, parameters=parameters, extra=made.facts
+                paths[name], written, rows, result.ids, parameters=parameters, extra=result.facts
             )
 
     run.__signature__ = signature  # type: ignore[attr-defined]

@@ -45,7 +45,7 @@ class Flag:
 
 Checkpoint = Annotated[Path, Flag(path="checkpoint")]
 Folder = Annotated[Path, Flag(path="folder")]
-ToldCheckpoint = Folder
+CheckpointWithManifest = Folder
 """A checkpoint identified by what was written with it, and read as well."""
 Output = Annotated[Path, Flag(path="output")]
 Download = Annotated[bool, Flag(environment="DOWNLOAD")]

@@ -12,7 +12,7 @@ import numpy as np
 from exparity.core.calls import is_missing, listed, shown
 from exparity.core.errors import InputError
 from exparity.models.checkpoints import check_pairs
-from exparity.models.prompts import Prompt, read
+from exparity.models.prompts import Prompt, encode_prompt
 from exparity.types import (
     FRAME_WORD,
     SPECIAL_WORD,
@@ -163,7 +163,7 @@ def _prompted(
         single.append(text)
     encodings = []
     strings = [text.string for text in single]
-    for position, found in enumerate(read(tokenizer, prompt, strings, max_length)):
+    for position, found in enumerate(encode_prompt(tokenizer, prompt, strings, max_length)):
         text = single[position]
         if not found.content.any():
             raise InputError(f"text {position}: {text.string!r} has no token to explain")

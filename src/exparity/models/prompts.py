@@ -113,7 +113,7 @@ class Prompt:
         return f"{self.prefix}{text}{self.suffix}"
 
 
-class Read(NamedTuple):
+class PromptEncoding(NamedTuple):
     """A text in its prompt as tokens."""
 
     token_ids: list[int]  # of all of it
@@ -126,10 +126,10 @@ class Read(NamedTuple):
     straddling: int  # tokens that have characters of both, text and frame
 
 
-def read(
+def encode_prompt(
     tokenizer: PreTrainedTokenizerFast, prompt: Prompt, texts: Sequence[str], max_length: int
-) -> list[Read]:
-    """Read texts in their prompt; of one that is too long the last words are cut.
+) -> list[PromptEncoding]:
+    """Encode texts in their prompt; of one that is too long the last words are cut.
 
     Args:
         tokenizer: the model's.
@@ -146,7 +146,7 @@ def read(
         return_special_tokens_mask=True,
         verbose=False,
     )
-    found = []
+    encodings = []
     for position, text in enumerate(texts):
         ids, special = encoded["input_ids"][position], encoded["special_tokens_mask"][position]
         one = _of_text(prompt, text, ids, encoded["offset_mapping"][position], special)
@@ -160,10 +160,10 @@ def read(
                     f"text {position}: the prompt has {len(ids) - len(places)} tokens around the "
                     f"text, and the model reads {max_length}; shorten the template"
                 )
-            (shorter,) = read(tokenizer, prompt, [text[:end]], max_length)
+            (shorter,) = encode_prompt(tokenizer, prompt, [text[:end]], max_length)
             one = shorter._replace(truncated=True)
-        found.append(one)
-    return found
+        encodings.append(one)
+    return encodings
 
 
 def _of_text(
@@ -172,7 +172,7 @@ def _of_text(
     ids: list[int],
     spans: Sequence[tuple[int, int]],
     special: Sequence[int],
-) -> Read:
+) -> PromptEncoding:
     whole, begin, end = prompt.around(text), len(prompt.prefix), len(prompt.prefix) + len(text)
     offsets, content = np.zeros((len(ids), 2), dtype=np.int64), np.zeros(len(ids), dtype=bool)
     straddling = 0
@@ -184,7 +184,7 @@ def _of_text(
         if not special[place] and begin <= visible < end:
             content[place] = True
             offsets[place] = max(start, begin) - begin, min(stop, end) - begin
-    return Read(ids, offsets, content, np.array(special, dtype=bool), False, straddling)
+    return PromptEncoding(ids, offsets, content, np.array(special, dtype=bool), False, straddling)
 
 
 def label_tokens(

@@ -21,7 +21,7 @@ from exparity.models.checkpoints import (
 from exparity.models.heads import Head, head_of
 from exparity.models.loop import EpochRecord, Item, TrainingLoop
 from exparity.models.lora import add_adapters, merge_adapters
-from exparity.models.prompts import TEXT, Prompt, PromptSpec, read
+from exparity.models.prompts import TEXT, Prompt, PromptSpec, encode_prompt
 from exparity.models.schemes import apply_scheme
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
@@ -134,8 +134,8 @@ def _prompted(
             raise InputError(f"example '{example.example_id}': is a pair; a prompt takes one text")
         owner = example.match_id or example.example_id
         prompt = prompts[derive_seed(seed, "finetune", "template", owner) % len(prompts)]
-        (found,) = read(tokenizer, prompt, [example.text], tokenizer.model_max_length)
-        items.append(Item(found.token_ids, example.label, example.example_id, example.group))
+        (encoding,) = encode_prompt(tokenizer, prompt, [example.text], tokenizer.model_max_length)
+        items.append(Item(encoding.token_ids, example.label, example.example_id, example.group))
     return items
 
 

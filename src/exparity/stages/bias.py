@@ -14,7 +14,7 @@ import pyarrow as pa
 from exparity.artefacts.analyses import ExperimentView
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.running import Made, analysis
+from exparity.artefacts.running import StageResult, analysis
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
@@ -59,7 +59,7 @@ def bias_model(
     *,
     confidence: float = Statistics.confidence,
     resamples: int = Statistics.resamples,
-) -> Made:
+) -> StageResult:
     """Measure how the predictions of each training of a model differ between groups.
 
     Args:
@@ -98,7 +98,7 @@ def bias_model(
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     facts["notes"] = {"undefined": undefined, **notes}
-    return Made(rows, of_model, facts)
+    return StageResult(rows, of_model, facts)
 
 
 Predictions = tuple[Path, pa.Table, dict[str, Any]]

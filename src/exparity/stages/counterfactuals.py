@@ -12,7 +12,7 @@ import pyarrow as pa
 from exparity.artefacts.analyses import ExperimentView
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.running import Made, analysis
+from exparity.artefacts.running import StageResult, analysis
 from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.counterfactuals import changed_words, counterfactuals_of
@@ -60,7 +60,7 @@ def make_counterfactuals(
     *,
     use: flags.Id,
     params: flags.Params,
-) -> Made:
+) -> StageResult:
     """Make the counterfactuals of a dataset: one per example and other group.
 
     Args:
@@ -90,7 +90,7 @@ def make_counterfactuals(
     log.info("%d counterfactuals, %d of them without a change", len(rows), unchanged)
     if missing:
         log.warning("%s: %d counterfactuals do not exist; left out", prepared.dataset, missing)
-    return Made(
+    return StageResult(
         rows,
         {"dataset": prepared.dataset},
         {

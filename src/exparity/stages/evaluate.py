@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 def evaluate_cell(
     data: Path,
     explanations: Path,
-    checkpoint: flags.ToldCheckpoint | None,
+    checkpoint: flags.CheckpointWithManifest | None,
     output: flags.Output,
     *,
     use: flags.Id,

@@ -36,7 +36,7 @@ _PROBE = 8
 @stage("explain")
 def explain_cell(
     data: Path,
-    checkpoint: flags.ToldCheckpoint,
+    checkpoint: flags.CheckpointWithManifest,
     predictions: Path,
     output: flags.Output,
     *,

@@ -38,7 +38,7 @@ from exparity.models.functions import source_of, write_function
 from exparity.models.heads import HEADS, SEQUENCE, head_of
 from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
-from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
+from exparity.models.prompts import CONTENT_FREE, PromptSpec, encode_prompt
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, recorded
 from exparity.stages.cell import key_of
@@ -257,8 +257,8 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
     else:
         texts = [e.text for e in sample(data.split("train"), _OF_PRIOR)]
     assert head.prompt is not None
-    reads = read(classifier.tokenizer, head.prompt, texts, classifier.max_length)
-    means = classifier.probabilities([one.token_ids for one in reads]).mean(axis=0)
+    encodings = encode_prompt(classifier.tokenizer, head.prompt, texts, classifier.max_length)
+    means = classifier.probabilities([one.token_ids for one in encodings]).mean(axis=0)
     head.bias = (-np.log(means)).tolist()
 
 

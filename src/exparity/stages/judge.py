@@ -12,7 +12,7 @@ import pyarrow as pa
 from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_tables
-from exparity.artefacts.running import Made, analysis
+from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
 from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.crossed import CrossedTest
@@ -70,7 +70,7 @@ def judge_cells(
     *,
     family: Sequence[str] = ("dataset",),
     alpha: float = Statistics.alpha,
-) -> Made:
+) -> StageResult:
     """Judge every cell of a study, corrected for how many cells its family has.
 
     Scores, their excess over random explanations and skill are judged apart from each other, and so
@@ -92,7 +92,7 @@ def judge_cells(
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
     compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
     judged = standing(judge(rows, family, alpha=alpha))
-    return Made(judged, {}, further={"disparity": compared})
+    return StageResult(judged, {}, further={"disparity": compared})
 
 
 def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import chain
 from pathlib import Path
 
-from exparity.artefacts.running import Made, stage
+from exparity.artefacts.running import StageResult, stage
 from exparity.core.flags import DataDir, Download, Id, Params
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.files import DataSource
@@ -24,7 +24,7 @@ def prepare(
     dataset_id: Id | None = None,
     data_dir: DataDir = Path("data"),
     download: Download = True,
-) -> Made:
+) -> StageResult:
     """Make the data artefact of a dataset.
 
     Args:
@@ -70,4 +70,4 @@ def prepare(
         **({"dropped": dict(facts.dropped)} if facts.dropped else {}),
         **({"labels_sorted": True} if facts.labels_sorted else {}),
     }
-    return Made(rows, {"dataset": dataset_id}, declared, {"use": use, **params})
+    return StageResult(rows, {"dataset": dataset_id}, declared, {"use": use, **params})

@@ -18,7 +18,7 @@ from exparity.artefacts.analyses import ExperimentView, Findings
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.running import Made, analysis
+from exparity.artefacts.running import StageResult, analysis
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
@@ -77,7 +77,7 @@ def reliance_cell(
     *,
     confidence: float = Statistics.confidence,
     target: Literal["label", "predicted"] = "label",
-) -> Made:
+) -> StageResult:
     """Correlate attribution on the words that change with the effect of changing them.
 
     The effect is the size of the change in the probability of the explained class. Examples whose
@@ -123,7 +123,7 @@ def reliance_cell(
                     **asdict(correlation),
                 }
             )
-    return Made(rows, ids, facts)
+    return StageResult(rows, ids, facts)
 
 
 def _effects(

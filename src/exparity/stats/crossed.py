@@ -94,8 +94,8 @@ class CrossedTest(GapTest):
         flags: ``too_few``, ``constant`` or ``no_variance`` where nothing is tested;
             ``no_differences`` where all gaps are zero; ``one_training`` where the tests are of this
             classifier and other texts, and the result does not extend to other trainings;
-            ``one_training_carries`` where ``p_large`` is at most α, and without the training of the
-            largest gap is not; and ``missing_cells`` where an example has no score in some
+            ``driven_by_one_training`` where ``p_large`` is at most α, and without the training of
+            the largest gap is not; and ``missing_cells`` where an example has no score in some
             training.
     """
 
@@ -231,7 +231,7 @@ def _tested(
     flags = [problem] if problem else []
     is_large, is_guarded = (tested.get(p, NAN) <= alpha for p in ("p_large", "p_large_others"))
     if is_large and not is_guarded:
-        flags.append("one_training_carries")
+        flags.append("driven_by_one_training")
     return replace(base, **tested, flags=flags)
 
 

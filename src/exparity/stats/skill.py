@@ -215,15 +215,15 @@ def on_all_scales(
         values = [float(getattr(test, name)) for test in each]
         return max(1.0 if math.isnan(value) else value for value in values) if holds else 1.0
 
-    carried: bool = any("one_training_carries" in test.flags for test in each)
-    flags: list[str] = [flag for flag in shown.flags if flag != "one_training_carries"]
+    carried: bool = any("driven_by_one_training" in test.flags for test in each)
+    flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
     whole = replace(
         shown,
         p_mean=largest("p_mean", agree and claims_means),
         p_large=largest("p_large"),
         p_large_others=largest("p_large_others"),
         p_cross=largest("p_cross", claims_means),
-        flags=[*flags, *["one_training_carries"] * carried],
+        flags=[*flags, *["driven_by_one_training"] * carried],
     )
     known = {f"{name}_{scale}" for name in "dp" for scale in SCALES}
     columns = {

@@ -97,7 +97,7 @@ class TestArtefact:
             own = [p for p in paths if f"-{method}-{metric}" in p.name]
             assert_same(row, expected(own, threshold=0.5)[0])
             assert (row["n_seeds"], row["n_sets"]) == (4, 12 if matched else 0)
-            assert set(row["flags"]) <= {"one_training_carries"}
+            assert set(row["flags"]) <= {"driven_by_one_training"}
 
     def test_three_groups(self, tmp_path):
         order = ("c", "a", "b")

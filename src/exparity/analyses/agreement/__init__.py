@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, analysis, fields
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import findings
 from exparity.artefacts.columns import record_columns
@@ -117,7 +117,7 @@ def agreement_cell(
     top_share: Annotated[float, Range(above=0, at_most=1)] = 0.25,
     unit: Unit = "token",
     statistics: Params,
-) -> Made:
+) -> StageResult:
     """Measure how far attributions of one text agree over trainings and between methods.
 
     The agreement of two methods is judged as a metric is, over trainings and texts, corrected over
@@ -151,7 +151,7 @@ def agreement_cell(
     rows = [*judged, *compare.described(values.over_trainings(), len(explained.of))]
     asked = {"unit": unit, "top_share": top_share}
     ids = read_examples(explanations[0], "explanations")[1]["wildcards"]
-    return Made(
+    return StageResult(
         [{**row, **asked} for row in rows],
         {name: ids[name] for name in ("dataset", "model")},
         {"groups": list(prepared.groups), "attribute": prepared.attribute},

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import Made, analysis, fields
+from exparity.analyses import StageResult, analysis, fields
 from exparity.analyses.attribution_difference._words import (
     WordDifference,
     WordPair,
@@ -56,7 +56,7 @@ def attribution_difference_cell(
     *,
     attribution: Attribution = "absolute",
     min_sets: Annotated[int, Range(at_least=1)] = 6,
-) -> Made:
+) -> StageResult:
     """Compare the attribution of the rationale's words between the members of matched sets.
 
     Each text's attributions are summed to words and divided by their sum. Words at the same place
@@ -98,7 +98,7 @@ def attribution_difference_cell(
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)
     if unaligned:
         log.warning("%d matched sets left out: other numbers of words", len(unaligned))
-    return Made(
+    return StageResult(
         rows,
         ids,
         {

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, analysis, fields
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
@@ -110,7 +110,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     job_options=_job_options,
     section=findings,
 )
-def correctness_cell(scores: Sequence[Path], predictions: Path) -> Made:
+def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
     """Describe the scores of every method and metric, on the examples of each subset.
 
     Args:
@@ -140,4 +140,4 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> Made:
             table.column("match_id").to_pylist(),
         )
         rows += [{**cell, **asdict(part)} for part in parts]
-    return Made(rows, ids, facts)
+    return StageResult(rows, ids, facts)

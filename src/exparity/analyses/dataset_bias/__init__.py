@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, analysis, fields
 from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.analyses.dataset_bias.section import findings
 from exparity.core.errors import InputError, did_you_mean
@@ -73,7 +73,7 @@ def _form(form: str | Sequence[str]) -> list[str]:
     job_options=_job_options,
     section=findings,
 )
-def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None) -> Made:
+def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None) -> StageResult:
     """Measure the co-occurrence bias of a dataset, and how its words go with its classes.
 
     Args:
@@ -88,7 +88,7 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
     rows = list(_associations(prepared))
     for split in _SPLITS if terms else ():
         rows += _cooccurrences(data, prepared, split, terms or {})
-    return Made(
+    return StageResult(
         rows,
         {"dataset": prepared.dataset},
         {

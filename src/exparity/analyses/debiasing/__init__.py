@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import Made, analysis, fields
+from exparity.analyses import StageResult, analysis, fields
 from exparity.analyses.debiasing._changes import RecipeComparison
 from exparity.analyses.debiasing._recipes import caution, job_options
 from exparity.analyses.debiasing._scored import Scored
@@ -57,7 +57,7 @@ def debiasing_cell(
     threshold: float = Statistics.threshold,
     ddof: int = Statistics.ddof,
     confidence: float = Statistics.confidence,
-) -> Made:
+) -> StageResult:
     """Compare the gaps of debiased models with those of the model without debiasing.
 
     Trainings whose classifier predicts one class, by recipe or base, are left out.
@@ -88,7 +88,7 @@ def debiasing_cell(
     rows: list[Mapping[str, Any]] = [row for recipe in recipes for row in comparison.rows(recipe)]
     if not rows:
         raise InputError(f"debiasing: no scores of {base} and of a recipe for the same training")
-    return Made(
+    return StageResult(
         rows,
         {"dataset": scored.facts["wildcards"]["dataset"]},
         compared_in(scored.facts),

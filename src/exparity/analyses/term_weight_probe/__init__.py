@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, analysis, fields
 from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
 from exparity.analyses.term_weight_probe._gaps import TestSplit, Versions, gap_rows
 from exparity.analyses.term_weight_probe.section import BOTH, NONE, findings
@@ -93,7 +93,7 @@ def term_weight_probe(
     weights: Sequence[float] = _WEIGHTS,
     terms: Sequence[str] | None = None,
     debias: Sequence[str] = (NONE,),
-) -> Made:
+) -> StageResult:
     """Measure the bias of a bag of words whose words for the groups weigh more or less.
 
     Args:
@@ -129,7 +129,7 @@ def term_weight_probe(
             place = {"debias": name, "terms": of, "weight": weight}
             rows += [{**place, **row} for row in gap_rows(test, *predicted)]
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
-    return Made(
+    return StageResult(
         rows,
         {"dataset": prepared.dataset},
         {

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 
-from exparity.analyses import Made, analysis, fields
+from exparity.analyses import StageResult, analysis, fields
 from exparity.analyses.worst_group._spread import GroupMean, MeanSpread, spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.columns import record_columns
@@ -52,7 +52,7 @@ def worst_group_cell(
     random_scores: Sequence[Path] | None,
     *,
     permutations: Annotated[int, Range(at_least=99, at_most=100_000)] = 1999,
-) -> Made:
+) -> StageResult:
     """Shrink the means of all groups, and tell their range from that by chance.
 
     A row is of the ``score``, or of the ``excess`` over random explanations where there are any.
@@ -97,7 +97,7 @@ def worst_group_cell(
             ]
     for quantity in ("score", "excess"):
         _correct([row for row in rows if row["quantity"] == quantity])
-    return Made(rows, ids_of_cell, compared_in(facts))
+    return StageResult(rows, ids_of_cell, compared_in(facts))
 
 
 def _correct(rows: Sequence[dict[str, Any]]) -> None:

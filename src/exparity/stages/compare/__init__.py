@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
 from exparity.artefacts.columns import fields, record_columns
-from exparity.artefacts.running import Made, analysis
+from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Flag, Params
 from exparity.stages.cell import compared_in
 from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, Covariates
@@ -82,7 +82,7 @@ def compare_model(
     *,
     statistics: Params,
     overrides: Annotated[Sequence[Mapping[str, Any]], Flag(hidden=True)] = (),
-) -> Made:
+) -> StageResult:
     """Compare the groups by all scores of a model on a dataset.
 
     Each quantity of :mod:`exparity.stages.compare._scores` is tested within each training, with
@@ -116,7 +116,7 @@ def compare_model(
     tests = rows_of_tests(model, settings, classifiers, Covariates.read(data, model))
     across = training_rows(model, settings, classifiers)
     parameters = {"statistics": settings.of({}), "overrides": overrides}
-    return Made(
+    return StageResult(
         [*tests],
         model.ids,
         compared_in(model.metadata),

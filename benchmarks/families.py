@@ -30,7 +30,7 @@ import exparity
 from exparity import ExparityError
 from exparity.engine.preflight import check_function
 from exparity.methods._relevance import Propagation
-from exparity.models.checkpoints import quiet_transformers
+from exparity.models.folders import quiet_transformers
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ModelSpec
 

@@ -145,7 +145,8 @@ def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
     """Folders of random classifiers by family; weights large enough for visible gradients."""
     import torch
 
-    from exparity.models.checkpoints import build_model, quiet_transformers
+    from exparity.models.checkpoints import build_model
+    from exparity.models.folders import quiet_transformers
     from exparity.models.spec import ModelSpec
 
     folder = tmp_path_factory.mktemp("checkpoints")
@@ -185,7 +186,8 @@ def pair_checkpoints(tmp_path_factory) -> dict[str, str]:
     """Folders of random classifiers of sentence pairs by family; only BERT has token types."""
     import torch
 
-    from exparity.models.checkpoints import build_model, quiet_transformers
+    from exparity.models.checkpoints import build_model
+    from exparity.models.folders import quiet_transformers
     from exparity.models.spec import ModelSpec
 
     folder = tmp_path_factory.mktemp("pair_checkpoints")

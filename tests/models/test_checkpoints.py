@@ -18,13 +18,8 @@ from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
 from exparity.analyses.mlm_score._masked_lm import load_masked_lm
-from exparity.models.checkpoints import (
-    build_model,
-    check_checkpoint,
-    load_model,
-    load_tokenizer,
-    quiet_transformers,
-)
+from exparity.models.checkpoints import build_model, load_model, load_tokenizer
+from exparity.models.folders import check_checkpoint, quiet_transformers
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ENCODER_DECODERS, ModelSpec
 

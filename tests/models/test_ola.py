@@ -8,7 +8,8 @@ import pytest
 
 from exparity import evaluate, explain, load_classifier
 from exparity.engine.preflight import check_function
-from exparity.models.checkpoints import build_model, load_model, load_tokenizer, quiet_transformers
+from exparity.models.checkpoints import build_model, load_model, load_tokenizer
+from exparity.models.folders import quiet_transformers
 from exparity.models.spec import ModelSpec
 
 METHODS = (

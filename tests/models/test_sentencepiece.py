@@ -9,8 +9,8 @@ import torch
 import transformers
 
 from exparity import InputError, load_classifier
-from exparity.models import checkpoints as loading
-from exparity.models.checkpoints import check_checkpoint
+from exparity.models import folders as loading
+from exparity.models.folders import check_checkpoint
 
 TEXTS = ["the nurse said that she was tired", "I loved this film , it was warm", "never again !!!"]
 FILES = {

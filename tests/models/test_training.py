@@ -14,7 +14,8 @@ from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
-from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
+from exparity.models.checkpoints import load_model, load_tokenizer
+from exparity.models.folders import quiet_transformers
 from exparity.models.loop import TrainingLoop, linear_schedule
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec

@@ -18,7 +18,8 @@ from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.data.table import read_prepared
 from exparity.engine.encoding import encode_texts
-from exparity.models.checkpoints import build_model, quiet_transformers
+from exparity.models.checkpoints import build_model
+from exparity.models.folders import quiet_transformers
 from exparity.models.spec import ModelSpec
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare

@@ -262,7 +262,8 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
 
 def check_cells(experiment: ResolvedConfig) -> None:
     """Resolve every distinct cell once, so that bad settings are found before any job."""
-    from exparity.models.checkpoints import check_adapter, check_checkpoint
+    from exparity.models.checkpoints import check_adapter
+    from exparity.models.folders import check_checkpoint
 
     for dataset, instance in experiment.datasets.items():
         experiment.own_inputs("prepare", {"dataset": dataset})

@@ -26,10 +26,8 @@ from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.objectives import Objective, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
-from exparity.models.checkpoints import (
-    token_types,
-)
 from exparity.models.heads import SEQUENCE, Head, new_head
+from exparity.models.inputs import token_types
 from exparity.models.lookup import Frame
 from exparity.types import BoolArray, Encoding, FloatArray, IntArray, TextLike
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from exparity.core.calls import is_missing, listed, shown
 from exparity.core.errors import InputError
-from exparity.models.checkpoints import check_pairs
+from exparity.models.inputs import check_pairs
 from exparity.models.prompts import Prompt, encode_prompt
 from exparity.types import (
     FRAME_WORD,

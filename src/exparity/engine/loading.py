@@ -12,16 +12,10 @@ from exparity.core.errors import InputError
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
 from exparity.engine.sources import is_function, objects_of, settings_of
-from exparity.models.checkpoints import (
-    check_vocabulary,
-    input_limit,
-    input_table,
-    load_config,
-    load_model,
-    load_tokenizer,
-)
+from exparity.models.checkpoints import load_config, load_model, load_tokenizer
 from exparity.models.functions import read_function
 from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
+from exparity.models.inputs import check_vocabulary, input_limit, input_table
 from exparity.models.manifest import require_intact
 from exparity.models.prompts import TEXT, PromptSpec
 from exparity.models.reference import read_reference

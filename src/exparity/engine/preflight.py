@@ -16,8 +16,8 @@ from exparity.core.registry import Entry, Registry
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
 from exparity.explanations import Explanation
-from exparity.models.checkpoints import check_known
 from exparity.models.functions import refusal
+from exparity.models.inputs import check_known
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
@@ -183,7 +183,7 @@ def check_texts(
     Of a few tokens, the tokenizer must know one.
 
     Raises:
-        InputError: see :func:`exparity.models.checkpoints.check_known`.
+        InputError: see :func:`exparity.models.inputs.check_known`.
         ExparityError: see :func:`check_function`.
     """
     unknown, total = unknown_tokens(classifier, encodings)

@@ -2,181 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import logging
 import re
-from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from importlib.util import find_spec
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
-from exparity.core.hub import hub_problem
 from exparity.models.class_names import require_order
-from exparity.models.download import snapshot_of
+from exparity.models.folders import check_entries, clear_errors, folder_of, quiet_transformers
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
+from exparity.models.inputs import check_vocabulary
 from exparity.models.lora import Adapter, is_adapter, read_adapter, with_adapter
-from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import SETTLED, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
 
 _PAD_TOKEN = "<|pad|>"
-_SETTINGS = (
-    "config.json",
-    "tokenizer_config.json",
-    "adapter_config.json",
-    "model.safetensors.index.json",
-)
-_REFUSED = {
-    "auto_map": "names Python code of its own (auto_map), and no code from checkpoints is run; "
-    "load it where you trust it, and save it as a model of transformers",
-    "quantization_config": "has quantised weights (quantization_config), which have no gradients; "
-    "save it dequantised",
-    "configuration_files": "names another file in its place (configuration_files); call that one "
-    "config.json",
-    "transformers_weights": "names another file for the weights (transformers_weights); call it "
-    "model.safetensors",
-    "peft_type": "is of an adapter, beside a model; keep the two in folders of their own, and name "
-    "one as checkpoint and the other as adapter",
-}
-"""What a settings file may not hold, at any depth, and what to do about it."""
-_ATTENTION = ("eager", "sdpa")
 _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|inv_freq)$")
 """Tensors of an encoder that many checkpoints have and not every model of their kind reads."""
-MOST_UNKNOWN = 0.2
-"""Share of the data's tokens that may be the unknown one."""
 _INTEGERS = frozenset({"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"})
 """Types of tensors in safetensors that transformers would take for weights, without their scale."""
 _WRAPPER = re.compile(r"(module\.|_orig_mod\.)+")
-_NO_SAFETENSORS = (
-    "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
-    "'checkpoint' to the folder, or set 'revision' to one that has them"
-)
-_NO_NETWORK = (
-    "fetch it where there is a network, by `snakemake fetch` with the run's config or `exparity "
-    "data fetch --models`, or set 'checkpoint' to a folder"
-)
-
-
-@contextlib.contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Silence transformers' load reports and bars; its warnings are re-stated where they matter."""
-    from transformers.utils import logging as hf_logging
-
-    before = hf_logging.get_verbosity()
-    bars = hf_logging.is_progress_bar_enabled()
-    hf_logging.set_verbosity_error()
-    hf_logging.disable_progress_bar()
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        hf_logging.set_verbosity(before)
-        if bars:
-            hf_logging.enable_progress_bar()
-
-
-def check_checkpoint(name: str, folder: Path | None = None) -> None:
-    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
-
-    Args:
-        name: folder or Hub id.
-        folder: where its files are; the folder of that name if None.
-    """
-    path, folder = Path(name), folder or Path(name)
-    if is_adapter(folder):
-        base, _ = read_adapter(folder).source
-        if is_adapter(Path(base)):
-            raise InputError(f"checkpoint {path}: is an adapter of an adapter; merge the first")
-        check_checkpoint(base)
-    elif folder.is_dir():
-        for file in filter(Path.is_file, map(folder.joinpath, _SETTINGS)):
-            check = partial(_check_entries, f"checkpoint {name}: {file.name}")
-            with _clear_errors(name):
-                json.loads(file.read_text(encoding="utf-8-sig"), object_hook=check)
-        if not (folder / "config.json").is_file():
-            raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
-        _check_sentencepiece(name, folder)
-        if any(folder.glob("shard-*.safetensors")):
-            raise InputError(
-                f"checkpoint {path}: holds the shards of a distributed training; put them together "
-                "with save_pretrained"
-            )
-        for file in filter(Path.is_file, sorted(folder.glob("*.json"))):
-            with file.open("rb") as opened:
-                if opened.read(len(BOM_UTF8)) == BOM_UTF8:
-                    raise InputError(
-                        f"checkpoint {path}: {file.name} begins with a byte order mark, with which "
-                        "transformers cannot read it; save it as UTF-8 without one"
-                    )
-    elif path.is_file():
-        raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
-    elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
-        raise InputError(f"checkpoint {path}: no such folder")
-
-
-def _check_sentencepiece(name: str, folder: Path) -> None:
-    """Refuse a tokenizer that is kept by sentencepiece alone where that cannot be read."""
-    models = sorted(path.name for path in folder.glob("*.model"))
-    if not models or (folder / "tokenizer.json").is_file():
-        return
-    if not all(map(find_spec, ("sentencepiece", "google", "google.protobuf"))):
-        raise InputError(
-            f"checkpoint {name}: keeps its tokenizer in {models[0]}; reading that needs "
-            "pip install 'exparity[sentencepiece]'"
-        )
-
-
-def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
-    for key, reason in _REFUSED.items():
-        if entries.get(key):
-            raise InputError(f"{where} {reason}")
-    for key, value in entries.items():
-        if "_implementation" in key and value not in (None, *_ATTENTION):
-            raise InputError(
-                f"{where} asks for {key} {value!r}, which may be code from the Hub; leave it out, "
-                f"or take {' or '.join(_ATTENTION)}"
-            )
-    shards = entries.get("weight_map")
-    for shard in shards.values() if isinstance(shards, dict) else ():
-        if Path(shard).name != shard:
-            raise InputError(f"{where} names {shard!r}, which is not beside it; move it there")
-    return entries
-
-
-def _folder_of(name: str, revision: str | None, *, weights: bool = False) -> Path:
-    """Return the checked folder of a checkpoint: itself, or its snapshot in the Hub's cache."""
-    folder = Path(name)
-    if folder.is_dir():
-        require_intact(folder)
-    else:
-        check_checkpoint(name)
-        try:
-            folder = snapshot_of(name, revision, weights=weights)
-        except Exception as error:  # the Hub's share no base class
-            at = f" at revision {revision}" if revision else ""
-            problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")
-            raise InputError(
-                f"checkpoint {name}{at}: there is no folder {name} here, and {problem}"
-            ) from error
-        if is_adapter(folder):
-            raise InputError(
-                f"checkpoint {name}: is an adapter; name its base as checkpoint, and a folder with "
-                "its files as adapter"
-            )
-    check_checkpoint(name, folder)
-    return folder
 
 
 def load_config(name: str, revision: str | None = None, adapter: Path | None = None) -> Any:
@@ -189,10 +42,10 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
     if is_adapter(Path(name)):
         adapter = Path(name)
         name, revision = read_adapter(adapter).source
-    folder = _folder_of(name, revision)
-    with quiet_transformers(), _clear_errors(name, revision):
+    folder = folder_of(name, revision)
+    with quiet_transformers(), clear_errors(name, revision):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        _check_entries(f"checkpoint {name}: config.json", config.to_dict())
+        check_entries(f"checkpoint {name}: config.json", config.to_dict())
         config._commit_hash = None if folder == Path(name) else folder.name
         config.return_dict = True  # outputs by name, whatever it was saved with
     if adapter is not None:
@@ -213,31 +66,14 @@ def _set_head(config: Any, adapter: Adapter) -> None:
         config.num_labels = min(outputs)
 
 
-@contextlib.contextmanager
-def _clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
-    """Turn what transformers raises on a bad file, which may be anything, into one line."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        at = f" at revision {revision}" if revision else ""
-        reason, *more = (str(error).strip() or type(error).__name__).splitlines()
-        if reason.endswith(":") and more:
-            reason = f"{reason} {more[0].strip()}"
-        if "file named model.safetensors" in reason:
-            reason = _NO_SAFETENSORS
-        raise InputError(f"checkpoint {name}{at}: cannot be loaded: {reason}") from error
-
-
 def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenizerFast:
     """Load a tokenizer that can tell which characters each token covers."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     if is_adapter(Path(name)) and not (Path(name) / "tokenizer.json").is_file():
         name, revision = read_adapter(Path(name)).source
-    folder = _folder_of(name, revision)
-    with quiet_transformers(), _clear_errors(name, revision):
+    folder = folder_of(name, revision)
+    with quiet_transformers(), clear_errors(name, revision):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise InputError(
@@ -256,44 +92,6 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
             "a number of tokens"
         )
     return tokenizer
-
-
-def check_vocabulary(
-    name: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    """Refuse a tokenizer with ids that the model has no embeddings for."""
-    highest = max(tokenizer.get_vocab().values())
-    size = input_table(name, model).weight.shape[0]
-    if highest >= size:
-        raise InputError(
-            f"checkpoint {name}: its tokenizer has ids up to {highest} and the model embeddings "
-            f"for {size} tokens; save the tokenizer that the model was trained with beside it"
-        )
-
-
-def input_table(name: str | None, model: PreTrainedModel) -> Any:
-    """Return a model's table of input embeddings.
-
-    Raises:
-        InputError: it has none with a row for each token (CANINE).
-    """
-    try:
-        return model.get_input_embeddings()
-    except NotImplementedError as error:
-        raise InputError(
-            f"checkpoint {name}: has no table with an embedding for each token; take a model of a "
-            "family that docs/models.md lists with 'yes'"
-        ) from error
-
-
-def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
-    """Refuse a tokenizer to which too much of the data is unknown."""
-    if unknown > MOST_UNKNOWN * total:
-        raise InputError(
-            f"the tokenizer does not know {unknown} of {total} tokens of the texts "
-            f"({tokenizer.unk_token}), more than {MOST_UNKNOWN:.0%}; take the model's own "
-            "tokenizer, or a model for this language and script"
-        )
 
 
 def check_adapter(name: str, adapter: Path | None, head: Head) -> None:
@@ -345,7 +143,7 @@ def load_model(
     elif adapter is not None:
         read_adapter(adapter).check_base(name)
     config = load_config(name, revision, adapter)
-    with _clear_errors(name, revision):
+    with clear_errors(name, revision):
         if scheme is None:
             head.require(name, config, labels)
             labels = None if head.keeps_outputs(config) else labels
@@ -400,10 +198,10 @@ def load_weights(
     auto: Any, name: str, revision: str | None, *, config: Any, dtype: str = "float32"
 ) -> tuple[PreTrainedModel, list[str]]:
     """Load a model; return it and the sorted names of weights that the checkpoint does not have."""
-    folder = _folder_of(name, revision, weights=True)
+    folder = folder_of(name, revision, weights=True)
     options = {"config": config, "dtype": dtype, "use_safetensors": True}
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
-    with quiet_transformers(), _clear_errors(name, revision):
+    with quiet_transformers(), clear_errors(name, revision):
         model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
         wrapper = _wrapper(report["unexpected_keys"])
         if wrapper and all(n in report["missing_keys"] for n, _ in model.named_parameters()):
@@ -445,7 +243,7 @@ def _check_types(name: str, folder: Path, model: PreTrainedModel) -> None:
     from safetensors import safe_open
 
     index, names = folder / "model.safetensors.index.json", {"model.safetensors"}
-    with _clear_errors(name):
+    with clear_errors(name):
         if index.is_file():
             names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
         weights = {weight for weight, _ in model.named_parameters()}
@@ -538,45 +336,3 @@ def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         log.info("added a padding token to the vocabulary")
     model.config.pad_token_id = tokenizer.pad_token_id
-
-
-def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
-    """Refuse a pair of texts where a tokenizer puts nothing between them."""
-    alone, both = (tokenizer.num_special_tokens_to_add(pair=pair) for pair in (False, True))
-    if both <= alone:
-        raise InputError(
-            f"{where}: is a pair, and the model's tokenizer puts nothing between two texts; join "
-            "them to one as the model was trained to read them"
-        )
-
-
-def token_types(model: PreTrainedModel) -> torch.Tensor | None:
-    """Return the (k, h) table that models add by token type; None where there is but one type.
-
-    Token types tell the two texts of a pair apart, in BERT and its like.
-    """
-    for name, module in model.named_modules():
-        if name.endswith("token_type_embeddings"):
-            table: torch.Tensor = module.weight
-            return table if len(table) > 1 else None
-    return None
-
-
-def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    """Return the longest input in tokens, special ones included.
-
-    RoBERTa counts positions from after its padding index, so that it holds fewer tokens than its
-    configuration says.
-    """
-    import torch
-
-    limit = getattr(model.config, "max_position_embeddings", None) or 0
-    limit = limit if limit > 0 else 1_000_000  # XLNet says -1
-    for module in model.modules():
-        # Position tables are the embeddings with as many rows as there are positions.
-        if not isinstance(module, torch.nn.Embedding) or module is model.get_input_embeddings():
-            continue
-        if module.num_embeddings == limit and module.padding_idx is not None:
-            limit -= module.padding_idx + 1
-            break
-    return min(limit, tokenizer.model_max_length)

@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
-from exparity.models.checkpoints import (
-    build_model,
-    check_known,
-    check_pairs,
-    input_limit,
-    token_types,
-)
+from exparity.models.checkpoints import build_model
 from exparity.models.heads import Head, head_of
+from exparity.models.inputs import check_known, check_pairs, input_limit, token_types
 from exparity.models.loop import EpochRecord, Item, TrainingLoop
 from exparity.models.lora import add_adapters, merge_adapters
 from exparity.models.prompts import TEXT, Prompt, PromptSpec, encode_prompt

@@ -21,7 +21,7 @@ from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
-from exparity.models.checkpoints import check_known
+from exparity.models.inputs import check_known
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.types import Encoding, Example, FloatArray, IntArray
 

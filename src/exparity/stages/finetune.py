@@ -205,7 +205,7 @@ def _save(
 
     A prompted model as it is is not copied: its weights may be large, and each prompt has a folder.
     """
-    from exparity.models.checkpoints import quiet_transformers
+    from exparity.models.folders import quiet_transformers
     from exparity.models.lora import is_adapter
     from exparity.models.reference import write_reference
 

@@ -159,7 +159,7 @@ def wanted_models(
 ) -> dict[str, ModelSpec]:
     """Return the models named; without names all of the config, or all of the catalogue."""
     from exparity.models.catalogue import known_models, known_spec
-    from exparity.models.checkpoints import check_checkpoint
+    from exparity.models.folders import check_checkpoint
     from exparity.models.spec import ModelSpec
 
     of_config = experiment.models if experiment else {}
@@ -178,8 +178,8 @@ def wanted_models(
 
 def fetch_models(models: Mapping[str, ModelSpec]) -> None:
     """Download the checkpoints of models into the Hub's cache, and say of each what was done."""
-    from exparity.models.checkpoints import check_checkpoint
     from exparity.models.download import cached_folder, has_weights, snapshot_of
+    from exparity.models.folders import check_checkpoint
 
     for name, spec in models.items():
         if not spec.on_hub:

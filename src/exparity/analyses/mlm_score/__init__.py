@@ -165,7 +165,7 @@ def mlm_score_cell(
 
 def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:
     from exparity.engine.encoding import encode_texts
-    from exparity.models.checkpoints import input_limit
+    from exparity.models.inputs import input_limit
 
     limit = input_limit(model.model, model.tokenizer)
     texts = [example.words for example in examples]

@@ -127,13 +127,13 @@ def load_masked_lm(
 
     from exparity.core.device import resolve_device
     from exparity.models.checkpoints import (
-        check_vocabulary,
         lacking_weights,
         load_config,
         load_model,
         load_tokenizer,
         load_weights,
     )
+    from exparity.models.inputs import check_vocabulary
 
     config = load_config(original, revision)
     model, new = load_weights(AutoModelForMaskedLM, original, revision, config=config)

@@ -1,0 +1,179 @@
+"""Folders and Hub ids of checkpoints: what they may hold, and where the files are.
+
+No code from checkpoints is run, and what transformers raises on a bad file becomes one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from exparity.core.errors import InputError
+from exparity.core.hub import hub_problem
+from exparity.models.download import snapshot_of
+from exparity.models.lora import is_adapter, read_adapter
+from exparity.models.manifest import require_intact
+
+_SETTINGS = (
+    "config.json",
+    "tokenizer_config.json",
+    "adapter_config.json",
+    "model.safetensors.index.json",
+)
+_REFUSED = {
+    "auto_map": "names Python code of its own (auto_map), and no code from checkpoints is run; "
+    "load it where you trust it, and save it as a model of transformers",
+    "quantization_config": "has quantised weights (quantization_config), which have no gradients; "
+    "save it dequantised",
+    "configuration_files": "names another file in its place (configuration_files); call that one "
+    "config.json",
+    "transformers_weights": "names another file for the weights (transformers_weights); call it "
+    "model.safetensors",
+    "peft_type": "is of an adapter, beside a model; keep the two in folders of their own, and name "
+    "one as checkpoint and the other as adapter",
+}
+"""Entries that a settings file may not hold, at any depth, and what to do about them."""
+_ATTENTION = ("eager", "sdpa")
+_NO_SAFETENSORS = (
+    "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
+    "'checkpoint' to the folder, or set 'revision' to one that has them"
+)
+_NO_NETWORK = (
+    "fetch it where there is a network, by `snakemake fetch` with the run's config or `exparity "
+    "data fetch --models`, or set 'checkpoint' to a folder"
+)
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Silence transformers' load reports and bars; its warnings are re-stated where they matter."""
+    from transformers.utils import logging as hf_logging
+
+    before = hf_logging.get_verbosity()
+    bars = hf_logging.is_progress_bar_enabled()
+    hf_logging.set_verbosity_error()
+    hf_logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        hf_logging.set_verbosity(before)
+        if bars:
+            hf_logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
+    """Turn what transformers raises on a bad file, which may be anything, into one line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        at = f" at revision {revision}" if revision else ""
+        reason, *more = (str(error).strip() or type(error).__name__).splitlines()
+        if reason.endswith(":") and more:
+            reason = f"{reason} {more[0].strip()}"
+        if "file named model.safetensors" in reason:
+            reason = _NO_SAFETENSORS
+        raise InputError(f"checkpoint {name}{at}: cannot be loaded: {reason}") from error
+
+
+def check_checkpoint(name: str, folder: Path | None = None) -> None:
+    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
+
+    Args:
+        name: folder or Hub id.
+        folder: where its files are; the folder of that name if None.
+    """
+    path, folder = Path(name), folder or Path(name)
+    if is_adapter(folder):
+        base, _ = read_adapter(folder).source
+        if is_adapter(Path(base)):
+            raise InputError(f"checkpoint {path}: is an adapter of an adapter; merge the first")
+        check_checkpoint(base)
+    elif folder.is_dir():
+        for file in filter(Path.is_file, map(folder.joinpath, _SETTINGS)):
+            check = partial(check_entries, f"checkpoint {name}: {file.name}")
+            with clear_errors(name):
+                json.loads(file.read_text(encoding="utf-8-sig"), object_hook=check)
+        if not (folder / "config.json").is_file():
+            raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
+        _check_sentencepiece(name, folder)
+        if any(folder.glob("shard-*.safetensors")):
+            raise InputError(
+                f"checkpoint {path}: holds the shards of a distributed training; put them together "
+                "with save_pretrained"
+            )
+        for file in filter(Path.is_file, sorted(folder.glob("*.json"))):
+            with file.open("rb") as opened:
+                if opened.read(len(BOM_UTF8)) == BOM_UTF8:
+                    raise InputError(
+                        f"checkpoint {path}: {file.name} begins with a byte order mark, with which "
+                        "transformers cannot read it; save it as UTF-8 without one"
+                    )
+    elif path.is_file():
+        raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
+    elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
+        raise InputError(f"checkpoint {path}: no such folder")
+
+
+def _check_sentencepiece(name: str, folder: Path) -> None:
+    """Refuse a tokenizer that is kept by sentencepiece alone where that cannot be read."""
+    models = sorted(path.name for path in folder.glob("*.model"))
+    if not models or (folder / "tokenizer.json").is_file():
+        return
+    if not all(map(find_spec, ("sentencepiece", "google", "google.protobuf"))):
+        raise InputError(
+            f"checkpoint {name}: keeps its tokenizer in {models[0]}; reading that needs "
+            "pip install 'exparity[sentencepiece]'"
+        )
+
+
+def check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of a settings file; refuse those that ask for code or for other files."""
+    for key, reason in _REFUSED.items():
+        if entries.get(key):
+            raise InputError(f"{where} {reason}")
+    for key, value in entries.items():
+        if "_implementation" in key and value not in (None, *_ATTENTION):
+            raise InputError(
+                f"{where} asks for {key} {value!r}, which may be code from the Hub; leave it out, "
+                f"or take {' or '.join(_ATTENTION)}"
+            )
+    shards = entries.get("weight_map")
+    for shard in shards.values() if isinstance(shards, dict) else ():
+        if Path(shard).name != shard:
+            raise InputError(f"{where} names {shard!r}, which is not beside it; move it there")
+    return entries
+
+
+def folder_of(name: str, revision: str | None, *, weights: bool = False) -> Path:
+    """Return the checked folder of a checkpoint: itself, or its snapshot in the Hub's cache."""
+    folder = Path(name)
+    if folder.is_dir():
+        require_intact(folder)
+    else:
+        check_checkpoint(name)
+        try:
+            folder = snapshot_of(name, revision, weights=weights)
+        except Exception as error:  # the Hub's share no base class
+            at = f" at revision {revision}" if revision else ""
+            problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")
+            raise InputError(
+                f"checkpoint {name}{at}: there is no folder {name} here, and {problem}"
+            ) from error
+        if is_adapter(folder):
+            raise InputError(
+                f"checkpoint {name}: is an adapter; name its base as checkpoint, and a folder with "
+                "its files as adapter"
+            )
+    check_checkpoint(name, folder)
+    return folder

@@ -1,0 +1,94 @@
+"""Tokens and embeddings that a model reads: its limits, and what a tokenizer must know for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+MOST_UNKNOWN = 0.2
+"""Share of the data's tokens that may be the unknown one."""
+
+
+def check_vocabulary(
+    name: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    """Refuse a tokenizer with ids that the model has no embeddings for."""
+    highest = max(tokenizer.get_vocab().values())
+    size = input_table(name, model).weight.shape[0]
+    if highest >= size:
+        raise InputError(
+            f"checkpoint {name}: its tokenizer has ids up to {highest} and the model embeddings "
+            f"for {size} tokens; save the tokenizer that the model was trained with beside it"
+        )
+
+
+def input_table(name: str | None, model: PreTrainedModel) -> Any:
+    """Return a model's table of input embeddings.
+
+    Raises:
+        InputError: it has none with a row for each token (CANINE).
+    """
+    try:
+        return model.get_input_embeddings()
+    except NotImplementedError as error:
+        raise InputError(
+            f"checkpoint {name}: has no table with an embedding for each token; take a model of a "
+            "family that docs/models.md lists with 'yes'"
+        ) from error
+
+
+def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
+    """Refuse a tokenizer to which too much of the data is unknown."""
+    if unknown > MOST_UNKNOWN * total:
+        raise InputError(
+            f"the tokenizer does not know {unknown} of {total} tokens of the texts "
+            f"({tokenizer.unk_token}), more than {MOST_UNKNOWN:.0%}; take the model's own "
+            "tokenizer, or a model for this language and script"
+        )
+
+
+def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
+    """Refuse a pair of texts where a tokenizer puts nothing between them."""
+    alone, both = (tokenizer.num_special_tokens_to_add(pair=pair) for pair in (False, True))
+    if both <= alone:
+        raise InputError(
+            f"{where}: is a pair, and the model's tokenizer puts nothing between two texts; join "
+            "them to one as the model was trained to read them"
+        )
+
+
+def token_types(model: PreTrainedModel) -> torch.Tensor | None:
+    """Return the (k, h) table that models add by token type; None where there is but one type.
+
+    Token types tell the two texts of a pair apart, in BERT and its like.
+    """
+    for name, module in model.named_modules():
+        if name.endswith("token_type_embeddings"):
+            table: torch.Tensor = module.weight
+            return table if len(table) > 1 else None
+    return None
+
+
+def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
+    """Return the longest input in tokens, special ones included.
+
+    RoBERTa counts positions from after its padding index, so that it holds fewer tokens than its
+    configuration says.
+    """
+    import torch
+
+    limit = getattr(model.config, "max_position_embeddings", None) or 0
+    limit = limit if limit > 0 else 1_000_000  # XLNet says -1
+    for module in model.modules():
+        # Position tables are the embeddings with as many rows as there are positions.
+        if not isinstance(module, torch.nn.Embedding) or module is model.get_input_embeddings():
+            continue
+        if module.num_embeddings == limit and module.padding_idx is not None:
+            limit -= module.padding_idx + 1
+            break
+    return min(limit, tokenizer.model_max_length)

@@ -27,7 +27,7 @@ from exparity import evaluate as score
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
-from exparity.engine.classifier import Outputs
+from exparity.engine.objectives import Outputs
 from exparity.methods._gradients import ROUNDING_NOISE
 from exparity.metrics import MetricBatch
 from exparity.metrics.soft_erasure import mean_soft_drop

@@ -261,7 +261,7 @@ def _difference(one: np.ndarray, other: np.ndarray) -> Row:
 
 
 def _gradients(classifier: Classifier, ids: Sequence[np.ndarray]) -> np.ndarray:
-    from exparity.engine.classifier import padded
+    from exparity.engine.batching import padded
 
     rows = [classifier.embed(one) for one in ids]
     targets = np.zeros(len(rows), dtype=np.int64)

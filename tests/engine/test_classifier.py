@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from methods.training import check_invariance
 
 from exparity import ExparityError, InputError, load_classifier
-from exparity.engine.batching import in_batches, plan_batches
-from exparity.engine.classifier import padded
+from exparity.engine.batching import in_batches, padded, plan_batches
 
 TOLERANCE = 1e-5
 

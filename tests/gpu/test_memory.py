@@ -25,7 +25,7 @@ def passes(classifier, ids):
     """Run forward passes and gradients of texts, each apart; return both."""
     rows = [classifier.embed(one) for one in ids]
     lengths = [len(row) for row in rows]
-    from exparity.engine.classifier import padded
+    from exparity.engine.batching import padded
 
     outputs = classifier.probabilities_from_embeddings(rows)
     targets = np.zeros(len(rows), dtype=np.int64)

@@ -7,19 +7,25 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from exparity.core.device import is_out_of_memory
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
+Build = Callable[[list[int], int], torch.Tensor]
+"""From positions of inputs and a width to their (b, width, h) embeddings, padded at the end."""
 
 _PROBE = 16
 """The first batch, by which a GPU's memory is measured, is so many times smaller than others."""
 _SHARE = 0.8
-"""Of a GPU's free memory, what a batch may take."""
+"""Part of a GPU's free memory that a batch may take."""
 
 
 class MemoryBound:
@@ -135,3 +141,27 @@ def in_batches(
         if unknown:
             unknown = False
             queue = packed([*chain.from_iterable(queue)], token_budget)
+
+
+def gradient_share(model: PreTrainedModel, device: torch.device) -> int:
+    """Return by how much a batch is smaller for a backward pass, which keeps every activation.
+
+    On a CPU those of narrow models fit its cache in larger batches too, which cost less a token
+    (1.4 to 2 times less at 64 units, nothing at 768).
+    """
+    most = 4
+    if device.type != "cpu":
+        return most
+    units = getattr(model.config, "hidden_size", 768)
+    return min(most, max(1, units // 192))
+
+
+def padded(embeddings: Sequence[torch.Tensor]) -> Build:
+    """Return a builder of batches that pads (t, h) matrices with zero rows."""
+
+    def build(batch: list[int], width: int) -> torch.Tensor:
+        rows = pad_sequence([embeddings[i] for i in batch], batch_first=True)
+        assert rows.shape[1] == width
+        return rows
+
+    return build

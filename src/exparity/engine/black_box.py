@@ -18,8 +18,10 @@ import torch
 
 from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError
-from exparity.engine.classifier import Build, Classifier, Outputs
+from exparity.engine.batching import Build
+from exparity.engine.classifier import Classifier
 from exparity.engine.encoding import parted
+from exparity.engine.objectives import Outputs
 from exparity.models.heads import SEQUENCE, new_head
 from exparity.types import Encoding, FloatArray, IntArray, Text, TextLike
 

@@ -12,29 +12,26 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch.nn import functional as F
-from torch.nn.utils.rnn import pad_sequence
 
 from exparity.core.calls import checked_value
 from exparity.core.errors import ExparityError, InputError, did_you_mean
-from exparity.engine.batching import MemoryBound, in_batches
-from exparity.engine.encoding import encode_texts
-from exparity.engine.kernels import PackedLayers, available
-from exparity.engine.objectives import Objective, objective_of, target_logit
+from exparity.engine.batching import Build, MemoryBound, gradient_share, in_batches, padded
+from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
+from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
+from exparity.engine.tokens import TokenEmbeddings
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
 from exparity.models.lookup import Frame
-from exparity.types import BoolArray, Encoding, FloatArray, IntArray, TextLike
+from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-Build = Callable[[list[int], int], torch.Tensor]
 Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
 
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
@@ -42,32 +39,9 @@ Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
 _TOKEN_BUDGET = {"cpu": 2048, "cuda": 65536}
 HALF_BOUND = 0.05
 """Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
-# Matrix products of fewer rows take another route through a CPU's libraries and round otherwise.
-_FEWEST_ROWS = 4
 
 
-class Outputs(NamedTuple):
-    """Outputs of the model for n inputs.
-
-    Attributes:
-        probabilities: (n, c) float64, rows sum to 1.
-        logits: (n, c) float64 of float32 logits.
-    """
-
-    probabilities: FloatArray
-    logits: FloatArray
-
-    def of_targets(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) probability and log odds, z_y − log Σ_{c≠y} exp z_c, of a class of each."""
-        from scipy.special import logsumexp
-
-        rows, others = np.arange(len(targets)), self.logits.copy()
-        others[rows, targets] = -np.inf
-        odds = self.logits[rows, targets] - logsumexp(others, axis=1)
-        return self.probabilities[rows, targets], np.asarray(odds)
-
-
-class Classifier:
+class Classifier(TokenEmbeddings):
     """A transformers model with a classification head and its fast tokenizer on one device.
 
     Made by :func:`~exparity.engine.loading.load_classifier`, which explains its arguments.
@@ -109,7 +83,7 @@ class Classifier:
         self.device = device
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
-        self._gradient_share = _gradient_share(model, device)
+        self._gradient_share = gradient_share(model, device)
         # A user's budget is taken as it is.
         bounded = device.type == "cuda" and token_budget is None
         self._memory = MemoryBound(device) if bounded else None
@@ -120,7 +94,7 @@ class Classifier:
         self.exact = device.type == "cpu"
         self._layers: PackedLayers | None = None
         if self.exact:
-            _steady_head(self.model)
+            steady_head(self.model)
             if available(model.dtype):
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
@@ -167,25 +141,10 @@ class Classifier:
         made.exact = self.exact
         return made
 
-    def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
-        """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
-        stride = 0 if self._types is None else self.vocabulary_size
-        return encode_texts(self.tokenizer, texts, self.max_length, stride, self.head.prompt)
-
     @property
     def gradient_budget(self) -> int:
         """Padded tokens of a batch that is differentiated."""
         return max(1, self.token_budget // self._gradient_share)
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Rows of the table of input embeddings."""
-        return len(self.model.get_input_embeddings().weight)
-
-    @property
-    def n_types(self) -> int:
-        """Types of tokens that tell the texts of a pair apart; 1 where the model has none."""
-        return 1 if self._types is None else len(self._types)
 
     @property
     def n_classes(self) -> int:
@@ -217,77 +176,6 @@ class Classifier:
             InputError: the class to explain against is none of the model's.
         """
         return objective_of(explains, self.class_names, in_words=self.head.answers_freely)
-
-    @property
-    def pad_id(self) -> int:
-        """Token id of padding, or of the end of text in models without one."""
-        known = self.head.absent_id
-        if known is None:
-            known = self._token_id("pad", "eos")
-        if known is None:
-            raise ExparityError("the tokenizer has neither a padding nor an end-of-text token")
-        return known
-
-    @property
-    def empty_ids(self) -> list[int]:
-        """Token ids that stand for a text with no token left: start of text, or padding."""
-        known = self._token_id("bos", "eos")
-        return [self.pad_id if known is None else known]
-
-    @property
-    def mask_id(self) -> int:
-        """Token id of an absent token: the mask token, or what stands in for it.
-
-        Models without a mask token (GPT-2) get their unknown token, or else padding.
-        """
-        known = self.head.absent_id
-        if known is None:
-            known = self._token_id("mask", "unk")
-        return self.pad_id if known is None else known
-
-    def _token_id(self, *roles: str) -> int | None:
-        ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)
-        return next((int(id) for id in ids if id is not None), None)
-
-    def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
-        """Return the (t, h) input embeddings of token ids, detached, on the device.
-
-        Those of a token type hold what the type adds, so that models need not be told.
-        """
-        ids, types = self.split_types(token_ids)
-        with torch.no_grad():
-            table = self.model.get_input_embeddings()
-            # A copy: torch has no arrays that cannot be written to.
-            looked_up = table(torch.tensor(ids, dtype=torch.long, device=self.device))
-            rows: torch.Tensor = looked_up[0] if isinstance(looked_up, tuple) else looked_up
-            rows = rows.detach()  # a hook of a training may ask for gradients of them
-            added = self._added(types)
-        return rows if added is None else rows + added
-
-    def split_types(self, token_ids: Sequence[int] | IntArray) -> tuple[IntArray, IntArray]:
-        """Return vocabulary indices and token types of token ids; see :class:`Encoding`."""
-        ids = np.asarray(token_ids)
-        if self._types is None:
-            return ids, np.zeros_like(ids)
-        types, indices = np.divmod(ids, self.vocabulary_size)
-        return indices, types
-
-    def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
-        """Return vocabulary indices as ids of the types of those that they take the place of."""
-        _, types = self.split_types(token_ids)
-        return np.asarray(new + types * self.vocabulary_size)
-
-    def without_types(self, rows: torch.Tensor, token_ids: IntArray) -> torch.Tensor:
-        """Return (t, h) embeddings of tokens, or moved ones, without what token types add."""
-        added = self._added(self.split_types(token_ids)[1])
-        return rows if added is None else rows - added
-
-    def _added(self, types: IntArray) -> torch.Tensor | None:
-        """Return what token types add to embeddings; None where all are of the first."""
-        if self._types is None or not types.any():
-            return None
-        steps = (self._types - self._types[0]).detach()
-        return steps[torch.tensor(types, dtype=torch.long, device=self.device)]
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`."""
@@ -510,8 +398,8 @@ class Classifier:
         ``lengths`` says how many rows count.
         """
         count, width = embeddings.shape[:2]
-        # The head takes care of itself (_steady_head); a shortened last layer has as few rows.
-        fewest = _FEWEST_ROWS if self.shortcuts else -(-_FEWEST_ROWS // width)
+        # The head takes care of itself (steady_head); a shortened last layer has as few rows.
+        fewest = FEWEST_ROWS if self.shortcuts else -(-FEWEST_ROWS // width)
         if self.exact and count < fewest:  # bits must not depend on the batch
             extra = embeddings[:1].expand(fewest - count, -1, -1)
             embeddings = torch.cat([embeddings, extra])
@@ -566,52 +454,3 @@ def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Te
             "alone, such as lime, shap or occlusion"
         ) from error
     return gradient
-
-
-def _gradient_share(model: PreTrainedModel, device: torch.device) -> int:
-    """Return by how much a batch is smaller for a backward pass, which keeps every activation.
-
-    On a CPU those of narrow models fit its cache in larger batches too, which cost less a token
-    (1.4 to 2 times less at 64 units, nothing at 768).
-    """
-    most = 4
-    if device.type != "cpu":
-        return most
-    units = getattr(model.config, "hidden_size", 768)
-    return min(most, max(1, units // 192))
-
-
-def padded(embeddings: Sequence[torch.Tensor]) -> Build:
-    """Return a builder of batches that pads (t, h) matrices with zero rows."""
-
-    def build(batch: list[int], width: int) -> torch.Tensor:
-        rows = pad_sequence([embeddings[i] for i in batch], batch_first=True)
-        assert rows.shape[1] == width
-        return rows
-
-    return build
-
-
-def _steady_head(model: PreTrainedModel) -> None:
-    """Have a classification head compute a few rows more where it gets very few.
-
-    Layers see every token of a batch, but the head sees one row a text, and a text alone would get
-    other bits than in company. Rows beyond those asked for are zero, and cut off again.
-    """
-    for name, module in model.named_modules():
-        in_stack = any(part.isdigit() for part in name.split("."))
-        if isinstance(module, torch.nn.Linear) and not in_stack and not module._forward_hooks:
-            module.register_forward_pre_hook(_fill)
-            module.register_forward_hook(_cut)
-
-
-def _fill(module: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    rows = inputs[0]
-    module.rows_asked_for = len(rows)
-    if len(rows) >= _FEWEST_ROWS or rows.ndim != 2:
-        return inputs
-    return (F.pad(rows, (0, 0, 0, _FEWEST_ROWS - len(rows))), *inputs[1:])
-
-
-def _cut(module: Any, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
-    return output[: module.rows_asked_for]

@@ -1,19 +1,42 @@
-"""Objectives of gradients: functions of (b, c) logits and (b,) targets to (b,) numbers."""
+"""Logits: objectives of gradients, from (b, c) logits and (b,) targets to (b,) numbers; outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from torch.nn import functional as F
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch
 
 Objective = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+
+
+class Outputs(NamedTuple):
+    """Outputs of the model for n inputs.
+
+    Attributes:
+        probabilities: (n, c) float64, rows sum to 1.
+        logits: (n, c) float64 of float32 logits.
+    """
+
+    probabilities: FloatArray
+    logits: FloatArray
+
+    def of_targets(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return (n,) probability and log odds, z_y − log Σ_{c≠y} exp z_c, of a class of each."""
+        from scipy.special import logsumexp
+
+        rows, others = np.arange(len(targets)), self.logits.copy()
+        others[rows, targets] = -np.inf
+        odds = self.logits[rows, targets] - logsumexp(others, axis=1)
+        return self.probabilities[rows, targets], np.asarray(odds)
 
 
 def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

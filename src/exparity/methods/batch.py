@@ -111,7 +111,7 @@ class MethodBatch:
         Returns:
             (t, h) gradient of each text, in order.
         """
-        from exparity.engine.classifier import padded
+        from exparity.engine.batching import padded
 
         found = self.classifier.input_gradients(
             self.lengths, padded(self.rows), self.targets, [objective or self.objective]

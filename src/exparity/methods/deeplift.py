@@ -41,7 +41,7 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
     """
     import torch
 
-    from exparity.engine.classifier import padded
+    from exparity.engine.batching import padded
     from exparity.methods._backward import Activations, Rescale
     from exparity.methods._gradients import baseline_rows
 

@@ -12,7 +12,7 @@ from exparity.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     import torch
 
-    from exparity.engine.classifier import Build
+    from exparity.engine.batching import Build
     from exparity.engine.objectives import Objective
     from exparity.metrics import MetricBatch
 

@@ -119,7 +119,7 @@ class _Search:
     def __init__(
         self, batch: MetricBatch, owners: IntArray, free: list[BoolArray], steps: int
     ) -> None:
-        from exparity.engine.classifier import padded
+        from exparity.engine.batching import padded
         from exparity.engine.objectives import prediction_loss
 
         self._batch, self._owners, self._free, self._steps = batch, owners, free, steps

@@ -1,0 +1,111 @@
+"""Tokens of a classifier and their input embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from exparity.core.errors import ExparityError
+from exparity.engine.encoding import encode_texts
+from exparity.models.heads import Head
+from exparity.types import Encoding, IntArray, TextLike
+
+
+class TokenEmbeddings:
+    """Texts as tokens, and tokens as rows of a model's table of input embeddings."""
+
+    model: Any
+    tokenizer: Any
+    head: Head
+    device: torch.device
+    max_length: int
+    _types: torch.Tensor | None
+
+    def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
+        """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
+        stride = 0 if self._types is None else self.vocabulary_size
+        return encode_texts(self.tokenizer, texts, self.max_length, stride, self.head.prompt)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Rows of the table of input embeddings."""
+        return len(self.model.get_input_embeddings().weight)
+
+    @property
+    def n_types(self) -> int:
+        """Types of tokens that tell the texts of a pair apart; 1 where the model has none."""
+        return 1 if self._types is None else len(self._types)
+
+    @property
+    def pad_id(self) -> int:
+        """Token id of padding, or of the end of text in models without one."""
+        known = self.head.absent_id
+        if known is None:
+            known = self._token_id("pad", "eos")
+        if known is None:
+            raise ExparityError("the tokenizer has neither a padding nor an end-of-text token")
+        return known
+
+    @property
+    def empty_ids(self) -> list[int]:
+        """Token ids that stand for a text with no token left: start of text, or padding."""
+        known = self._token_id("bos", "eos")
+        return [self.pad_id if known is None else known]
+
+    @property
+    def mask_id(self) -> int:
+        """Token id of an absent token: the mask token, or what stands in for it.
+
+        Models without a mask token (GPT-2) get their unknown token, or else padding.
+        """
+        known = self.head.absent_id
+        if known is None:
+            known = self._token_id("mask", "unk")
+        return self.pad_id if known is None else known
+
+    def _token_id(self, *roles: str) -> int | None:
+        ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)
+        return next((int(id) for id in ids if id is not None), None)
+
+    def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
+        """Return the (t, h) input embeddings of token ids, detached, on the device.
+
+        Those of a token type hold what the type adds, so that models need not be told.
+        """
+        ids, types = self.split_types(token_ids)
+        with torch.no_grad():
+            table = self.model.get_input_embeddings()
+            # A copy: torch has no arrays that cannot be written to.
+            looked_up = table(torch.tensor(ids, dtype=torch.long, device=self.device))
+            rows: torch.Tensor = looked_up[0] if isinstance(looked_up, tuple) else looked_up
+            rows = rows.detach()  # a hook of a training may ask for gradients of them
+            added = self._added(types)
+        return rows if added is None else rows + added
+
+    def split_types(self, token_ids: Sequence[int] | IntArray) -> tuple[IntArray, IntArray]:
+        """Return vocabulary indices and token types of token ids; see :class:`Encoding`."""
+        ids = np.asarray(token_ids)
+        if self._types is None:
+            return ids, np.zeros_like(ids)
+        types, indices = np.divmod(ids, self.vocabulary_size)
+        return indices, types
+
+    def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
+        """Return vocabulary indices as ids of the types of those that they take the place of."""
+        _, types = self.split_types(token_ids)
+        return np.asarray(new + types * self.vocabulary_size)
+
+    def without_types(self, rows: torch.Tensor, token_ids: IntArray) -> torch.Tensor:
+        """Return (t, h) embeddings of tokens, or moved ones, without what token types add."""
+        added = self._added(self.split_types(token_ids)[1])
+        return rows if added is None else rows - added
+
+    def _added(self, types: IntArray) -> torch.Tensor | None:
+        """Return what token types add to embeddings; None where all are of the first."""
+        if self._types is None or not types.any():
+            return None
+        steps = (self._types - self._types[0]).detach()
+        return steps[torch.tensor(types, dtype=torch.long, device=self.device)]

@@ -21,6 +21,7 @@ from exparity.models.prompts import TEXT, PromptSpec
 from exparity.models.reference import read_reference
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
@@ -81,41 +82,33 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
+    of_model = {
+        "device": None if device == "auto" else device,
+        "precision": None if precision == "fp32" else precision,
+        **{"revision": revision, "max_length": max_length, "token_budget": token_budget},
+        **{"shortcuts": shortcuts or None, "prompt": prompt, "words": words},
+        **{"chat": chat or None, "label": label},
+    }
+    of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
     if isinstance(checkpoint, Classifier):
         here = checkpoint.device
         if device != "auto" and resolve_device(device) != here:
             raise InputError(
                 f"device '{device}': the classifier is loaded, on {here}; leave it out"
             )
-        settings: dict[str, Any] = {
-            "revision": revision,
-            "max_length": max_length,
-            "token_budget": token_budget,
-        }
-        settings |= {"precision": precision != "fp32" or None, "shortcuts": shortcuts or None}
-        settings |= {"prompt": prompt, "words": words, "chat": chat or None, "label": label}
-        settings |= {"classes": classes, "mask": mask, "max_calls": max_calls}
-        for name, value in settings.items():
-            if value is not None:
-                raise InputError(f"{name}: the classifier is loaded already; set it there")
+        del of_model["device"]
+        _refuse(of_model | of_function, "the classifier is loaded already; set it there")
         return checkpoint
     if hasattr(checkpoint, "predict_proba") and not callable(checkpoint):
         raise InputError(
             f"{type(checkpoint).__name__}: give its function of texts: load_classifier("
             "model.predict_proba, classes=[...])"
         )
-    of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
-        of_model = {
-            "device": None if device == "auto" else device,
-            "precision": None if precision == "fp32" else precision,
-            **{"revision": revision, "max_length": max_length, "token_budget": token_budget},
-            **{"shortcuts": shortcuts or None, "prompt": prompt, "words": words},
-            **{"chat": chat or None, "label": label},
-        }
         _refuse(of_model, "is of models; a function of texts runs as it is, so leave it out")
         return _of_function(checkpoint, classes, mask, max_calls)
-    if isinstance(checkpoint, str | Path):  # a folder may refer to a function
+    is_name = isinstance(checkpoint, str | Path)
+    if is_name:  # a folder may refer to a function
         del of_function["max_calls"]
     _refuse(of_function, f"is of a function of texts, not of {shown(checkpoint)}; leave it out")
     if label is not None and words is not None:
@@ -124,7 +117,7 @@ def load_classifier(
         raise InputError("words: name the word that answers the prompt for each class")
     template = TEXT if prompt is None else prompt
     spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
-    if isinstance(checkpoint, str | Path):
+    if is_name:
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
         if function := read_function(Path(name)):
             require_intact(Path(name))
@@ -134,32 +127,16 @@ def load_classifier(
             require_bf16(target, "precision")
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
-        model, tokenizer = objects_of(checkpoint)
-        max_length = max_length or settings_of(checkpoint).max_length
-        head = new_head(LABEL_WORDS if spec else SEQUENCE)
-        head.require_model(model)
-        if spec:
-            head.bind(spec, tokenizer)
-        name = model.config.name_or_path or type(model).__name__
         if revision is not None or precision != "fp32":
-            raise InputError(f"{name}: a loaded model has its revision and precision; leave both")
-        spread = getattr(model, "hf_device_map", None)
-        if device != "auto" and spread:
-            raise InputError(f"device '{device}': {name} is spread over devices; leave it out")
-        if any(weight.is_meta for weight in model.parameters()):
-            raise InputError(
-                f"{name}: has weights that are on no device; load it without offloading"
-            )
-        table = input_table(name, model)
-        target = table.weight.device if device == "auto" else resolve_device(device)
+            raise InputError("a loaded model has its revision and precision; leave both")
+        name, model, tokenizer, head, target = _taken(checkpoint, device, spec)
+        max_length = max_length or settings_of(checkpoint).max_length
     head.label = label
     head.class_names(model)  # a label that there is not is named first
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
-    if max_length is not None:
-        if not 1 <= max_length <= limit:
-            raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
-        limit = max_length
+    if max_length is not None and not 1 <= max_length <= limit:
+        raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
     if token_budget is not None and token_budget < 1:
         raise InputError(f"token_budget {token_budget}: give 1 token or more")
     classifier = Classifier(
@@ -167,7 +144,7 @@ def load_classifier(
         tokenizer,
         head=head,
         device=target,
-        max_length=limit,
+        max_length=limit if max_length is None else max_length,
         token_budget=token_budget,
         shortcuts=shortcuts,
     )
@@ -222,3 +199,21 @@ def _loaded(
     else:
         head.read(folder)
     return model, tokenizer, head
+
+
+def _taken(
+    objects: Any, device: str, spec: PromptSpec | None
+) -> tuple[str, PreTrainedModel, PreTrainedTokenizerFast, Head, torch.device]:
+    """Return the name, the parts and the device of a model that is loaded."""
+    model, tokenizer = objects_of(objects)
+    head = new_head(LABEL_WORDS if spec else SEQUENCE)
+    head.require_model(model)
+    if spec:
+        head.bind(spec, tokenizer)
+    name = model.config.name_or_path or type(model).__name__
+    if device != "auto" and getattr(model, "hf_device_map", None):
+        raise InputError(f"device '{device}': {name} is spread over devices; leave it out")
+    if any(weight.is_meta for weight in model.parameters()):
+        raise InputError(f"{name}: has weights that are on no device; load it without offloading")
+    own = input_table(name, model).weight.device
+    return name, model, tokenizer, head, own if device == "auto" else resolve_device(device)

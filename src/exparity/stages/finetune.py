@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -113,7 +113,6 @@ def finetune_cell(
         return
     make_repeatable(machine.threads)
     prepared = read_prepared(data)
-    ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     interventions = _interventions(debias, counterfactuals)
     _check_classes(specs[0], prepared, model_id)
     asked = _asked(prompt, prepared, model_id) if prompt else None
@@ -123,47 +122,84 @@ def finetune_cell(
     sources = [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
     sources += _digests(interventions)
     key = fingerprint(sha256_of(data), parameters, seed, digest, *sources)
-    snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
-    if _finished(output, predictions, key):
+    ids = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
+    cell = _Cell(output, predictions, prepared, specs, ids, parameters, key)
+    if cell.is_finished():
         return
     if prepared.labels_sorted and specs[0].checkpoint and not (specs[1].epochs or prompt):
         from exparity.models.checkpoints import check_order
 
         check_order(specs[0], prepared.labels, prepared.dataset)
     training_set = _debiased(prepared, held_out, seed, interventions)
+    snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
+    options: dict[str, Any] = {"prompt": asked, "templates": templates, "check": _check_untrained}
     train = partial(
-        finetune,
-        training_set,
-        *specs,
-        state=snapshots,
-        device=machine.device,
-        prompt=asked,
-        templates=templates,
-        check=_check_untrained,
+        finetune, training_set, *specs, state=snapshots, device=machine.device, **options
     )
     if int(os.environ.get("RANK", "0")) > 0:  # one of several that train one model together
         train()
         return
     with job_lock(output.with_name(f".{output.name}.lock")):
-        if _finished(output, predictions, key):
+        if cell.is_finished():
             log.info("%s: finished by another job meanwhile", output)
             return
         _check_replaceable(output)
-        trained = None if specs[0].predict else train()
-        temporary = output.with_name(f".{output.name}.tmp")
-        _save(trained, temporary, output, specs)
-        write = partial(write_artefact, ids=ids, parameters=parameters)
+        cell.write(None if specs[0].predict else train(), training_set, snapshots, machine)
+        snapshots.clear()
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A training, as what it writes names it; ``key`` is the fingerprint of all that it is of."""
+
+    output: Path
+    predictions: Path
+    data: PreparedData
+    specs: tuple[ModelSpec, TrainingSpec]
+    ids: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    key: str
+
+    def is_finished(self) -> bool:
+        """Return whether all is written; a damaged checkpoint is made again."""
+        if not (self.output / MANIFEST).is_file() or not self.predictions.is_file():
+            return False
+        try:
+            return bool(read_verified(self.output / MANIFEST).get("fingerprint") == self.key)
+        except DamageError as error:
+            log.warning("%s: %s; made again", self.output, error)
+            return False
+
+    def write(
+        self,
+        trained: Trained | None,
+        training_set: TrainingSet,
+        snapshots: StateFolder,
+        machine: Machine,
+    ) -> None:
+        """Write the checkpoint, None for a function, and predict the test split with it."""
+        temporary = self.output.with_name(f".{self.output.name}.tmp")
+        _save(trained, temporary, self.output, self.specs)
+        write = partial(write_artefact, ids=self.ids, parameters=self.parameters)
         on_device = partial(write, device=str(resolve_device(machine.device)))
         _write_history(trained, temporary, snapshots.earlier_seconds, on_device)
         write(temporary / _name("training_set"), "training_set", training_set.rows())
-        predicted = predict(temporary, prepared, predictions, write, machine)
-        names: Any = {"model_id": model_id, "seed": seed, "debias": interventions.get("debias", ())}
-        write_card(temporary, prepared, specs, predicted, **names)
-        _write_manifest(temporary, {**ids, "fingerprint": key})
-        shutil.rmtree(output, ignore_errors=True)
-        temporary.replace(output)
-        sync(output.parent)
-        snapshots.clear()
+        predicted = predict(temporary, self.data, self.predictions, write, machine)
+        write_card(
+            temporary,
+            self.data,
+            self.specs,
+            predicted,
+            model_id=self.ids["model"],
+            seed=self.ids["seed"],
+            debias=self.parameters.get("debias", ()),
+        )
+        facts = {**self.ids, "fingerprint": self.key}
+        made_by = {"version": version("exparity"), "lineage": current_lineage()}
+        write_manifest(temporary / MANIFEST, {**facts, **made_by})
+        shutil.rmtree(self.output, ignore_errors=True)
+        temporary.replace(self.output)
+        sync(self.output.parent)
 
 
 def _check_untrained(
@@ -191,11 +227,6 @@ def _write_history(
     epochs = [asdict(epoch) for epoch in history]
     extra = {name: round(seconds, 3) for name, seconds in spent.items()}
     write(folder / _name("history"), "history", epochs, extra=extra)
-
-
-def _write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
-    made_by = {"version": version("exparity"), "lineage": current_lineage()}
-    write_manifest(folder / MANIFEST, {**facts, **made_by})
 
 
 def _save(
@@ -311,16 +342,6 @@ def _debiased(
         make = counterfactuals_of(data, **interventions["counterfactuals"])
         training_set = replace(training_set, counterfactuals=make)
     return apply(training_set, interventions["debias"]) if interventions else training_set
-
-
-def _finished(output: Path, predictions: Path, key: str) -> bool:
-    if not (output / MANIFEST).is_file() or not predictions.is_file():
-        return False
-    try:
-        return bool(read_verified(output / MANIFEST).get("fingerprint") == key)
-    except DamageError as error:
-        log.warning("%s: %s; made again", output, error)
-        return False
 
 
 def _check_replaceable(output: Path) -> None:

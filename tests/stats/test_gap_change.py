@@ -116,7 +116,7 @@ class TestOverTrainings:
             (over.change - half, over.change + half)
         )
         # the typical change is in units of d, as the change is
-        typical = typical_gap(over.change, *parts, threshold=0.2)
+        typical = typical_gap((over.change, *parts), threshold=0.2)
         assert over.rms_gap == pytest.approx(float(typical.rms_gap))
         assert over.p_large == pytest.approx(float(typical.p_large))
 

@@ -140,7 +140,7 @@ def test_typical_gaps_on_few_texts_are_found_in_simulations(together):
         of_seed = float(gap) * rng.normal(size=(runs, seeds, 1))
         texts = math.sqrt(2 * (1 - together)) * rng.normal(size=(runs, 1, n))
         made = mean_gap(of_seed + texts + 0.01 * rng.normal(size=(runs, seeds, n)))
-        p = getattr(typical_gap(*made[:6], threshold=0.2), name)
+        p = getattr(typical_gap(made[:6], threshold=0.2), name)
         assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.07)  # three standard errors
 
 

@@ -249,9 +249,8 @@ def gap_tests(
     errors, bound = gap.errors, threshold * unit
     size = np.abs(gap.estimate)
     typical = typical_gap(
-        *gap[:6],
+        gap[:6],
         threshold=bound,
-        alpha=alpha,
         confidence=confidence,
         largest_gap=np.abs(gap.gaps).max(axis=-1),
     )

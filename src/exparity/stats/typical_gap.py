@@ -10,6 +10,7 @@ anything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,6 @@ class TypicalGap(NamedTuple):
         p_small: p-value of "R is at least the threshold".
         p_large_others: ``p_large`` without the training that has the largest gap; NaN if that is
             not said.
-        carried: whether one training alone carries ``p_large``: the others have it above α.
         tau: standard deviation of the gap between trainings.
         p_seeds: p-value of "trainings do not differ", a description and no finding.
         total: T, what R is judged by.
@@ -61,7 +61,6 @@ class TypicalGap(NamedTuple):
     p_large: FloatArray
     p_small: FloatArray
     p_large_others: FloatArray
-    carried: BoolArray
     tau: FloatArray
     p_seeds: FloatArray
     total: FloatArray
@@ -108,15 +107,9 @@ class _Cells(NamedTuple):
 
 @np.errstate(all="ignore")
 def typical_gap(
-    estimate: FloatArray,
-    v_seeds: FloatArray,
-    v_texts: FloatArray,
-    v_cells: FloatArray,
-    n_seeds: IntArray | FloatArray,
-    dof_texts: FloatArray,
+    gap: Sequence[FloatArray | IntArray | float],
     *,
     threshold: FloatArray | float,
-    alpha: float = Statistics.alpha,
     confidence: float | None = Statistics.confidence,
     largest_gap: FloatArray | None = None,
 ) -> TypicalGap:
@@ -129,40 +122,34 @@ def typical_gap(
     t variable with the degrees of freedom of V_I. See ``docs/statistics.md``.
 
     Args:
-        estimate: (n,) D̄, the mean gap.
-        v_seeds: (n,) V_S; see :class:`~exparity.stats.mean_gap.MeanGap`. NaN counts as 0.
-        v_texts: (n,) V_I.
-        v_cells: (n,) V_E. NaN counts as 0.
-        n_seeds: (n,) S, trainings. Of a single one, the size is that of all trainings only if they
-            are like this one: it has no guard, and is ``carried``.
-        dof_texts: (n,) degrees of freedom of V_I.
+        gap: (n,) each, D̄, V_S, V_I, V_E, S and the degrees of freedom of V_I, as in
+            :class:`~exparity.stats.mean_gap.MeanGap`. V_S and V_E count as 0 where they are NaN. Of
+            a single training, the size is that of all only if they are like this one: it has no
+            guard.
         threshold: (n,) or one gap from which it is considerable, in the unit of the estimate.
-        alpha: level at which the trainings but one must have a considerable gap as well.
         confidence: coverage of the intervals; None leaves them out, which saves most of the time.
         largest_gap: (n,) largest |gap| of a training; None leaves ``p_large_others`` out.
 
     Returns:
         Arrays (n,), NaN where the estimate or the variance from texts is.
     """
-    columns = [estimate, v_seeds, v_texts, v_cells, n_seeds, dof_texts, threshold]
-    columns.append(NAN if largest_gap is None else largest_gap)
+    columns = [*gap, threshold, NAN if largest_gap is None else largest_gap]
     given = np.stack(np.broadcast_arrays(*(np.atleast_1d(one) for one in columns))).astype(float)
     known = np.isfinite(given[[0, 2, 4, 6]]).all(axis=0)
     parts = [
-        _judged(given[:, known][:, start : start + _AT_ONCE], alpha, confidence)
+        _judged(given[:, known][:, start : start + _AT_ONCE], confidence)
         for start in range(0, int(known.sum()), _AT_ONCE)
     ]
     result = {}
     for name in TypicalGap._fields:
-        is_flag = name == "carried"
-        column = np.full(given.shape[1], False if is_flag else NAN)
+        column = np.full(given.shape[1], NAN)
         if parts:
             column[known] = np.concatenate([getattr(part, name) for part in parts])
-        result[name] = column.reshape(np.shape(estimate))
+        result[name] = column.reshape(np.shape(gap[0]))
     return TypicalGap(**result)
 
 
-def _judged(given: FloatArray, alpha: float, confidence: float | None) -> TypicalGap:
+def _judged(given: FloatArray, confidence: float | None) -> TypicalGap:
     """Judge the cells of a chunk."""
     estimate, v_seeds, v_texts, v_cells, n_seeds, dof, threshold, largest = given
     v_seeds, v_cells = np.nan_to_num(v_seeds), np.nan_to_num(v_cells)
@@ -197,7 +184,6 @@ def _judged(given: FloatArray, alpha: float, confidence: float | None) -> Typica
         p_large=p_large,
         p_small=p_small,
         p_large_others=p_others,
-        carried=np.where(np.isnan(p_others), n_seeds < 2, ~(p_others <= alpha)),
         tau=np.sqrt(np.maximum(n_seeds * (v_seeds - v_cells), 0.0)),
         p_seeds=_p_seeds(v_seeds, v_cells, n_seeds, dof),
         total=total,

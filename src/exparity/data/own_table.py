@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
@@ -24,7 +24,7 @@ from exparity.types import Example, Split, Text
 
 Row = Mapping[str, Any]
 AND = " & "
-"""What parts the values of a group of several columns, and their names."""
+"""Text between the values of a group of several columns, and between their names."""
 _LONGEST = 200
 _NAMED = 3
 """Incomplete rows of each kind that an error names."""
@@ -33,7 +33,7 @@ _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Fillers of Hangul and the empty Braille pattern: letters and symbols by category."""
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _NO_GROUPS = frozenset({"None", "NULL", "null", "N/A", "n/a", "#N/A"})
-"""What tables hold for a missing group, unless `groups` names it; a class may have such a name."""
+"""Values of a missing group, unless `groups` names them; a class may have such a name."""
 _MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _WHOLE = re.compile(r"-?[0-9]+")
 _WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
@@ -152,31 +152,33 @@ def own_table(
             "`rationale`, and these two take `rationale_b`"
         )
     by = _columns_of(None if groups is not None and not groups else group)
-    named = (text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans)
+    names = (text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans)
+    columns = _Columns(*names, by, separator)
     files = local_copies(path, revision, download=source.download)
     path = path if isinstance(path, str) else ", ".join(path)
     if files is None:
         raise InputError(f"{path} is not here; {FETCH}")
-    columns = [*(name for name in named if name is not None), *by]
-    rows = [row for file in files for row in read_rows(file, columns)]
+    named = [*(name for name in names if name is not None), *by]
+    rows = [row for file in files for row in read_rows(file, named)]
     if not rows:
         raise InputError(f"{path}: has no rows")
-    n_rows = len(rows)
     missing = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
     for _, row in rows:
         row.update({name: None for name in by if str(row[name]).strip() in missing})
-    incomplete = _incomplete(rows, text, [label, *by, *filter(None, (split, id))], id)
+    numbers = [f"{place:0{len(str(len(rows)))}d}" for place in range(1, len(rows) + 1)]
+    incomplete = _incomplete(rows, columns)
     if incomplete:
         counts = _counted(incomplete, by_file=len(files) > 1)
         if not drop_incomplete:
             raise InputError(
-                f"{path}: {len(incomplete):,} of {n_rows:,} rows "
+                f"{path}: {len(incomplete):,} of {len(rows):,} rows "
                 f"{'is' if len(incomplete) == 1 else 'are'} incomplete: {counts}; complete them, "
                 "or leave them out with `drop_incomplete: true` (in an audit: --drop-incomplete)"
             )
-        rows = [row for place, row in enumerate(rows) if place not in incomplete]
-        if not rows:
+        kept = [place for place in range(len(rows)) if place not in incomplete]
+        if not kept:
             raise InputError(f"{path}: no row is complete: {counts}")
+        rows, numbers = [rows[place] for place in kept], [numbers[place] for place in kept]
     _refuse_swapped(path, rows, text, label)
     label_names = [_name(where, row, label) for where, row in rows]
     places = [where for where, _ in rows]
@@ -186,34 +188,14 @@ def own_table(
     group_names = _groups(rows, by)
     order = _order(crossed, "groups", groups, group_names, places) if by else ()
     present = set(group_names)
-    for name in order:
-        if name not in present:
-            raise InputError(f"{path}: no row has the {crossed} '{name}'; correct `groups`")
+    if absent := [name for name in order if name not in present]:
+        raise InputError(f"{path}: no row has the {crossed} '{absent[0]}'; correct `groups`")
     index = {name: i for i, name in enumerate(classes)}
-    kept = [place for place in range(n_rows) if place not in incomplete]
-    width = len(str(n_rows))
-    examples = []
-    for number, (place, (where, row)) in enumerate(zip(kept, rows, strict=True)):
-        texts, marks = _texts(
-            where, row, ((text, spans), (text_b, None)), (rationale, rationale_b), separator
-        )
-        first, second = texts
-        if unit_spans is not None:
-            first = _in_units(first, _in_spans(where, row[text], row[unit_spans], unit_spans).spans)
-        examples.append(
-            Example(
-                example_id=_name(where, row, id) if id else f"{place + 1:0{width}d}",
-                words=first.words,
-                label=index[label_names[number]],
-                group=group_names[number],
-                split=_split(where, row, split) if split else "train",
-                match_id=_name(where, row, match) if match and not _missing(row[match]) else None,
-                rationale=marks,
-                words_b=None if second is None else second.words,
-                written=None if first.is_plain else first,
-                written_b=None if second is None or second.is_plain else second,
-            )
-        )
+    of_rows = zip(rows, numbers, label_names, group_names, strict=True)
+    examples = [
+        _example(*row, columns, number, index[class_name], group_name)
+        for row, number, class_name, group_name in of_rows
+    ]
     if rationale and all(example.rationale is None for example in examples):
         raise InputError(
             f"{path}: column '{rationale}' is empty in every row; leave `rationale` out"
@@ -228,14 +210,53 @@ def own_table(
     return Loaded(examples, named_by, order, classes, dropped, labels_sorted=declared is None)
 
 
-def _incomplete(
-    rows: Sequence[tuple[str, Row]], text: str, columns: Sequence[str], id: str | None
-) -> dict[int, tuple[str, str]]:
+class _Columns(NamedTuple):
+    """Columns that the options of the same names name, and the separator."""
+
+    text: str
+    label: str
+    id: str | None
+    match: str | None
+    split: str | None
+    rationale: str | None
+    text_b: str | None
+    rationale_b: str | None
+    spans: str | None
+    unit_spans: str | None
+    by: Sequence[str]
+    separator: str
+
+
+def _example(
+    where: str, row: Row, columns: _Columns, number: str, label: int, group: str
+) -> Example:
+    """Return the example that a complete row is."""
+    id, match, split, units = columns.id, columns.match, columns.split, columns.unit_spans
+    (first, second), marks = _texts(where, row, columns)
+    if units is not None:
+        first = _in_units(first, _in_spans(where, row[columns.text], row[units], units).spans)
+    return Example(
+        example_id=_name(where, row, id) if id else number,
+        words=first.words,
+        label=label,
+        group=group,
+        split=_split(where, row, split) if split else "train",
+        match_id=_name(where, row, match) if match and not _missing(row[match]) else None,
+        rationale=marks,
+        words_b=None if second is None else second.words,
+        written=None if first.is_plain else first,
+        written_b=None if second is None or second.is_plain else second,
+    )
+
+
+def _incomplete(rows: Sequence[tuple[str, Row]], columns: _Columns) -> dict[int, tuple[str, str]]:
     """Return reason and place of each row that no example can be made of, by number of the row."""
+    text, id = columns.text, columns.id
+    needed = [columns.label, *columns.by, *filter(None, (columns.split, id))]
     incomplete: dict[int, tuple[str, str]] = {}
     ids: set[str] = set()
     for number, (where, row) in enumerate(rows):
-        reasons = [f"without {column}" for column in columns if _missing(row[column])]
+        reasons = [f"without {column}" for column in needed if _missing(row[column])]
         if not any(map(_is_visible, "".join(words_in(where, row, text)))):
             reasons.insert(0, f"without {text}")
         elif not reasons and id is not None:
@@ -360,21 +381,18 @@ def _split(where: str, row: Row, column: str) -> Split:
 
 
 def _texts(
-    where: str,
-    row: Row,
-    columns: tuple[tuple[str, str | None], tuple[str | None, str | None]],
-    rationales: tuple[str | None, str | None],
-    separator: str,
+    where: str, row: Row, columns: _Columns
 ) -> tuple[tuple[Text, Text | None], tuple[int, ...] | None]:
     """Return a row's text and its second text, and the marks of the words of both."""
-    (first, spans), (second, _) = columns
-    text, marks = _text(where, row, first, spans, rationales[0], separator)
+    of_marks, of_marks_b, second = columns.rationale, columns.rationale_b, columns.text_b
+    separator = columns.separator
+    text, marks = _text(where, row, columns.text, columns.spans, of_marks, separator)
     if second is None or _empty(row[second]):
         return (text, None), marks
-    text_b, marks_b = _text(where, row, second, None, rationales[1], separator)
+    text_b, marks_b = _text(where, row, second, None, of_marks_b, separator)
     if (marks is None) != (marks_b is None):
         raise InputError(
-            f"{where}: one of {rationales[0]} and {rationales[1]} is empty; mark both texts or none"
+            f"{where}: one of {of_marks} and {of_marks_b} is empty; mark both texts or none"
         )
     both = None if marks is None or marks_b is None else marks + marks_b
     return (text, text_b), both

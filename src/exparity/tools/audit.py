@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.command_line import experiment_of
-from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
@@ -64,7 +63,7 @@ MANY = 5
 """Groups from which one asks for the worst."""
 _NO_ID = re.compile("[^a-z0-9]+")
 _MADE_BY = "Made by `exparity audit`"
-"""How the configs begin that this tool may overwrite."""
+"""Beginning of the configs that this tool may overwrite."""
 
 
 def audit(
@@ -157,9 +156,6 @@ def audit(
             raise InputError("--predict: name its columns, in order, with --labels")
     elif not checkpoint or max_calls:
         raise InputError("name the classifier with --checkpoint, or a function with --predict")
-    names = _name_of(predict or str(checkpoint))
-    model = _as_id("_".join(names), "model")
-    size = max_examples or (QUICK_EXAMPLES if quick else None)
     named = {"text": text, "id": id, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
     for here in local_copies(table, table_revision, download=True) or ():
@@ -179,54 +175,27 @@ def audit(
             column = f"{of} by {by}" if len(label) > 1 else f"by {by}"
             say(f"{table} {column}: {dropped_rows(facts.dropped)}")
     words = _words(prompt, word, loaded[0].labels)
-    outputs = dict.fromkeys(label, output)
     if len(label) > 1 and (predict or words or output):
         raise InputError("--label: several are the labels of one checkpoint; name one")
     if predict:
-        options["labels"] = list(labels)
         entry: dict[str, Any] = {"predict": predict, "classes": list(labels)}
-        shortens = False
+        outputs: Mapping[str, str | None] = dict.fromkeys(label)
+        order, shortens = labels, False
     else:
-        # Only now: importing transformers takes longer than reading most tables.
-        from exparity.engine.shortcuts import FAMILIES
-        from exparity.models.checkpoints import load_config
-
-        name = str(checkpoint)
-        pretrained = load_config(name, revision)
-        shortens = pretrained.model_type in FAMILIES and not words
-        if words:
-            new_head(LABEL_WORDS).require(name, pretrained)
-            options["labels"] = list(words)
-        else:
-            outputs = _outputs(label, output, pretrained)
-            for i, of in enumerate(label):
-                head = head_of(pretrained)
-                head.label = outputs[of]
-                facts = loaded[i * len(group)]
-                in_order = _in_order_of_outputs(facts, name, pretrained, bool(labels), head)
-                options["labels"] = list(in_order)
+        of_labels = dict(zip(label, loaded[:: len(group)], strict=True))
         entry = {
-            "checkpoint": name,
+            "checkpoint": checkpoint,
             **({"revision": revision} if revision else {}),
             **({"head": LABEL_WORDS, "chat": chat} if words else {}),
             "training": {"epochs": 0},
         }
-    base = _as_id(Path(table).stem, "table")
+        outputs, order, shortens = _matched(entry, of_labels, output, bool(labels), words)
+    options["labels"] = list(order)
+    base, names = _as_id(Path(table).stem, "table"), _name_of(predict or str(checkpoint))
+    model = _as_id("_".join(names), "model")
     ids = _ids_of(base, [*compared], several=(len(label) > 1, len(group) > 1))
-    of_label = dict.fromkeys(label, model)
-    if len(label) > 1:
-        of_label = dict(zip(label, _ids_of_columns(model, label), strict=True))
-    models = {
-        of_label[of]: {
-            **entry,
-            **({"label": outputs[of]} if outputs[of] else {}),
-            **({"datasets": ids[i * len(group) :][: len(group)]} if len(label) > 1 else {}),
-        }
-        for i, of in enumerate(label)
-    }
     results = results or Path("results", f"audit_{base}_{model}")
-    path = results / "config.yaml"
-    _refuse_foreign(path)
+    size = max_examples or (QUICK_EXAMPLES if quick else None)
     config = {
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
@@ -234,7 +203,7 @@ def audit(
             dataset: {"use": "table", **options, **columns}
             for dataset, columns in zip(ids, compared.values(), strict=True)
         },
-        "models": models,
+        "models": _models(model, entry, outputs, ids),
         **(_asked(ids, prompt, words) if words else {}),
         "methods": _methods(methods, quick, size, of_function=bool(predict)),
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
@@ -246,6 +215,29 @@ def audit(
         "engine": {"shortcuts": shortens, **({"max_calls": max_calls} if max_calls else {})},
         "report": {"figures": not quick},
     }
+    _run(config, results, cores, dry_run=dry_run)
+
+
+def _models(
+    model: str, entry: Mapping[str, Any], outputs: Mapping[str, str | None], datasets: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the entry of the classifier, or one for each of its labels, with their datasets."""
+    if len(outputs) == 1:
+        (output,) = outputs.values()
+        return {model: {**entry, **({"label": output} if output else {})}}
+    size = len(datasets) // len(outputs)
+    return {
+        id: {**entry, "label": output, "datasets": list(datasets[i * size :][:size])}
+        for i, (id, output) in enumerate(
+            zip(_ids_of_columns(model, [*outputs]), outputs.values(), strict=True)
+        )
+    }
+
+
+def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
+    """Check a config, write and run it, and say what was found."""
+    path = results / "config.yaml"
+    _refuse_foreign(path)
     experiment = experiment_of(config)
     check_results(experiment)
     samples = planned_samples(experiment, ExampleCounts(experiment))
@@ -260,15 +252,10 @@ def audit(
     run_workflow(path, cores, *(["--dry-run"] if dry_run else []))
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
-        _say_what_was_found(experiment)
+        study = gather(Path(experiment.results), experiment.report_options())
+        for line in in_plain_words(study, disparity_tables(study)):
+            say(line)
         say(f"Open {results / layout.path_of('page', {})} in a browser")
-
-
-def _say_what_was_found(experiment: Experiment) -> None:
-    """Print what the page begins with."""
-    study = gather(Path(experiment.results), experiment.report_options())
-    for line in in_plain_words(study, disparity_tables(study)):
-        say(line)
 
 
 def _check_flags(table: Path, named: Mapping[str, Sequence[str]]) -> None:
@@ -342,6 +329,36 @@ def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
     """Return the facts of a table, whose classes are in the order given if one is."""
     written = {**options, "labels": list(labels)} if labels else options
     return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
+
+
+def _matched(
+    entry: Mapping[str, Any],
+    columns: Mapping[str, DatasetFacts],
+    output: str | None,
+    in_order: bool,
+    words: Mapping[str, str],
+) -> tuple[Mapping[str, str | None], Sequence[str], bool]:
+    """Return the output of each column, the classes in their order, and whether work is left out.
+
+    Work of a last layer is, in families that are known for it.
+    """
+    # Only now: importing transformers takes longer than reading most tables.
+    from exparity.engine.shortcuts import FAMILIES
+    from exparity.models.checkpoints import load_config
+
+    name = str(entry["checkpoint"])
+    pretrained = load_config(name, entry.get("revision"))
+    shortens = pretrained.model_type in FAMILIES and not words
+    if words:
+        new_head(LABEL_WORDS).require(name, pretrained)
+        return dict.fromkeys(columns, output), list(words), shortens
+    outputs = _outputs([*columns], output, pretrained)
+    order: Sequence[str] = ()
+    for column, facts in columns.items():
+        head = head_of(pretrained)
+        head.label = outputs[column]
+        order = _in_order_of_outputs(facts, name, pretrained, in_order, head)
+    return outputs, order, shortens
 
 
 def _outputs(columns: Sequence[str], output: str | None, pretrained: Any) -> dict[str, str | None]:

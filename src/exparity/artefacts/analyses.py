@@ -224,7 +224,7 @@ _STAGES = (
     "negative_control",
     "reliance",
 )
-"""What is made unasked, beside the stages that have rules of their own."""
+"""Modules of what is made unasked, beside the stages that have rules of their own."""
 ANALYSES: Registry[AnalysisFacts] = Registry(
     "analysis",
     "exparity.analyses",

@@ -40,12 +40,12 @@ STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "explain": (("data", "predictions"), ("explanations",)),
     "evaluate": (("data", "explanations", "counterfactuals"), ("scores",)),
 }
-"""What a job of each stage reads and makes; a stage comes after those that it needs. Which
+"""Artefacts that a job of each stage reads and makes; stages come after those they need. Which
 counterfactuals are read, the experiment knows.
 
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
-"""What the report writes: files and folders that are no artefacts."""
+"""Output of the report: files and folders that are no artefacts."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores")

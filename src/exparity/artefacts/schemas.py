@@ -18,7 +18,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.resources import resource
 
 IDS = ("dataset", "model", "seed", "method", "metric")
-"""What tells cells apart, in the order of paths and columns."""
+"""Ids that tell cells apart, in the order of paths and columns."""
 CUT_TEXTS = "cut_texts"
 """Flag of scores of texts that the model read in part; among the notes, their number."""
 

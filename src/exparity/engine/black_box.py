@@ -41,7 +41,7 @@ _ROLES = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 
 
 class Piece(NamedTuple):
-    """What a word takes of its text; the pieces of a text make it up.
+    """A word with what it takes of its text; the pieces of a text make it up.
 
     Attributes:
         opens: whether the text begins with it.

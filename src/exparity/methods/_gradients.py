@@ -1,4 +1,4 @@
-"""What gradient methods share: poolings of a gradient, baselines, and the mean along a path."""
+"""Parts of gradient methods: poolings of a gradient, baselines, and the mean along a path."""
 
 from __future__ import annotations
 

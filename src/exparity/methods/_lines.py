@@ -17,7 +17,7 @@ from exparity.explanations import alignment
 from exparity.types import Encoding, FloatArray, IntArray, Text
 
 Key = tuple[str, Hashable]
-"""What a line is found by: the name of a key, ``example_id``, ``text`` or ``input_ids``, and its
+"""Key of a line: the name of a key, ``example_id``, ``text`` or ``input_ids``, and its
 value."""
 Index = Mapping[Key, Sequence["ExplanationLine"]]
 

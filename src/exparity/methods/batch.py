@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Explains = (
     Literal["auto", "logit", "log_odds"] | Annotated[Mapping[Literal["against"], str], MinLen(1)]
 )
-"""What methods of logits explain; see :func:`exparity.methods.logit_options`."""
+"""Functions of logits that methods explain; see :func:`exparity.methods.logit_options`."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def _without_frame(encoding: Encoding) -> Encoding:
 
 
 class _Model:
-    """What shap's search asks of a masked model: its outputs for (m, t) masks, a row each.
+    """Masked model as shap's search asks it: its outputs for (m, t) masks, a row each.
 
     shap's own takes the mean of the rows that a masker makes of each mask, output by output; here
     there is one, and the mean took half of the search's time.

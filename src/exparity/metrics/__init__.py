@@ -50,7 +50,7 @@ METRICS: Registry[MetricFacts] = Registry(
     "metric", "exparity.metrics", MetricFacts, lambda entry: metric_options(entry)
 )
 MARKS: Mapping[str, str] = {"rationale": "rationale", "counterfactual": "changed_words"}
-"""What marks words, by what metrics of words need, and where an explanation has it."""
+"""Field of an explanation that each kind of word metric reads."""
 Rationales = Sequence[Sequence[int] | None] | None
 """For each text a 0 or 1 per word, or None where unknown."""
 SHARED_SOURCES = (Path(_arrays.__file__), Path(_units.__file__))

@@ -12,7 +12,7 @@ from exparity.types import Facts
 
 Direction = Literal["higher", "lower"]
 ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
-"""How a metric's direction is marked."""
+"""Marks of a metric's direction."""
 Skill = Literal["removal", "draws", "ratio", "none"]
 Needs = Literal["attributions", "rationale", "counterfactual", "probabilities", "explainer"]
 

@@ -23,7 +23,7 @@ from exparity.types import BoolArray, FloatArray
     per="token",
 )
 def gini(scores: FloatArray, content_mask: BoolArray, *, epsilon: NotNegative = 0.0) -> FloatArray:
-    r"""How unevenly attribution mass is spread over the content tokens.
+    r"""Inequality of the attribution mass over the content tokens.
 
     :math:`1 - 2 \sum_{i=1}^n \frac{|s|_{(i)}}{\lVert s \rVert_1} \cdot \frac{n - i + 1/2}{n}`
     with :math:`|s|_{(1)} \le \dots \le |s|_{(n)}`; 0 for equal scores, 1 − 1/n for a single one.

@@ -24,7 +24,7 @@ from exparity.types import FloatArray
     needs_weights=True,
 )
 def random_weights(batch: MetricBatch, *, draws: Count = 5) -> FloatArray:
-    r"""How alike explanations are when the model has learnt nothing.
+    r"""Similarity of explanations to those of a model that has learnt nothing.
 
     Mean over draws r of Spearman's correlation of :math:`|\phi(x; \theta)|` and
     :math:`|\phi(x; \theta_r)|` over content tokens, where :math:`\theta_r` are weights as the

@@ -139,7 +139,7 @@ def soft_comprehensiveness(
 def soft_sufficiency(
     batch: MetricBatch, *, num_samples: Count = 10, retained_share: RetainedShare = None
 ) -> FloatArray:
-    r"""How well the target's probability holds when low-scored tokens lose most of their embedding.
+    r"""Target probability that stays when low-scored tokens lose most of their embedding.
 
     :math:`1 - \frac1S \sum_d \max(0, p_y(x) - p_y(x_d))`, where :math:`x_d` keeps each element of
     the embedding of token :math:`i` with probability :math:`s_i`, and :math:`s_i` is its absolute

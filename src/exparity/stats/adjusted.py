@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 _LEVERAGES = 0.9, 0.99  # of one value: from where it is flagged, and from where nothing is shown
 
 ADJUSTMENTS = ("class", "length")
-"""What gaps are adjusted for."""
+"""Covariates that gaps are adjusted for."""
 
 
 @dataclass(frozen=True)

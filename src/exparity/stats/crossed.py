@@ -26,7 +26,7 @@ from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray, IntArray
 
 TRAINING, PROMPT = "training", "prompt"
-"""What a run of a cell is: another training of the classifier, or another prompt of it."""
+"""Kinds of run of a cell: another training of the classifier, or another prompt of it."""
 NAN = math.nan
 _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
 

@@ -14,7 +14,7 @@ from exparity.stats.informative import is_informative
 from exparity.types import FloatArray, IntArray
 
 CELL_IDS = ("dataset", "model", "method", "metric", "group_a", "group_b")
-"""What the tests of one cell, which differ in the seed, agree in."""
+"""Ids that the tests of one cell share, which differ in the seed."""
 FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")
 
 

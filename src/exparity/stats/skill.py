@@ -25,7 +25,7 @@ Test = TypeVar("Test", CrossedTest, GapChange)
 
 Scale = Literal["ranks", "log_odds", "probability", "score"]
 SCALES: tuple[Scale, ...] = ("ranks", "log_odds", "probability")
-"""How falls are counted. ``ranks``: the share of the falls of random explanations of the same text
+"""Ways to count falls. ``ranks``: the share of the falls of random explanations of the same text
 that are smaller, a tie counting half; what any increasing change of its probabilities leaves.
 ``log_odds``: what a temperature leaves. ``probability``: what a + b p leaves. Where no falls are
 counted, the ``score`` itself is compared."""
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 
 NO_STEP = Step(np.nan, np.nan)
-"""Of an explanation without a score, or without a step."""
+"""Step of an explanation without a score, or without a step."""
 
 
 def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:

@@ -155,7 +155,7 @@ JUDGED: Mapping[str, float | None] = {
     "minimal_detectable_effect_corrected": float("nan"),
     "text_share": float("nan"),
 }
-"""What :func:`judge` adds to a row, and its values for a cell without a verdict."""
+"""Columns that :func:`judge` adds to a row, and their values for a cell without a verdict."""
 
 
 def verdict_of(claims: Claims, alpha: float) -> Verdict:

@@ -30,7 +30,7 @@ ADJUSTED_COLUMNS = {
     for adjustment in ADJUSTMENTS
     for name, (_, kind) in _COLUMNS.items()
 }
-"""What the tests artefact has of each adjustment."""
+"""Columns that the tests artefact has of each adjustment."""
 NOT_ADJUSTED: Mapping[str, Any] = {
     name: [] if pa.types.is_list(kind) else float("nan") for name, kind in ADJUSTED_COLUMNS.items()
 }

@@ -114,7 +114,6 @@ def _seal(facts: bytes, footer: bytes | memoryview) -> bytes:
 
 
 def _facts(seal: bytes | memoryview) -> bytes:
-    """Return the lineage and the pages' digest in a seal."""
     return bytes(seal[len(_MARK) : len(_MARK) + 2 * _DIGEST])
 
 

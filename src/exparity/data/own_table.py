@@ -58,7 +58,6 @@ def check_head(path: Path, columns: Sequence[str]) -> None:
 
 
 def _columns_of(group: str | Sequence[str] | None) -> list[str]:
-    """Return the columns whose values make the groups."""
     columns = [group] if isinstance(group, str) else list(group or ())
     twice = next((name for name, n in Counter(columns).items() if n > 1), None)
     if twice is not None:

@@ -332,7 +332,6 @@ class Classifier(TokenEmbeddings):
         return result
 
     def _run_batches(self, lengths: Sequence[int], run: Callable[[list[int]], None]) -> None:
-        """Run forward passes of inputs of these lengths."""
         with self._evaluating():
             for _, fitting in in_batches(
                 lengths, self.token_budget, run, exact=self.exact, memory=self._memory

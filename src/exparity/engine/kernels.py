@@ -102,8 +102,6 @@ class _Layer:
 
 
 class _PackedLinear(torch.autograd.Function):
-    """The differentiable form of a packed layer."""
-
     @staticmethod
     def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> Any:
         ctx.layer = layer

@@ -152,7 +152,6 @@ def load_classifier(
 
 
 def _refuse(settings: Mapping[str, Any], reason: str) -> None:
-    """Refuse settings of another kind of classifier."""
     for name, value in settings.items():
         if value is not None:
             raise InputError(f"{name}: {reason}")
@@ -161,7 +160,6 @@ def _refuse(settings: Mapping[str, Any], reason: str) -> None:
 def _of_function(
     predict: Any, classes: Sequence[str] | None, mask: str | None, max_calls: int | None
 ) -> BlackBox:
-    """Return the classifier of a function."""
     if classes is None:
         raise InputError(
             "classes: name the columns of the function, in order: load_classifier(predict, "
@@ -179,7 +177,6 @@ def _of_function(
 def _loaded(
     checkpoint: str, revision: str | None, precision: str, spec: PromptSpec | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
-    """Load the model, the tokenizer and the head of a folder or a Hub id."""
     dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float32"}
     if precision not in dtypes:
         raise InputError(f"precision '{precision}': use fp32, bf16 or fp16")
@@ -204,7 +201,6 @@ def _loaded(
 def _taken(
     objects: Any, device: str, spec: PromptSpec | None
 ) -> tuple[str, PreTrainedModel, PreTrainedTokenizerFast, Head, torch.device]:
-    """Return the name, the parts and the device of a model that is loaded."""
     model, tokenizer = objects_of(objects)
     head = new_head(LABEL_WORDS if spec else SEQUENCE)
     head.require_model(model)

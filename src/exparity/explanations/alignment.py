@@ -88,7 +88,6 @@ def of_ids(encoding: Encoding, token_ids: Ids, scores: Scores, padding: int) -> 
 
 
 def _listed(ids: Ids) -> str:
-    """Return the first of some ids."""
     return " ".join(map(str, ids[:8])) + (" …" if len(ids) > 8 else "")
 
 

@@ -83,7 +83,6 @@ def indexed(file: Path, padding: int, changed: int, size: int) -> Index:
 
 
 def _own(where: str, row: Mapping[str, Any]) -> ExplanationLine:
-    """Return a line of our layout."""
     text, tokens = None, None
     if "words" in row or "text" in row:
         name = "words" if "words" in row else "text"
@@ -117,7 +116,6 @@ def _thermostat(where: str, row: Mapping[str, Any], padding: int) -> Explanation
 
 
 def _key(row: Mapping[str, Any], otherwise: Key | None) -> Key:
-    """Return what a line is found by."""
     if "example_id" in row:
         return "example_id", checked_value(row["example_id"], str, "example_id")
     if otherwise is None:

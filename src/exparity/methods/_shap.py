@@ -52,7 +52,6 @@ def _numba_without_compiler() -> Iterator[None]:
 
 
 def _whole() -> tuple[Any, Any]:
-    """Import the same from the package as it is."""
     from shap import PartitionExplainer
     from shap.maskers import Text
 

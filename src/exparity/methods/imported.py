@@ -69,7 +69,6 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
 def _line_of(
     index: Index, file: Path, key: str, encoding: Encoding, padding: int
 ) -> ExplanationLine:
-    """Return the line that explains a text."""
     names = (
         ("example_id", key),
         ("text", text_of(encoding)),

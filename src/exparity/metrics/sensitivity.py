@@ -86,7 +86,6 @@ def sensitivity(
 
 
 def _size(batch: MetricBatch, owner: int, norm: Norm) -> float:
-    """Return the size of a text's content embeddings."""
     import torch
 
     return norm_of(batch.word_rows[owner][torch.tensor(batch.content_masks[owner])], norm)

@@ -147,7 +147,6 @@ def is_encoder_decoder(model: Any) -> bool:
 
 
 def _text_config(config: Any) -> Any:
-    """Return the part of a configuration that is of text."""
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 

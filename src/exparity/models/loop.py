@@ -412,7 +412,6 @@ class TrainingLoop:
 
 
 def _full(rows: int, width: int) -> ExparityError:
-    """Return an error that says what does not fit into memory."""
     what = "one text" if rows == 1 else f"{rows} texts"
     return ExparityError(
         f"out of memory: {what} of {width} tokens cannot be trained on at once; lower "

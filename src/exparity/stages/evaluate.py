@@ -257,7 +257,6 @@ class Scoring:
 
 
 def _columns(falls: Falls | None) -> dict[str, list[float]]:
-    """Return falls as artefacts hold them."""
     if falls is None:
         return {}
     return dict(
@@ -310,7 +309,6 @@ def _chosen(
     explanations: Path,
     data: Path,
 ) -> list[Example]:
-    """Return the examples to score."""
     keys = set(explained.column("example_id").to_pylist())
     test = prepared.split("test")
     unknown = keys - {example.example_id for example in test}
@@ -322,7 +320,6 @@ def _chosen(
 
 
 def _explainer(metadata: Mapping[str, Any], explanations: Path) -> Entry[MethodFacts]:
-    """Return the method that made explanations."""
     origin = _origin(metadata, "")
     if origin is None:
         raise InputError(f"{explanations}: does not say which method made it; explain again")

@@ -180,7 +180,6 @@ def checked_encoder(
 
 
 def _encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding]:
-    """Encode the texts of one chunk."""
     encoder = logging.getLogger("exparity.engine.encoding")
     level = encoder.level
     encoder.setLevel(logging.ERROR)  # checked_encoder counts the texts of all chunks that are cut

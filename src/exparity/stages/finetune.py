@@ -302,7 +302,6 @@ def launch(processes: int) -> None:
 
 
 def _name(artefact: str) -> str:
-    """Return the name of an artefact's file in the folder of the checkpoint."""
     return PATHS[artefact].rpartition("/")[2]
 
 

@@ -19,7 +19,7 @@ from exparity.core.device import Inference
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
-from exparity.explanations import units
+from exparity.explanations import Explanation, units
 from exparity.explanations.units import Unit
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
@@ -88,9 +88,26 @@ def limits_by_example(
     return falls_of
 
 
-def seeds_of_draws(seed: int, draws: int) -> list[int]:
-    """Return the seed of each random explanation of a text, the same for every metric."""
-    return [derive_seed(seed, "negative_control", draw) for draw in range(draws)]
+def drawn(
+    classifier: Classifier,
+    texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
+    seed: int,
+    draws: int,
+    unit: Unit,
+) -> list[Explanation]:
+    """Explain texts at random, draw after draw, the same for every metric.
+
+    ``texts`` are their encodings, the classes to explain and the ids of the examples.
+    """
+    return [
+        explanation
+        for draw in range(draws)
+        for explanation in explain_encodings(
+            *(classifier, *texts, RANDOM),
+            derive_seed(seed, "negative_control", draw),
+            {"unit": unit},
+        )
+    ]
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -257,16 +274,12 @@ def _batches(
 ) -> tuple[MetricBatch, MetricBatch]:
     """Return random explanations of texts, one draw after the other, and those of the first."""
     seed, keys = int(job.ids["seed"]), tuple(texts[2])
-    seeds = seeds_of_draws(seed, job.parameters["draws"])
-    every = tuple(
-        explanation
-        for drawn in seeds
-        for explanation in explain_encodings(classifier, *texts, RANDOM, drawn, {"unit": unit})
-    )
+    draws = job.parameters["draws"]
+    every = tuple(drawn(classifier, texts, seed, draws, unit))
     scores = tuple(one.units(unit).summed(one.scores) for one in every)
 
     def batch(size: int) -> MetricBatch:
-        of_draws = every[:size], scores[:size], (keys * len(seeds))[:size]
+        of_draws = every[:size], scores[:size], (keys * draws)[:size]
         return MetricBatch(classifier, *of_draws, seed, job.artefact, unit=unit)
 
     return batch(len(every)), batch(len(keys))

@@ -25,13 +25,13 @@ from exparity.core.errors import InputError
 from exparity.explanations import Explanation, alignment
 from exparity.explanations.units import Unit
 from exparity.jobs.loop import Chunks, Compute
-from exparity.methods import METHODS, explain_encodings
+from exparity.methods import METHODS
 from exparity.metrics import MARKS, limits
 from exparity.metrics.removal import Steps
 from exparity.stages.cell import key_of
 from exparity.stages.evaluate import Metric, Scoring
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
-from exparity.stages.limits import RANDOM, direction_of, limits_by_example, seeds_of_draws
+from exparity.stages.limits import RANDOM, direction_of, drawn, limits_by_example
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def negative_control_cell(
         return
     job = scoring.job(output, chosen, files, methods, checkpoint, machine)
     targets = predicted if target == "predicted" else {}
-    scoring.run(job, partial(_drawing, scoring, seeds_of_draws(seed, draws), targets))
+    scoring.run(job, partial(_drawing, scoring, draws, targets))
 
 
 def _unit(metric: Metric) -> Unit:
@@ -195,7 +195,7 @@ def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -
 
 def _drawing(
     scoring: Scoring,
-    seeds: Sequence[int],
+    draws: int,
     targets: Mapping[str, int],
     classifier: Classifier,
     chunks: Chunks,
@@ -203,23 +203,19 @@ def _drawing(
 ) -> Compute:
     """Return what explains a part at random, draw after draw, and scores all in one call."""
     encodings_of = checked_encoder(classifier, chunks)
-    params = {"unit": _unit(scoring.metric)}
+    unit = _unit(scoring.metric)
     has_reference = scoring.metric.entry.facts.needs == "rationale"
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         texts = encodings_of(part), classes_of(part, targets), [e.example_id for e in part]
-        explanations = [
-            explanation
-            for drawn in seeds
-            for explanation in explain_encodings(classifier, *texts, RANDOM, drawn, params)
-        ]
-        rows, notes = scoring.score(classifier, list(part) * len(seeds), explanations)
+        explanations = drawn(classifier, texts, scoring.ids["seed"], draws, unit)
+        rows, notes = scoring.score(classifier, list(part) * draws, explanations)
         for index, row in enumerate(rows):
             row["draw"] = index // len(part)
         if has_reference:
             ideal = list(map(_as_attribution, part, explanations[: len(part)]))
             best, _ = scoring.score(classifier, part, ideal)
-            for row, of_rationale in zip(rows, best * len(seeds), strict=True):
+            for row, of_rationale in zip(rows, best * draws, strict=True):
                 row["reference"] = of_rationale["score"]
         return rows, {"notes": notes}
 

@@ -250,7 +250,6 @@ def _mean_intervals(
 
 
 def _sums(units: IntArray, m: int, values: FloatArray) -> FloatArray:
-    """Return (m, k) sums of the rows of each unit."""
     sums = np.zeros((m, values.shape[1]))
     np.add.at(sums, units, values)
     return sums

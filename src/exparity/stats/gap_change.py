@@ -222,7 +222,6 @@ def _over_trainings(
     threshold: float,
     confidence: float,
 ) -> GapChange:
-    """Test the mean change over trainings and texts."""
     kept = [one for one in trainings if one.change.n_seeds]
     if not kept:
         flags = dict.fromkeys(flag for one in trainings for flag in one.change.flags)

@@ -65,7 +65,6 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def _checked(p: Sequence[float] | FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return p-values as an array of its own, and where they are defined."""
     values = np.array(p, dtype=np.float64)
     outside = (values < 0) | (values > 1)
     if outside.any():

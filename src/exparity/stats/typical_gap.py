@@ -150,7 +150,6 @@ def typical_gap(
 
 
 def _judged(given: FloatArray, confidence: float | None) -> TypicalGap:
-    """Judge the cells of a chunk."""
     estimate, v_seeds, v_texts, v_cells, n_seeds, dof, threshold, largest = given
     v_seeds, v_cells = np.nan_to_num(v_seeds), np.nan_to_num(v_cells)
     errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, dof)

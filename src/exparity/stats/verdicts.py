@@ -243,8 +243,6 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> dict[str, list[Any]]:
-    """Return the new columns of one family."""
-
     def column(name: str) -> FloatArray:
         return np.array([row[name] for row in rows], dtype=np.float64)
 

@@ -149,7 +149,6 @@ class SequenceHead(Head):
 
 
 def _check_outputs(where: str, config: Any) -> None:
-    """Refuse outputs that are no classes or labels."""
     if config.num_labels < 1 or config.problem_type == "regression":
         raise InputError(
             f"{where}: predicts numbers (problem_type regression), not classes; take a classifier, "

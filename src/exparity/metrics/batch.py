@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -145,24 +145,19 @@ class MetricBatch:
         Raises:
             InputError: an explanation does not say what made it, or its text gives other tokens.
         """
-        from exparity.methods import attribute
-
         originals: list[FloatArray] = [e.scores for e in self.explanations]
-        encodings, origins = self._encodings, self._origins
-        entry = self.explainer
-        owners = np.asarray(owners, dtype=np.int64)
-        if entry.facts.model_free:  # it sees neither the model nor what was moved
+        facts, owners = self.explainer.facts, np.asarray(owners, dtype=np.int64)
+        if facts.model_free:  # it sees neither the model nor what was moved
             return originals, [originals[owner] for owner in owners]
         # An adaptive method needs the text beside its copies to follow its choices.
-        led = np.arange(len(self)) if entry.facts.adaptive else np.zeros(0, dtype=np.int64)
-        items = np.concatenate([led, owners])
-        explained = attribute(
+        led = np.arange(len(self)) if facts.adaptive else np.zeros(0, dtype=np.int64)
+        texts = np.concatenate([led, owners])
+        explained = self._explained(
             self.classifier,
-            [encodings[i] for i in items],
-            self.targets[items],
-            [origins[i] for i in items],
+            texts,
+            self.targets[texts],
             rows=[*(self.rows[i] for i in led), *rows],
-            leaders=items if entry.facts.adaptive else None,
+            leaders=texts if facts.adaptive else None,
         )
         return explained[: len(led)] or originals, explained[len(led) :]
 
@@ -174,11 +169,9 @@ class MetricBatch:
         Raises:
             InputError: an explanation does not say what made it, or its text gives other tokens.
         """
-        from exparity.methods import attribute
-
         if self.explainer.facts.model_free:
             return [e.scores for e in self.explanations]
-        return attribute(classifier, self._encodings, self.targets, self._origins)
+        return self._explained(classifier, np.arange(len(self)), self.targets)
 
     def of_classes(self) -> MetricBatch:
         """Return each text explained for each class of the model, text by text.
@@ -189,17 +182,10 @@ class MetricBatch:
         Raises:
             InputError: an explanation does not say what made it, or its text gives other tokens.
         """
-        from exparity.methods import attribute
-
         n_classes = self.classifier.n_classes
         texts, targets = np.divmod(np.arange(len(self) * n_classes), n_classes)
         others = targets != self.targets[texts]
-        made = attribute(
-            self.classifier,
-            [self._encodings[text] for text in texts[others]],
-            targets[others],
-            [self._origins[text] for text in texts[others]],
-        )
+        made = self._explained(self.classifier, texts[others], targets[others])
         raw = [self.explanations[text].scores for text in texts]
         for item, scores in zip(np.flatnonzero(others), made, strict=True):
             raw[item] = scores
@@ -222,6 +208,16 @@ class MetricBatch:
             ),
             keys=tuple(self.keys[text] for text in texts),
         )
+
+    def _explained(
+        self, classifier: Classifier, texts: IntArray, targets: IntArray, **moved: Any
+    ) -> list[FloatArray]:
+        """Return raw (t,) attributions of some texts, by index, with the draws of each."""
+        from exparity.methods import attribute
+
+        encodings = [self._encodings[text] for text in texts]
+        origins = [self._origins[text] for text in texts]
+        return attribute(classifier, encodings, targets, origins, **moved)
 
     @property
     def explainer(self) -> Entry[MethodFacts]:

@@ -210,11 +210,8 @@ class Classifier(TokenEmbeddings):
         new = [key for key in dict.fromkeys(keys) if key not in self._needs_fp32]
         lengths = [len(key) for key in new]
         half, whole = (
-            one._outputs(
-                lengths,
-                padded([one.embed(key) for key in new]),
-                lambda logits: logits,
-                columns=self.n_classes,
+            one._computed(
+                lengths, padded([one.embed(key) for key in new]), one.logits, self.n_classes
             )
             for one in (self, self.fp32_twin)
         )
@@ -244,21 +241,14 @@ class Classifier(TokenEmbeddings):
         """
         if not self.head.answers_freely:
             return None
+
+        def mass(embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+            last = torch.tensor(lengths, device=self.device) - 1
+            mask = self._padding_mask(lengths, embeddings.shape[1])
+            return self.head.mass(self.model, embeddings, mask, last)[:, None]
+
         rows = [self.embed(ids) for ids in sequences]
-        build, result = padded(rows), np.empty(len(rows))
-
-        def run(batch: list[int]) -> None:
-            sizes = [len(rows[i]) for i in batch]
-            with torch.inference_mode():
-                width = max(sizes)
-                last = torch.tensor(sizes, device=self.device) - 1
-                places = torch.arange(width, device=self.device)
-                mask = (places[None, :] <= last[:, None]).long()
-                mass = self.head.mass(self.model, build(batch, width), mask, last)
-                result[batch] = mass.cpu().numpy()
-
-        self._run_batches([len(row) for row in rows], run)
-        return result
+        return self._computed([len(row) for row in rows], padded(rows), mass, 1)[:, 0]
 
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
@@ -293,10 +283,11 @@ class Classifier(TokenEmbeddings):
             ExparityError: a probability that is not finite.
         """
 
-        def finish(logits: torch.Tensor) -> torch.Tensor:
+        def both(embeddings: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+            logits = self.logits(embeddings, sizes)
             return torch.cat([self.head.probabilities(self.model, logits), logits], -1)
 
-        result = self._outputs(lengths, build, finish, columns=2 * self.n_classes)
+        result = self._computed(lengths, build, both, columns=2 * self.n_classes)
         probabilities, logits = np.hsplit(result, 2)  # views
         strays = np.flatnonzero(~np.isfinite(probabilities).all(1)).tolist()
         if strays and self.fp32_twin is not None:
@@ -313,30 +304,27 @@ class Classifier(TokenEmbeddings):
             )
         return Outputs(probabilities, logits)
 
-    def _outputs(
+    def _computed(
         self,
         lengths: Sequence[int],
         build: Build,
-        finish: Callable[[torch.Tensor], torch.Tensor],
+        compute: Callable[[torch.Tensor, Sequence[int]], torch.Tensor],
         columns: int,
     ) -> FloatArray:
-        """Return (n, columns) of what is made of the logits of inputs; see :meth:`outputs_of`."""
+        """Return (n, columns) of what is computed of (b, width, h) batches and their lengths."""
         result = np.empty((len(lengths), columns))
 
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]
             with torch.inference_mode():
-                result[batch] = finish(self.logits(build(batch, max(sizes)), sizes)).cpu().numpy()
+                result[batch] = compute(build(batch, max(sizes)), sizes).cpu().numpy()
 
-        self._run_batches(lengths, run)
-        return result
-
-    def _run_batches(self, lengths: Sequence[int], run: Callable[[list[int]], None]) -> None:
         with self._evaluating():
             for _, fitting in in_batches(
                 lengths, self.token_budget, run, exact=self.exact, memory=self._memory
             ):
                 self.token_budget = fitting
+        return result
 
     def input_gradients(
         self,
@@ -405,15 +393,18 @@ class Classifier(TokenEmbeddings):
             lengths = [*lengths, *[lengths[0]] * len(extra)]
         sizes = torch.as_tensor(lengths, device=self.device)
         # Without padding there is nothing to mask, and attention is faster for it.
-        mask = None
-        if min(lengths) < width:
-            mask = (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
+        mask = self._padding_mask(lengths, width) if min(lengths) < width else None
         shorten = self.shortcuts and not self.head.frame.pads
         shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
         with shortcut:
             logits = self.head.logits(self.model, embeddings, mask, sizes - 1)
         result: torch.Tensor = logits.float()[:count].to(self.device)
         return result
+
+    def _padding_mask(self, lengths: Sequence[int], width: int) -> torch.Tensor:
+        """Return (b, width) 1 for rows that count, and 0 for padding."""
+        sizes = torch.as_tensor(lengths, device=self.device)
+        return (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.command_line import experiment_of
+from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
@@ -252,10 +253,14 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     run_workflow(path, cores, *(["--dry-run"] if dry_run else []))
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
-        study = gather(Path(experiment.results), experiment.report_options())
-        for line in in_plain_words(study, disparity_tables(study)):
-            say(line)
+        _say_what_was_found(experiment)
         say(f"Open {results / layout.path_of('page', {})} in a browser")
+
+
+def _say_what_was_found(experiment: Experiment) -> None:
+    study = gather(Path(experiment.results), experiment.report_options())
+    for line in in_plain_words(study, disparity_tables(study)):
+        say(line)
 
 
 def _check_flags(table: Path, named: Mapping[str, Sequence[str]]) -> None:

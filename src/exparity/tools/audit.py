@@ -197,6 +197,7 @@ def audit(
     ids = _ids_of(base, [*compared], several=(len(label) > 1, len(group) > 1))
     results = results or Path("results", f"audit_{base}_{model}")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
+    usual = (*(QUICK_METRICS if quick else METRICS), *(CORRECTNESS if rationale else ()))
     config = {
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
@@ -207,7 +208,7 @@ def audit(
         "models": _models(model, entry, outputs, ids),
         **(_asked(ids, prompt, words) if words else {}),
         "methods": _methods(methods, quick, size, of_function=bool(predict)),
-        "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
+        "metrics": {id: {} for id in metrics or usual},
         "analyses": {
             **({"correctness": {}} if rationale else {}),
             **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
@@ -323,11 +324,6 @@ def _methods(
     known = usual[of_function]
     sample = {} if size is None else {"max_examples": size}
     return {id: {**known.get(id, {}), **sample} for id in ids or known}
-
-
-def _metrics(ids: Sequence[str], quick: bool, rationale: str | None) -> Sequence[str]:
-    usual = QUICK_METRICS if quick else METRICS
-    return ids or (*usual, *(CORRECTNESS if rationale else ()))
 
 
 def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:

@@ -79,7 +79,7 @@ class Classifier(TokenEmbeddings):
         self.model.eval()
         self.tokenizer = tokenizer
         self.head = head or new_head(SEQUENCE)
-        self.class_names = self.head.class_names(model)
+        self.class_names = self.head.class_names(model.config)
         self.device = device
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)

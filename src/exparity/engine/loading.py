@@ -132,7 +132,7 @@ def load_classifier(
         name, model, tokenizer, head, target = _taken(checkpoint, device, spec)
         max_length = max_length or settings_of(checkpoint).max_length
     head.label = label
-    head.class_names(model)  # a label that there is not is named first
+    head.class_names(model.config)  # a label that there is not is named first
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None and not 1 <= max_length <= limit:

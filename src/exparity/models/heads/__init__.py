@@ -111,10 +111,10 @@ class Head:
         """Return whether a checkpoint has other outputs than classes, which stay as they are."""
         return False
 
-    def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
-        """Return the names of the classes in the order of the logits."""
-        names: dict[Any, str] = dict(getattr(model.config, "id2label", None) or {})
-        return tuple(str(names.get(i, i)) for i in range(int(model.config.num_labels or 0)))
+    def class_names(self, config: Any) -> tuple[str, ...]:
+        """Return the names of the classes of a configuration in the order of the logits."""
+        names: dict[Any, str] = dict(getattr(config, "id2label", None) or {})
+        return tuple(str(names.get(i, i)) for i in range(int(config.num_labels or 0)))
 
     def logits(
         self,

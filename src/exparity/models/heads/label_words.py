@@ -93,7 +93,7 @@ class LabelWords(Head):
                 "AutoModelForCausalLM"
             )
 
-    def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
+    def class_names(self, config: Any) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
         return tuple(self.spec.words)
 

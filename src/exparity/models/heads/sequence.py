@@ -53,17 +53,10 @@ class SequenceHead(Head):
         """See :meth:`Head.keeps_outputs`."""
         return self.stands_alone(config) is not None
 
-    def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
+    def class_names(self, config: Any) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
-        return self._names(model.config)
-
-    def _names(self, config: Any) -> tuple[str, ...]:
-        alone = self.stands_alone(config)
-        names = dict(getattr(config, "id2label", None) or {})
-        if alone is not None:
-            name = str(names.get(alone, alone))
-            return f"not {name}", name
-        return tuple(str(names.get(i, i)) for i in range(int(config.num_labels or 0)))
+        names, alone = super().class_names(config), self.stands_alone(config)
+        return names if alone is None else (f"not {names[alone]}", names[alone])
 
     def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
         """See :meth:`Head.require`."""
@@ -81,11 +74,11 @@ class SequenceHead(Head):
             )
         where = f"checkpoint {name}"
         _check_outputs(where, config)
-        alone, n_classes = self.stands_alone(config), len(self._names(config))
+        alone, n_classes = self.stands_alone(config), len(self.class_names(config))
         if labels is not None and alone is None and config.problem_type == _SEVERAL:
             raise InputError(
                 f"{where}: has several labels, and a text of the data has one class; name the "
-                f"`label` to explain, such as {self._names(config)[0]} (in an audit: --output)"
+                f"`label` to explain, such as {self.class_names(config)[0]} (in an audit: --output)"
             )
         if labels is not None and n_classes != len(labels):
             raise InputError(
@@ -93,7 +86,7 @@ class SequenceHead(Head):
                 "with 0 epochs its head would be random; train it, or bring data with its classes"
             )
         if labels is not None and alone is not None:
-            _check_of_label(where, tuple(labels), self._names(config)[1])
+            _check_of_label(where, tuple(labels), self.class_names(config)[1])
             return
         outputs = output_names(config.id2label)
         if labels is None or outputs is None:

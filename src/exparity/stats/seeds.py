@@ -68,8 +68,13 @@ def count_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> SeedCoun
 
 
 def mean_effect(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Return the mean of Cohen's d over all seeds that count and have one; NaN if none has."""
-    return _mean(_effects(informative(rows)))
+    """Return the mean of Cohen's d over all seeds that count and have one.
+
+    It is NaN of none, and of infinite ones of both signs.
+    """
+    d = _effects(informative(rows))
+    with np.errstate(invalid="ignore"):
+        return float(d.mean()) if len(d) else math.nan
 
 
 def has_both_signs(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -86,9 +91,3 @@ def sd_of_effects(rows: Sequence[Mapping[str, Any]]) -> float:
 def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
     d = np.array([row["cohens_d"] for row in rows], dtype=np.float64)
     return d[~np.isnan(d)]
-
-
-def _mean(d: FloatArray) -> float:
-    """Mean effect; NaN of none, and of infinite ones of both signs."""
-    with np.errstate(invalid="ignore"):
-        return float(d.mean()) if len(d) else math.nan

@@ -19,6 +19,7 @@ from exparity.core.validation import complete
 from exparity.metrics import METRICS
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stages.excess import RandomScores, random_by
+from exparity.stages.limits import RANDOM
 from exparity.stages.reading import read_compared
 from exparity.stages.skill import Controls, Skill, skill_of
 from exparity.stats.crossed import PROMPT, TRAINING
@@ -27,8 +28,6 @@ from exparity.stats.model_bias import is_collapsed
 from exparity.stats.skill import Scale
 from exparity.types import FloatArray, IntArray
 
-RANDOM = "uniform_random"
-"""Method of the rows of random explanations."""
 NOT_RELATIVE = "not_relative"
 """Flag of scores that nothing is compared with, so that a gap may be one of the classifier."""
 

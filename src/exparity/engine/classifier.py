@@ -125,7 +125,7 @@ class Classifier(TokenEmbeddings):
         """Return a classifier of this model that has learnt nothing yet of texts and memory."""
         made = self._like(self.model)
         made.exact = self.device.type == "cpu"
-        made.in_fp32 = self.in_fp32 and self.in_fp32.anew()
+        made.fp32_twin = self.fp32_twin and self.fp32_twin.anew()
         return made
 
     def _like(self, model: PreTrainedModel) -> Classifier:

@@ -135,9 +135,11 @@ class Bench:
         return time.perf_counter() - start
 
     def typical(self, run: Callable[[], object], repeats: int = REPEATS) -> float:
-        """Return the median seconds of runs after one that warms up."""
+        """Return the median seconds of runs after one that warms up, which tiny models need not."""
+        if self.tiny:
+            return self.seconds(run)
         run()
-        return median(self.seconds(run) for _ in range(1 if self.tiny else repeats))
+        return median(self.seconds(run) for _ in range(repeats))
 
 
 def random_model_of(id: str, *, tiny: bool) -> tuple[Any, Any]:
@@ -469,7 +471,8 @@ def _evaluating(
 def _cost(bench: Bench, work_of: Callable[[int], Callable[[], object]]) -> Row:
     """Measure work on as many texts as make it last; ``work_of`` returns it for a number."""
     count, lasting = (2, 0.0) if bench.tiny else (FEWEST, LASTING)
-    work_of(1)()  # modules and kernels are loaded by what needs them first
+    if not bench.tiny:
+        work_of(1)()  # modules and kernels are loaded by what needs them first
     while True:
         work = work_of(count)
         seconds = [bench.seconds(work)]

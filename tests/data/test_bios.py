@@ -68,9 +68,6 @@ def words_of(occupation, *kinds):
     return {entry for kind in kinds for entry, _ in OCCUPATION_WORDS[f"{occupation} {kind}"]}
 
 
-# Words and templates
-
-
 # Pairs
 
 
@@ -113,6 +110,7 @@ def test_rationale_marks_the_own_occupation_and_nothing_else(default):
 
 
 @pytest.mark.property
+@settings(max_examples=15)
 @given(n=st.integers(MIN_BIOGRAPHIES, 300), imbalance=st.floats(0.5, 1), share=SHARES, seed=SEEDS)
 def test_imbalance_is_met_to_the_nearest_person(n, imbalance, share, seed):
     people = observed(n_biographies=n, imbalance=imbalance, test_share=share, generator_seed=seed)
@@ -126,7 +124,7 @@ def test_imbalance_is_met_to_the_nearest_person(n, imbalance, share, seed):
 
 
 @pytest.mark.property
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(proxy=st.floats(0, 1), imbalance=st.floats(0.5, 1), seed=SEEDS)
 def test_proxy_is_met_within_sampling_error(proxy, imbalance, seed):
     n = 1000
@@ -156,7 +154,7 @@ def test_the_counterfactual_is_the_other_version_with_the_same_town(n, proxy, se
 
 
 @pytest.mark.property
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(ambiguity=st.floats(0, 1), paired=st.booleans(), seed=SEEDS)
 def test_what_is_ambiguous_tells_both_of_two_occupations_and_neither(ambiguity, paired, seed):
     n = 200
@@ -202,6 +200,7 @@ def test_one_gender_alone_can_be_ambiguous(group):
 
 
 @pytest.mark.property
+@settings(max_examples=20)
 @given(
     n=st.integers(MIN_BIOGRAPHIES, 150),
     paired=st.booleans(),

@@ -137,14 +137,14 @@ class TestReal:
         need((REAL / FILES["dev"].path).is_file(), f"SST below {REAL} (or EXPARITY_DATA)")
         return DataSource(REAL, download=False)
 
-    def test_all_by_the_published_recursion(self, source):
-        """Every mark, and the means of the three parts over all sentences."""
-        found = {e.example_id: e for e in load(source, classes="five").examples}
-        means = {}
-        for part, file in FILES.items():
-            marks = [published(tree_of(x)) for x in (REAL / file.path).read_text().split("\n") if x]
-            for number, of_sentence in enumerate(marks, start=1):
-                assert list(found.pop(f"{part}-{number:04d}").rationale) == of_sentence
-            means[part] = round(statistics.mean(map(sum, marks)), 2)
-        assert not found
-        assert means == {"train": 7.79, "dev": 8.11, "test": 7.89}
+    @pytest.mark.parametrize(
+        ("part", "mean"),
+        [("dev", 8.11), ("test", 7.89), pytest.param("train", 7.79, marks=pytest.mark.exhaustive)],
+    )
+    def test_all_by_the_published_recursion(self, source, part, mean):
+        """Every mark, and the mean of the part over all sentences."""
+        lines = (REAL / FILES[part].path).read_text().split("\n")
+        marks = [published(tree_of(line)) for line in lines if line]
+        found = [e for e in load(source, classes="five").examples if e.example_id.startswith(part)]
+        assert [list(e.rationale) for e in sorted(found, key=lambda e: e.example_id)] == marks
+        assert round(statistics.mean(map(sum, marks)), 2) == mean

@@ -96,9 +96,9 @@ def kill(training: Training, epoch: int) -> None:
 def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, capsys):
     """Kill -9 after an epoch: the same command continues, and ends with the same weights."""
     data = prepared(tmp_path, paired=False, imbalance=0.75)
-    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=8)
+    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=4)
     undisturbed.run()
-    killed = Training(repository, tmp_path / "other", data, ALL_AT_ONCE, epochs=8)
+    killed = Training(repository, tmp_path / "other", data, ALL_AT_ONCE, epochs=4)
     state = killed.checkpoint.with_name("0.state")
     kill(killed, 2)
     capsys.readouterr()

@@ -47,7 +47,8 @@ def bound(pair, monkeypatch):
 
 @pytest.mark.parametrize("method", QUICK)
 def test_perturbations_are_close(pair, method):
-    exact, half, texts, targets = pair
+    exact, half, *texts_and_targets = pair
+    texts, targets = (each[:2] for each in texts_and_targets)
     found = [exparity.explain(c, texts, targets, method, **QUICK[method]) for c in (exact, half)]
     for one, other in zip(*found, strict=True):
         assert not np.array_equal(one.scores, other.scores)
@@ -72,7 +73,7 @@ def test_an_ascent_climbs_a_certain_prediction(pair):
     exact, half, texts, targets = pair
     found = exparity.explain(half, texts, targets, "lime", num_samples=40)
     assert (exparity.evaluate(half, found, "sensitivity", steps=2) > 0).all()
-    flips = [exparity.evaluate(c, found, "flip_sensitivity") for c in (exact, half)]
+    flips = [exparity.evaluate(c, found, "flip_sensitivity", max_tokens=2) for c in (exact, half)]
     np.testing.assert_allclose(flips[1], flips[0], rtol=0.05)
 
 

@@ -127,7 +127,7 @@ def test_integrated_gradients_are_noise_for_both(classifier, texts, rows):
         assert np.abs(own - peer).max() < 1e-4 * size.max()
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_shap(classifier, texts, rows, every):
     """Holds where 500 evaluations split the whole hierarchy, and where they do not."""
     need("shap" in METHODS.ids(), "method shap")
@@ -153,7 +153,7 @@ def test_lime_probabilities(classifier, encodings, rows):
     """The same probabilities for the same masks, which special tokens are not spared from."""
     mask_id = classifier.tokenizer.mask_token_id
     sequences, expected, targets = [], [], []
-    for encoding, row in zip(encodings, rows, strict=True):
+    for encoding, row in zip(encodings[::4], rows[::4], strict=True):
         masks, probabilities = lime_samples(row)
         sequences += list(np.where(masks, encoding.token_ids, mask_id))
         expected.append(probabilities)

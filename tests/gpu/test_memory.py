@@ -14,11 +14,11 @@ ROOM = 1 << 40
 
 @pytest.fixture
 def ids(classifiers, sentences):
-    """Token ids of 300 texts of many lengths."""
+    """Token ids of 150 texts of many lengths."""
     texts = [" ".join(sentences[i : i + 3]) for i in range(len(sentences))]
     encoded = [e.token_ids for e in classifiers["bert"].encode(texts)]
     assert len({len(one) for one in encoded}) > 5
-    return [encoded[i % len(encoded)] for i in range(300)]
+    return [encoded[i % len(encoded)] for i in range(150)]
 
 
 def passes(classifier, ids):

@@ -1,5 +1,7 @@
 """Every method and metric stays on its GPU, gives what the CPU gives, and waits once a batch."""
 
+from itertools import cycle
+
 import numpy as np
 import pytest
 from fake_cuda import fake_cuda
@@ -38,8 +40,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("family", ["bert", "gpt2"])
-@pytest.mark.parametrize("method", WITH_MODEL)
+@pytest.mark.parametrize(("method", "family"), [*zip(WITH_MODEL, cycle(["bert", "gpt2"]))])
 def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
     classifiers, on_gpu, sentences, gpus, method, family
 ):
@@ -90,7 +91,7 @@ def test_learnt_patterns_are_those_of_the_cpu(classifiers, on_gpu, sentences, gp
         ("FeatureAblation", {}),
         ("Occlusion", {}),
         ("KernelShap", {"n_samples": 20}),
-        ("ShapleyValueSampling", {"n_samples": 2}),
+        ("ShapleyValueSampling", {"n_samples": 1}),
     ],
 )
 def test_algorithms_of_captum_that_mask_tokens_stay_on_the_gpu(

@@ -8,7 +8,7 @@ from made_up import config, make_study, options_of
 from exparity.report.sections.answers import _in_plain_numbers, _Largest
 from exparity.stages.report import report
 
-QUESTIONS = ("Which words cause it?", "How large is that?", "What should I do next?")
+QUESTIONS = ("How large is that?", "What should I do next?")
 ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
 
 

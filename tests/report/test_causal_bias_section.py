@@ -89,28 +89,17 @@ def values(study, quantity, model, class_name=""):
     ]
 
 
-@pytest.mark.parametrize(
-    ("unchanged", "model", "said"),
-    [
-        (12, "model_1", None),
-        (13, "model_1", ("54 %", "and model_1 learnt")),
-        (24, None, ("100 %",)),
-    ],
-)
+@pytest.mark.parametrize(("unchanged", "said"), [(12, None), (13, "54 %"), (24, "100 %")])
 def test_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care(
-    study, tmp_path, unchanged, model, said
+    study, tmp_path, unchanged, said
 ):
     context = build_context(study, tmp_path)
     facts = {"rows": 24, "notes": {"unchanged": unchanged, "missing": 0}}
     origins = [*context.origins, ArtefactOrigin("counterfactuals", {"dataset": "data_0"}, facts)]
-    for dataset, name in [("data_0", model), ("data_1", "model_0")]:
-        ids = {"dataset": dataset, "model": name, "seed": 0}
-        made = {"parameters": {"counterfactuals": {}}}
-        origins += [ArtefactOrigin("predictions", ids, made)] if name else []
     page = " ".join(render_page(replace(context, origins=origins)).split())
     care = page.partition("<h3>Read with care</h3>")[2].partition("</div>")[0]
     assert ("have the words of their original" in care) == (said is not None)
-    assert all(part in care for part in said or ())
+    assert (said or "") in care
 
 
 @pytest.mark.contract

@@ -385,7 +385,6 @@ class TestDistributions:
                 6.9,
                 names,
                 metric="comprehensiveness",
-                notes={("model_0", "gradient"): ("2/3", True)},
             )
         for axes, model in zip(figure.axes, table.models, strict=True):
             bars = [line for line in axes.lines if line.get_linewidth() == 1.2]
@@ -400,8 +399,6 @@ class TestDistributions:
                 for group in groups
             ]
             assert drawn == pytest.approx(expected)
-        assert texts(figure.axes[0]) == ["2/3"]
-        assert figure.axes[0].texts[0].get_weight() == "bold"
 
     def test_three_groups_stand_side_by_side(self, names):
         spreads = {("m", "gradient", g): score_spread([i, i + 1.0, i]) for i, g in enumerate("abc")}

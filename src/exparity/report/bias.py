@@ -5,7 +5,6 @@ It also says which runs collapsed to one class, so that other tables can mark th
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,7 +18,7 @@ from exparity.report.reading import mean_and_sd, read_analysis
 from exparity.report.templating import asset
 
 Run = tuple[str, str, int]
-"""Dataset, model and seed of one trained classifier."""
+"""Dataset, model and seed of one classifier."""
 
 
 RATES = {
@@ -117,8 +116,6 @@ class BiasTable:
         lines: rows of the CSV, in the order of the tables.
         shown: rows of page and LaTeX: of two classes only the second, since the first follows from
             it, and no line that is undefined for every model.
-        left_out: how many lines of page and LaTeX are left out as undefined for every model.
-        collapsed: seeds by model that predict one class; only models with such a seed.
     """
 
     kind: str
@@ -127,14 +124,17 @@ class BiasTable:
     models: Sequence[str]
     lines: Sequence[BiasLine]
     shown: Sequence[BiasLine]
-    left_out: int
     cells: Mapping[tuple[BiasLine, str], BiasCell]
-    collapsed: Mapping[str, Sequence[int]]
 
     @property
     def name(self) -> str:
         """File name without suffix."""
         return file_name(self.kind, self.dataset)
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Whether a seed of some model predicts one class."""
+        return any(cell.collapsed_runs for cell in self.cells.values())
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -160,7 +160,7 @@ def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
 
 
 def collapsed_cells(bias: ModelBias) -> set[Run]:
-    """Return the trained classifiers that predict one class for every test example."""
+    """Return the classifiers that predict one class for every test example."""
     return {
         (row["dataset"], row["model"], row["seed"])
         for row in bias.rows
@@ -198,9 +198,6 @@ def _tables(
         (row for row in bias.rows if row["quantity"] in names.get(row["dataset"], ())),
         lambda row: (row["dataset"], BiasLine(*(row[n] for n in line_ids)), row["model"]),
     )
-    collapsed: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for dataset, model, seed in sorted(collapsed_cells(bias)):
-        collapsed[dataset, model].append(seed)
     tables = []
     for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
         declared = bias.declared[dataset]
@@ -213,8 +210,11 @@ def _tables(
         cells = {
             (line, m): _cell(rows.get((dataset, line, m), ())) for line in lines for m in models
         }
-        wanted = [line for line in lines if _wanted(line, declared)]
-        shown = [x for x in wanted if any(cells[x, m].mean is not None for m in models)]
+        shown = [
+            line
+            for line in lines
+            if _wanted(line, declared) and any(cells[line, m].mean is not None for m in models)
+        ]
         tables.append(
             BiasTable(
                 kind=kind,
@@ -223,9 +223,7 @@ def _tables(
                 models=models,
                 lines=lines,
                 shown=shown,
-                left_out=len(wanted) - len(shown),
                 cells=cells,
-                collapsed={m: collapsed[dataset, m] for m in models if (dataset, m) in collapsed},
             )
         )
     return tables
@@ -246,7 +244,7 @@ def _in_order(lines: set[BiasLine], declared: Declared) -> list[BiasLine]:
 
 
 def _wanted(line: BiasLine, declared: Declared) -> bool:
-    """Of probabilities tables show the true class alone, of two classes the second; CSV has all."""
+    """Return whether tables show a line: of probabilities the true class, of two the second."""
     if "apd" in line.quantity or "probability" in line.quantity:
         return not line.class_name
     return len(declared.classes) > 2 or line.class_name != declared.classes[0]

@@ -12,6 +12,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.artefacts.layout import PATHS, path_of
 from exparity.core.grouping import grouped
 
+Job = Mapping[str, Any]
 _FOLDERS = [path.partition("/")[0] for path in PATHS.values()]
 _PARTS = {"explain": "method", "evaluate": "metric"}
 
@@ -44,44 +45,40 @@ class Cost:
         return self.gpu_seconds / 3600
 
 
-def read_costs(results: Path) -> list[Mapping[str, Any]]:
+def read_costs(results: Path) -> list[Job]:
     """Return the rows of the table of costs in the order of a run; none without a table."""
     path = results / path_of("cost", {})
     jobs = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
     return sorted(jobs, key=_place)
 
 
-def _place(job: Mapping[str, Any]) -> int:
+def _place(job: Job) -> int:
     """Return where a job comes in a run: where its folder comes in the table of paths."""
     folder = job["output"].partition("/")[0]
     return _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
 
 
-def cost_by_stage(jobs: Iterable[Mapping[str, Any]]) -> list[Cost]:
+def cost_by_stage(jobs: Iterable[Job]) -> list[Cost]:
     """Sum up what jobs took by stage."""
-    return _sums((job["stage"], "", job) for job in jobs)
+    return [_sum(stage, "", of) for stage, of in grouped(jobs, itemgetter("stage")).items()]
 
 
-def cost_by_part(jobs: Iterable[Mapping[str, Any]]) -> list[Cost]:
+def cost_by_part(jobs: Iterable[Job]) -> list[Cost]:
     """Sum up what explanations took by method, and scores by metric."""
-    return _sums(
-        (job["stage"], job[_PARTS[job["stage"]]], job) for job in jobs if job["stage"] in _PARTS
+    parts = grouped(
+        (job for job in jobs if job["stage"] in _PARTS),
+        lambda job: (job["stage"], job[_PARTS[job["stage"]]]),
     )
+    return [_sum(*part, of) for part, of in parts.items()]
 
 
-def total_cost(jobs: Iterable[Mapping[str, Any]]) -> Cost:
-    """Sum up what all jobs took; there is at least one."""
-    return _sums(("all", "", job) for job in jobs)[0]
+def total_cost(jobs: Sequence[Job]) -> Cost:
+    """Sum up what all jobs took."""
+    return _sum("all", "", jobs)
 
 
-def _sums(parts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> list[Cost]:
-    """Sum up jobs by stage and part."""
-    groups = grouped(parts, itemgetter(0, 1)).items()
-    return [_sum(stage, part, [job for *_, job in group]) for (stage, part), group in groups]
-
-
-def _sum(stage: str, part: str, jobs: Sequence[Mapping[str, Any]]) -> Cost:
-    def work(job: Mapping[str, Any]) -> float:
+def _sum(stage: str, part: str, jobs: Sequence[Job]) -> Cost:
+    def work(job: Job) -> float:
         return (job["seconds"] if job["work_seconds"] is None else job["work_seconds"]) or 0.0
 
     measured = [job["seconds"] for job in jobs if job["seconds"] is not None]

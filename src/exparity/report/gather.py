@@ -97,7 +97,7 @@ class Study:
 
     @property
     def run(self) -> str:
-        """What each seed of a cell is: a training or a prompt; a run where both are."""
+        """Name of what each seed of a cell is: a training or a prompt; a run where both are."""
         return run_of(self.judged)
 
     def metric_facts(self, metric: str) -> MetricFacts:

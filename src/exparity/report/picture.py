@@ -23,7 +23,7 @@ from exparity.stats.verdicts import Verdict
 
 RANDOM, RANDOM_SCORES = RANDOM_LINES = ("Random explanations", "Random, raw scores")
 SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·"}
-"""How a tile without room for words says its look."""
+"""Signs of the looks, for tiles without room for words."""
 CARRIED = "driven_by_one_training"
 """Flag of a gap that rests on one training."""
 

@@ -23,7 +23,7 @@ from exparity.report.templating import asset, html_environment
 _CORE = ("theme.js", "core.js", "address.js", "tables.js", "grids.js", "charts.js", "cell.js")
 _LAST = "start.js"
 _BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
-"""Where the sections of analyses go."""
+"""Place of the sections of analyses."""
 _UNSAFE_JSON = re.compile(rf"\\(?:u....|.)|{UNSAFE.pattern}")
 
 

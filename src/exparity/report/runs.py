@@ -59,7 +59,7 @@ class ComparedCell:
 
     @property
     def verdicts(self) -> tuple[str | None, str | None]:
-        """That of the first run and that of the second."""
+        """Verdict of the first run and of the second."""
         return self.first["verdict"], self.second["verdict"]
 
     @property

@@ -23,7 +23,7 @@ from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
 
 Row = Mapping[str, Any]
 QUANTITIES = ("skill", "excess", "score")
-"""What is compared; what says most comes first."""
+"""Quantities that are compared; the one that says most comes first."""
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
 

@@ -37,8 +37,7 @@ QUANTITIES = {
     "excess": "excess over random explanations",
     "score": "scores",
 }
-"""What is judged, in words. What ``stands`` of a cell comes first: its skill, else its excess, else
-its score."""
+"""Names of what is judged; first what ``stands`` of a cell: its skill, else its excess or score."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = ("depends_on_scale", "no_room", "room_differs", "stepless")

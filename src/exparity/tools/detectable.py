@@ -138,7 +138,7 @@ def _enough(sample: PlannedSample, level: float) -> str:
 
 @dataclass(frozen=True)
 class PlannedGaps:
-    """Which typical gaps of a training some texts can show, by number of trainings.
+    """Typical gaps of a training that some texts can show, by number of trainings.
 
     Attributes:
         name: the texts, in words.

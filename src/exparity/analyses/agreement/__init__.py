@@ -22,7 +22,7 @@ from exparity.analyses.agreement.section import findings
 from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
-from exparity.data.table import read_prepared
+from exparity.data.table import PreparedData, read_prepared
 from exparity.stages.cell import read_examples, require_same_cell
 from exparity.stages.reading import read_all
 from exparity.stats.crossed import CrossedTest, crossed_tests
@@ -34,7 +34,7 @@ Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _OPTIONS = ("alpha", "threshold", "confidence")
 _OF_TEXTS = ("group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d")
-"""What a comparison says that does not take trainings for a sample."""
+"""Columns of a comparison that do not take trainings for a sample."""
 
 
 class Attribution(NamedTuple):
@@ -140,12 +140,7 @@ def agreement_cell(
     prepared = read_prepared(data, "test")
     explained = _read(prepared.dataset, data, predictions, explanations, unit)
     examples = {e.example_id: i for i, e in enumerate(prepared.examples)}
-    compare = _Comparison(
-        groups=[e.group for e in prepared.examples],
-        sets=[e.match_id for e in prepared.examples],
-        order=prepared.groups,
-        options=statistics,
-    )
+    compare = _Comparison(prepared, statistics)
     values = _Values(explained, examples, top_share)
     judged = judge(list(compare.judged(values.between_methods())), (), alpha=statistics["alpha"])
     rows = [*judged, *compare.described(values.over_trainings(), len(explained.of))]
@@ -273,20 +268,18 @@ def _mean(values: FloatArray) -> Any:
         return np.nansum(values, axis=0) / counts
 
 
-@dataclass(frozen=True)
 class _Comparison:
-    """How values of texts are compared between groups, within matched sets where there are any.
+    """Comparison of values of texts between groups, within matched sets where there are any.
 
-    Attributes:
-        groups, sets: (n,) group and matched set of each text.
-        order: the groups.
+    Args:
+        data: the texts.
         options: of :func:`~exparity.stats.crossed.crossed_tests`.
     """
 
-    groups: Sequence[str]
-    sets: Sequence[str | None]
-    order: Sequence[str]
-    options: Mapping[str, float]
+    def __init__(self, data: PreparedData, options: Mapping[str, float]) -> None:
+        self._groups = [example.group for example in data.examples]
+        self._sets = [example.match_id for example in data.examples]
+        self._order, self._options = data.groups, options
 
     def judged(
         self, values: Iterator[tuple[str, str, str, FloatArray]]
@@ -312,8 +305,9 @@ class _Comparison:
         """Yield the test of every two groups by (s, n) values; nothing where none is defined."""
         if np.isnan(values).all():
             return
-        groups = np.array(self.groups, dtype=object)
-        for test in crossed_tests(list(values), self.groups, self.order, self.sets, **self.options):
+        groups = np.array(self._groups, dtype=object)
+        tests = crossed_tests(list(values), self._groups, self._order, self._sets, **self._options)
+        for test in tests:
             means = {
                 f"mean_{side}": float(_mean(values[:, groups == group].ravel()))
                 for side, group in (("a", test.group_a), ("b", test.group_b))

@@ -1,4 +1,4 @@
-"""How far explanations of one text agree, by group: over trainings and between methods."""
+"""Agreement of explanations of one text, by group: over trainings and between methods."""
 
 from __future__ import annotations
 
@@ -7,45 +7,27 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from exparity.analyses.agreement._pairwise import MEASURES
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
 from exparity.core.grouping import grouped
-from exparity.stats.verdicts import VERDICTS
+from exparity.report.verdicts import named
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
-_BY_ID = {verdict.id: verdict for verdict in VERDICTS}
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Agreement by one measure in two groups, and the gap between them.
-
-    Attributes:
-        between: ``methods``, judged over trainings and texts, or ``trainings``, described.
-        method_a, method_b: the two methods; the one whose trainings agree; or empty for all pairs.
-        mean_a, mean_b: means of the groups.
-        d: gap over the standard deviation within groups.
-        verdict: of the gap; None where it is not judged.
-        n_a, n_b: texts.
-    """
-
-    dataset: str
-    model: str
-    between: str
-    method_a: str
-    method_b: str
-    measure: str
-    group_a: str
-    group_b: str
-    mean_a: float
-    mean_b: float
-    d: float
-    verdict: str | None
-    n_a: int
-    n_b: int
+Row = Mapping[str, Any]
+_NAMES = ("dataset", "model", "between", "method_a", "method_b", "measure", "group_a", "group_b")
+_COLUMNS = pa.schema(
+    {
+        **dict.fromkeys(_NAMES, pa.string()),
+        **dict.fromkeys(("mean_a", "mean_b", "d"), pa.float64()),
+        "verdict": pa.string(),
+        **dict.fromkeys(("n_a", "n_b"), pa.int64()),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +40,7 @@ class Line:
 
     method_a: str
     method_b: str
-    cells: Mapping[str, tuple[Mapping[str, float], Agreement]]
+    cells: Mapping[str, tuple[Mapping[str, float], Row]]
 
 
 @dataclass(frozen=True)
@@ -75,19 +57,7 @@ class AgreementTable:
     lines: Mapping[str, Sequence[Line]]
 
 
-def label_of(agreement: Agreement) -> str:
-    """Return the verdict's label; empty where the gap is not judged."""
-    verdict = _BY_ID.get(agreement.verdict or "")
-    return verdict.label if verdict else ""
-
-
-def is_gap(agreement: Agreement) -> bool:
-    """Return whether groups are shown to differ."""
-    verdict = _BY_ID.get(agreement.verdict or "")
-    return verdict is not None and verdict.is_gap
-
-
-def agreement_tables(rows: Sequence[Mapping[str, Any]]) -> list[AgreementTable]:
+def agreement_tables(rows: Sequence[Row]) -> list[AgreementTable]:
     """Put the rows of the agreement artefact into one table for each dataset and model."""
     tables = []
     for (dataset, model), part in grouped(rows, itemgetter("dataset", "model")).items():
@@ -99,42 +69,35 @@ def agreement_tables(rows: Sequence[Mapping[str, Any]]) -> list[AgreementTable]:
     return tables
 
 
-def _pair(row: Mapping[str, Any]) -> tuple[str, str]:
+def _pair(row: Row) -> tuple[str, str]:
     return row["method_a"], row["method_b"]
 
 
-def _line(rows: Sequence[Mapping[str, Any]]) -> Line:
+def _line(rows: Sequence[Row]) -> Line:
     cells = {}
     by_measure = grouped(rows, itemgetter("measure"))
-    for measure in MEASURES:
-        pairs = [_agreement(row) for row in by_measure.get(measure, ())]
-        if pairs:
-            means = {one.group_a: one.mean_a for one in pairs}
-            means |= {one.group_b: one.mean_b for one in pairs}
-            widest = max(pairs, key=lambda one: (is_gap(one), abs(one.d) if one.d == one.d else -1))
-            cells[measure] = means, widest
+    for measure in (one for one in MEASURES if one in by_measure):
+        pairs = by_measure[measure]
+        means = {row["group_a"]: row["mean_a"] for row in pairs}
+        means |= {row["group_b"]: row["mean_b"] for row in pairs}
+        cells[measure] = means, max(pairs, key=_width)
     return Line(rows[0]["method_a"], rows[0]["method_b"], cells)
 
 
-def _agreement(row: Mapping[str, Any]) -> Agreement:
-    return Agreement(**{name: row[name] for name in Agreement.__dataclass_fields__})
+def _width(row: Row) -> tuple[bool, float]:
+    """Return how wide a gap is: one that counts as such is wider than any other."""
+    is_gap = bool(row["verdict"]) and named(row["verdict"]).is_gap
+    return is_gap, abs(row["d"]) if row["d"] == row["d"] else -1.0
 
 
-def findings(
-    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
-) -> Findings | None:
+def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings | None:
     """Return what the report says of agreement; None where no two explanations are of a text."""
     if not rows:
         return None
-    title = "Agreement of explanations"
-    export = Export.of("agreement", title, Agreement, map(_agreement, rows))
-    return Findings(
-        {
-            "tables": agreement_tables(rows),
-            "top_share": rows[0]["top_share"],
-            "unit": rows[0]["unit"],
-            "label_of": label_of,
-            "is_gap": is_gap,
-        },
-        [export],
-    )
+    values = {
+        "tables": agreement_tables(rows),
+        "top_share": rows[0]["top_share"],
+        "unit": rows[0]["unit"],
+        "named": named,
+    }
+    return Findings(values, [Export("agreement", "Agreement of explanations", _COLUMNS, rows)])

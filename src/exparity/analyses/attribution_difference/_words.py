@@ -38,7 +38,7 @@ class WordPair:
 
 @dataclass(frozen=True)
 class WordDifference:
-    """How the attribution of a word differs between the members of matched sets.
+    """Difference in the attribution of a word between the members of matched sets.
 
     Attributes:
         word_a: the word in the first group, in lower case; empty for all words of the rationale.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,6 @@ class DifferenceTable:
     Attributes:
         words: the words with most matched sets that are tested, as (first, second).
         cells: by (model, method, word); the word ("", "") is all of them.
-        strongest: the largest mean difference over all words of a model and method, without its
-            sign; of those whose attributions are not rounding errors, which may be larger.
     """
 
     dataset: str
@@ -63,51 +61,28 @@ class DifferenceTable:
     words: Sequence[tuple[str, str]]
     cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
     tested: int
-    strongest: float
-
-    def shade(self, difference: Difference) -> int:
-        """Return how strong a difference is beside the strongest, from 0 to 8."""
-        size = abs(difference.mean_difference or 0.0)
-        return round(8 * size / self.strongest) if self.strongest else 0
 
 
-def difference_tables(
-    rows: Sequence[Mapping[str, Any]],
-    alpha: float,
-    noise: Set[tuple[str, str, str]] = frozenset(),
-) -> list[DifferenceTable]:
+def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[DifferenceTable]:
     """Average the attribution_differences artefact over seeds."""
     parts = grouped(rows, itemgetter("dataset", "group_a", "group_b"))
-    return [_table(key, part, alpha, noise) for key, part in parts.items()]
+    return [_table(key, part, alpha) for key, part in parts.items()]
 
 
 def _table(
-    key: tuple[str, str, str],
-    rows: Sequence[Mapping[str, Any]],
-    alpha: float,
-    noise: Set[tuple[str, str, str]],
+    key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], alpha: float
 ) -> DifferenceTable:
-    def word_of(row: Mapping[str, Any]) -> tuple[str, str]:
-        return row["word_a"], row["word_b"]
-
+    word_of = itemgetter("word_a", "word_b")
     parts = grouped(rows, lambda row: (row["model"], row["method"], word_of(row)))
-    cells = {cell: _difference(part, alpha) for cell, part in parts.items()}
     tested = grouped((row for row in rows if row["p"] == row["p"] and any(word_of(row))), word_of)
     sizes = {word: max(row["n_sets"] for row in of) for word, of in tested.items()}
-    strengths = [
-        abs(difference.mean_difference or 0.0)
-        for (model, method, word), difference in cells.items()
-        if not any(word) and (key[0], model, method) not in noise
-    ]
-    words = sorted(sizes, key=lambda word: (-sizes[word], word))
     return DifferenceTable(
         *key,
         models=list(dict.fromkeys(row["model"] for row in rows)),
         methods=list(dict.fromkeys(row["method"] for row in rows)),
-        words=words[:SHOWN_WORDS],
-        cells=cells,
-        tested=len(words),
-        strongest=max(strengths, default=0.0),
+        words=sorted(sizes, key=lambda word: (-sizes[word], word))[:SHOWN_WORDS],
+        cells={cell: _difference(part, alpha) for cell, part in parts.items()},
+        tested=len(sizes),
     )
 
 
@@ -126,11 +101,14 @@ def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings:
     """Return what the report says: the differences over seeds."""
-    noise = noise_of(study.rows)
-    tables = difference_tables(rows, study.statistics["alpha"], noise)
+    tables = difference_tables(rows, study.statistics["alpha"])
     title = "Attribution of words within matched sets"
     differences = [difference for table in tables for difference in table.cells.values()]
     return Findings(
-        {"differences": tables, "noise": noise, "meaning": meaning_of(ROUNDING_NOISE)},
+        {
+            "differences": tables,
+            "noise": noise_of(study.rows),
+            "meaning": meaning_of(ROUNDING_NOISE),
+        },
         [Export.of("attribution_differences", title, Difference, differences)],
     )

@@ -28,7 +28,7 @@ _MEASURES = {
 
 
 @dataclass(frozen=True)
-class Level:
+class SeedMean:
     """A metric's mean over some examples of a cell, over seeds.
 
     Attributes:
@@ -57,8 +57,6 @@ class CorrectnessTable:
     Attributes:
         best_first: its methods; the highest mean over models comes first.
         levels: by (model, method, subset, group); group "" is all.
-        ranks: by (model, method), the method's place among those of the model by the mean on
-            correct examples; None where it has none.
     """
 
     dataset: str
@@ -66,8 +64,7 @@ class CorrectnessTable:
     groups: tuple[str, ...]
     models: Sequence[str]
     best_first: Sequence[str]
-    levels: Mapping[tuple[str, str, str, str], Level]
-    ranks: Mapping[tuple[str, str], int | None]
+    levels: Mapping[tuple[str, str, str, str], SeedMean]
 
 
 def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[CorrectnessTable]:
@@ -85,10 +82,6 @@ def _table(dataset: str, metric: str, rows: Sequence[Mapping[str, Any]]) -> Corr
         of_method = [m for (_, name), m in means.items() if name == method and m is not None]
         return mean_and_sd(of_method)[0] or 0.0
 
-    def rank(model: str, own: float | None) -> int | None:
-        others = [m for (name, _), m in means.items() if name == model and m is not None]
-        return None if own is None else 1 + sum(other > own for other in others)
-
     return CorrectnessTable(
         dataset,
         metric,
@@ -98,15 +91,14 @@ def _table(dataset: str, metric: str, rows: Sequence[Mapping[str, Any]]) -> Corr
             dict.fromkeys(method for _, method in means), key=over_models, reverse=True
         ),
         levels=levels,
-        ranks={cell: rank(cell[0], own) for cell, own in means.items()},
     )
 
 
-def _level(rows: Sequence[Mapping[str, Any]]) -> Level:
+def _level(rows: Sequence[Mapping[str, Any]]) -> SeedMean:
     mean, sd = mean_and_sd([row["mean"] for row in rows])
     n, undefined = (sum(row[name] for row in rows) for name in ("n", "n_undefined"))
     ids = {name: rows[0][name] for name in _IDS}
-    return Level(**ids, mean=mean, sd=sd, n=n, undefined=undefined)
+    return SeedMean(**ids, mean=mean, sd=sd, n=n, undefined=undefined)
 
 
 def findings(
@@ -124,7 +116,7 @@ def findings(
             "classifiers": _classifiers(study, schemes),
             "reference": load_study(_STUDY).reference,
         },
-        [Export.of("correctness", "Correctness of explanations", Level, levels)],
+        [Export.of("correctness", "Correctness of explanations", SeedMean, levels)],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,45 +12,17 @@ import pyarrow as pa
 from exparity.analyses import ExperimentView, StageResult, analysis, fields
 from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.analyses.dataset_bias.section import findings
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError
 from exparity.data.table import PreparedData, read_prepared
 from exparity.types import Example
 
 _SPLITS = ("all", "train", "test")
 
 
-def _job_options(
-    experiment: ExperimentView,
-    ids: Mapping[str, Any],
-    *,
-    terms: Mapping[str, Mapping[str, list[str | list[str]]]] | None = None,
-) -> dict[str, Any]:
-    """Return the words that name each group, by form; none where nobody says.
-
-    Args:
-        experiment: the experiment.
-        ids: the dataset.
-        terms: by dataset and group, instead of the dataset's own. An entry is a word, or a list of
-            words that stand for one another (him, his).
-    """
-    known = experiment.datasets
-    for dataset, by_group in (terms or {}).items():
-        where = f"analyses.dataset_bias.terms.{dataset}"
-        if dataset not in known:
-            raise InputError(f"{where}: no such dataset here; {did_you_mean(dataset, known)}")
-        groups = known[dataset].entry.facts.groups
-        for group, forms in by_group.items():
-            if groups and group not in groups:
-                raise InputError(f"{where}: no group '{group}'; {did_you_mean(group, groups)}")
-            if not all(word for form in forms for word in _form(form)):
-                raise InputError(f"{where}.{group}: an empty word; leave it out")
-    facts = known[ids["dataset"]].entry.facts
-    named = (terms or {}).get(ids["dataset"], facts.group_terms)
-    return {"terms": {g: [_form(form) for form in forms] for g, forms in named.items()}}
-
-
-def _form(form: str | Sequence[str]) -> list[str]:
-    return [form] if isinstance(form, str) else list(form)
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words that name each group of a dataset, by form; none where it declares none."""
+    named = experiment.datasets[ids["dataset"]].entry.facts.group_terms
+    return {"terms": {group: [list(form) for form in forms] for group, forms in named.items()}}
 
 
 @analysis(

@@ -16,7 +16,7 @@ Forms = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """How often words stand beside the terms of a group.
+    """Number of words beside the terms of a group.
 
     Attributes:
         n_texts: the group's texts with one of its terms.
@@ -32,7 +32,7 @@ class Cooccurrence:
 
 @dataclass(frozen=True)
 class WordAssociation:
-    """How a word goes with a class.
+    """Correlation of a word with a class.
 
     Attributes:
         word: the word, in lower case.

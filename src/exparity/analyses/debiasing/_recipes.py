@@ -1,4 +1,4 @@
-"""Which models are recipes of debiasing: those that differ from the base in ``debias`` alone."""
+"""Recipes of debiasing: the models that differ from the base in ``debias`` alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.formats import dotted
 
 _OF_DEBIASING = ("debias", "counterfactuals")
-"""What a training depends on through its interventions alone."""
+"""Options that a training depends on through its interventions alone."""
 _OPTIONS = ("alpha", "threshold", "ddof", "confidence")
 
 

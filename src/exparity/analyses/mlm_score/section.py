@@ -1,4 +1,4 @@
-"""What tuned encoders still know of language, by group, over seeds."""
+"""Scores of what tuned encoders still know of language, by group, over seeds."""
 
 from __future__ import annotations
 

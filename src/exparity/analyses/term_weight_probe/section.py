@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.artefacts.schemas import schema_of
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
 Rows = Sequence[Mapping[str, Any]]
 BOTH, NONE = "both", "none"
 """The words of all groups; no debiasing."""
-_COLUMNS = pa.schema(
-    {
-        **dict.fromkeys(("dataset", "debias", "terms"), pa.string()),
-        "weight": pa.float64(),
-        **dict.fromkeys(("quantity", "group", "group_b", "class_name"), pa.string()),
-        "value": pa.float64(),
-        "n": pa.int64(),
-    }.items()
-)
 
 
 @dataclass(frozen=True)
@@ -72,5 +62,5 @@ def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
     title = "Gaps of a bag of words by the weight of the groups' words"
     return Findings(
         {"probes": probes(rows)},
-        [Export("term_weight_probe", title, _COLUMNS, list(rows))],
+        [Export("term_weight_probe", title, schema_of("term_weight_probe"), list(rows))],
     )

@@ -41,7 +41,7 @@ class GroupMean:
 
 @dataclass(frozen=True)
 class MeanSpread:
-    """How far the means of all groups lie apart, in the metric's unit.
+    """Distance of the means of all groups, in the metric's unit.
 
     Attributes:
         n_groups: groups with a value; these take part.

@@ -19,7 +19,7 @@ _CELL = ("dataset", "model", "method", "metric")
 
 @dataclass(frozen=True)
 class WorstGroup:
-    """How far groups lie apart by one metric of one method, over seeds.
+    """Distance of groups by one metric of one method, over seeds.
 
     Attributes:
         quantity: ``excess`` over random explanations, or ``score`` where there are none.

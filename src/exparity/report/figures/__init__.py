@@ -81,7 +81,7 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[Picture]:
         yield _effects(study, table)
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):
         for metric in study.applying("metrics", dataset):
-            yield from _distributions(study, tables, dataset, metric)
+            yield from _distributions(study, dataset, metric)
 
 
 def _picture(
@@ -107,26 +107,14 @@ def _effects(study: Study, table: Table) -> Picture:
     return _picture(study, draw, ("effects", table.dataset, a, b), title, **facts)
 
 
-def _distributions(
-    study: Study, tables: Sequence[Table], dataset: str, metric: str
-) -> Iterator[Picture]:
+def _distributions(study: Study, dataset: str, metric: str) -> Iterator[Picture]:
     scores = _scores(study, dataset, metric)
     if not any(map(len, scores.values())):
         return
     upper = study.metric_facts(metric).bounds[1]
     on_log = wants_log(np.concatenate(list(scores.values())), upper)
     spreads = {key: score_spread(values, log=on_log) for key, values in scores.items()}
-    own = [table for table in tables if table.dataset == dataset]
-    notes = {
-        (model, method): (f"{cell.significant}/{cell.total}", cell.considerable)
-        for table in own
-        if len(own) == 1
-        for (model, method, m), cell in table.cells.items()
-        if m == metric
-    }
-    draw = partial(
-        distributions_figure, spreads, names=names_of(study), metric=metric, notes=notes, log=on_log
-    )
+    draw = partial(distributions_figure, spreads, names=names_of(study), metric=metric, log=on_log)
     title = f"Distributions, {study.display('metric', metric)}, {study.display('dataset', dataset)}"
     facts = {"dataset": dataset, "metric": metric, "log": on_log}
     facts |= {"tails": TAILS, "whiskers": WHISKERS}

@@ -114,7 +114,6 @@ def distributions_figure(
     names: Names,
     *,
     metric: str,
-    notes: Mapping[tuple[str, str], tuple[str, bool]] | None = None,
     log: bool = False,
 ) -> Figure:
     """Draw the scores of one dataset and metric: a panel a model, a place on its axis a method."""
@@ -129,10 +128,9 @@ def distributions_figure(
         distributions_panel(
             axes,
             [[spreads.get((model, method, group)) for group in groups] for method in methods],
-            notes=[(notes or {}).get((model, method)) for method in methods],
         )
         if len(models) > 1:
-            axes.set_title(names("model", model), pad=9 if notes else 3)
+            axes.set_title(names("model", model))
     grid[-1].set_xticks(
         range(len(methods)),
         [fitted(names("method", m), 22 if narrow else 16) for m in methods],
@@ -161,28 +159,12 @@ def logarithmic(axes: Axes) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def distributions_panel(
-    axes: Axes,
-    places: Sequence[Sequence[Spread | None]],
-    notes: Sequence[tuple[str, bool] | None] = (),
-) -> None:
+def distributions_panel(axes: Axes, places: Sequence[Sequence[Spread | None]]) -> None:
     """Draw groups side by side at 0, 1, …; two groups are the halves of one violin."""
     for x, spreads in enumerate(places):
         for i, spread in enumerate(spreads):
             if spread is not None:
                 _violin(axes, spread, x, i, len(spreads))
-    for x, note in enumerate(notes):
-        if note is not None:
-            axes.annotate(
-                note[0],
-                (x, 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(0, 2),
-                textcoords="offset points",
-                ha="center",
-                size=5,
-                weight="bold" if note[1] else "normal",
-            )
     axes.set_xlim(-0.5, len(places) - 0.5)
     axes.grid(axis="y")
     without_line(axes, "x")

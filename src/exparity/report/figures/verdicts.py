@@ -32,7 +32,7 @@ _NAMES = 0.95
 _TILTED = 0.55
 """Height of names of columns that do not fit side by side, in inches."""
 _STRONG, _WEAK = 0.45, 0.22
-"""How much of a group's colour a tile has; the weak one where the next training may differ."""
+"""Shares of a group's colour in a tile; the weak one where the next training may differ."""
 
 
 def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:

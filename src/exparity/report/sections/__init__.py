@@ -11,10 +11,14 @@ from collections import defaultdict
 from typing import Any
 
 from exparity.artefacts.schemas import IDS
+from exparity.data import DATASETS
 from exparity.published import output
+from exparity.published.agreement import Agreement
+from exparity.published.comparison import Comparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
+from exparity.report.gather import display_name
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
     answers,
@@ -22,7 +26,6 @@ from exparity.report.sections import (
     disparity,
     explanations,
     overview,
-    published,
 )
 from exparity.stats.informative import informative
 from exparity.stats.outlying import OUTLYING, deviations
@@ -117,7 +120,19 @@ def _causal_bias(context: Context) -> Content | None:
 
 def _published(context: Context) -> Content | None:
     comparison = context.published.get("cells")
-    return None if comparison is None else published.content_of(comparison)
+    return None if comparison is None else published(comparison)
+
+
+def published(comparison: Comparison) -> Content | None:
+    """Return what is shown of published cells, or None if nothing of ours was published."""
+    rates: dict[str, dict[str, Agreement]] = {}
+    for one in comparison.agreements:
+        if one.by in ("all", "dataset"):
+            known = one.group in DATASETS.ids()
+            name = display_name("dataset", one.group, one.group) if known else one.group or "All"
+            rates.setdefault(name, {})[one.question] = one
+    values = {"comparison": comparison, "rates": rates, "written": output}
+    return Content(values) if comparison.matches else None
 
 
 def _published_gaps(context: Context) -> Content | None:

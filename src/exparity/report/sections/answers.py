@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator
-from statistics import NormalDist, fmean
+from statistics import NormalDist
 from typing import NamedTuple
 
-from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.sections.findings import (
@@ -19,9 +17,6 @@ from exparity.report.sections.findings import (
 )
 from exparity.report.tables import CellKey, Row, Table
 from exparity.report.verdicts import detectable, effect_size, is_decided, named
-
-_WORDS, _TEXTS = 3, 3
-"""Words that are named for a group, and texts that each of them is in at least."""
 
 
 class _Largest(NamedTuple):
@@ -56,48 +51,10 @@ def build(context: Context) -> Content | None:
     ]
     largest = max(cells, key=lambda cell: effect_size(cell.row), default=None)
     answers = {
-        "Which words cause it?": _words(context, largest),
         "How large is that?": _in_plain_numbers(largest),
         "What should I do next?": " ".join(_next(context, largest)),
     }
     return Content({"answers": answers}, unfolded=True)
-
-
-def _words(context: Context, largest: _Largest | None) -> str:
-    if largest is None:
-        return "No gap was found whose cause could be looked for."
-    study, (model, method, _) = context.study, largest.key
-    cell: dict[str, str | int] = {
-        "dataset": largest.table.dataset, "model": model, "seed": study.seeds[0], "method": method,
-    }  # fmt: skip
-    files = study.path("data", dataset=largest.table.dataset), study.path("explanations", **cell)
-    if not all(path.is_file() for path in files):
-        return "The explanations are not there."
-    texts = {row["example_id"]: row for row in read_artefact(files[0], "data")[0].to_pylist()}
-    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in read_artefact(files[1], "explanations")[0].to_pylist():
-        text = texts[row["example_id"]]
-        words = [*text["words"], *(text.get("words_b") or ())]
-        of_words: dict[str, float] = defaultdict(float)
-        for word, score in zip(row["word_ids"], row["scores"], strict=True):
-            if word >= 0:
-                of_words[words[word].lower()] += score
-        whole = sum(map(abs, of_words.values())) or 1.0
-        for word, score in of_words.items():
-            shares[text["group"]][word].append(score / whole)
-    named_words = []
-    for group in (largest.table.group_a, largest.table.group_b):
-        means = {w: fmean(of) for w, of in shares[group].items() if len(of) >= _TEXTS}
-        top = sorted(means, key=lambda word: -means[word])[:_WORDS]
-        if top:
-            named_words.append(f"in texts of {group} on {', '.join(f'“{word}”' for word in top)}")
-    if not named_words:
-        return f"No word is in {_TEXTS} texts or more."
-    return (
-        f"{study.display('method', method)}, with the largest gap, relies most "
-        f"{'; '.join(named_words)} (words of {_TEXTS} texts or more by their mean share). That is "
-        "where to look, and not proof of a cause."
-    )
 
 
 def _in_plain_numbers(largest: _Largest | None) -> str:

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.picture import RANDOM_LINES, look_of, random_line
+from exparity.report.picture import look_of
 from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
-    is_random,
     moved,
     named,
     notes_of,
@@ -73,14 +72,12 @@ class PairMatrix:
         better: cells in which the first is explained better than the second, by these two; a gap
             that favours either counts for both.
         total: cells in which any two of them are compared.
-        random: how often random explanations have a gap; empty if there are none.
     """
 
     groups: Sequence[str]
     blocks: Mapping[tuple[str, str], int]
     better: Mapping[tuple[str, str], int]
     total: int
-    random: str = ""
 
     def sums(self, group: str) -> tuple[int, int]:
         """Return in how many cells a group is explained better, and in how many worse."""
@@ -115,28 +112,8 @@ def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, Pair
                 side = cell_style(table, key, view, study.statistics["threshold"]).side
                 better[a, b] += side in ("a", "both")
                 better[b, a] += side in ("b", "both")
-        found[dataset] = PairMatrix(
-            groups, blocks, better, max(len(t.cells) for t in pairs), _of_random(study, dataset)
-        )
+        found[dataset] = PairMatrix(groups, blocks, better, max(len(t.cells) for t in pairs))
     return found
-
-
-def _of_random(study: Study, dataset: str) -> str:
-    """Return how often random explanations have a gap on a dataset; empty if there are none."""
-    gaps: dict[str | None, list[bool]] = defaultdict(list)
-    for row in filter(is_random, study.judged):
-        if row["dataset"] == dataset and row["verdict"]:
-            gaps[random_line(row)].append(named(row["verdict"]).is_gap)
-    judged, raw = (gaps[line] for line in RANDOM_LINES)
-    if not raw:
-        return ""
-    sentence = (
-        f"Random explanations of the same texts: raw scores have a gap in {sum(raw)} of {len(raw)} "
-        "comparisons, which is one of the classifier or the texts"
-    )
-    if not judged:
-        return f"{sentence}."
-    return f"{sentence}; by skill or excess, {sum(judged)} of {len(judged)}, where none should."
 
 
 def view_of(study: Study) -> str:

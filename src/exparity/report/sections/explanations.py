@@ -149,10 +149,8 @@ def choose_sets(
         for name in sets
     }
     most = max(complete.values(), default=0)
-    candidates = [name for name in sets if complete[name] == most]
-    if len(candidates) < limit:
-        rest = sorted((n for n in sets if n not in set(candidates)), key=lambda n: -complete[n])
-        candidates += rest[: limit - len(candidates)]
+    by_number = sorted(sets, key=lambda name: -complete[name])
+    candidates = [name for i, name in enumerate(by_number) if i < limit or complete[name] == most]
     of = {name: disparity(name) for name in candidates}
     ranked = sorted(candidates, key=lambda name: (-of[name], name))
     top, rest = ranked[: (limit + 1) // 2], ranked[(limit + 1) // 2 :]

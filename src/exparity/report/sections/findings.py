@@ -207,41 +207,30 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     """Yield sentences about comparisons of too few texts: one a dataset of each kind."""
     trainings = "" if one_training(study) else " or trainings"
     for dataset, pairs in by_dataset(tables).items():
-        name = study.display("dataset", dataset)
-        hopeless, large, counts, sizes = [], [], [], []
+        hopeless, large = [], []
         for table in pairs:
-            rows = [row for tests in table.tests.values() for row in tests]
             judged = judged_rows(table).values()
-            least = detectable(judged)
-            if without := sum(bool({"cannot_pass", "too_few"} & set(row["flags"])) for row in rows):
+            flags = {
+                flag for tests in table.tests.values() for row in tests for flag in row["flags"]
+            }
+            if flags & {"cannot_pass", "too_few"}:
                 hopeless.append(table)
-                counts.append((without, len(rows)))
-            elif least > _LARGE and not any(is_decided(row["verdict"]) for row in judged):
+            elif detectable(judged) > _LARGE and not any(is_decided(r["verdict"]) for r in judged):
                 large.append(table)
-                sizes.append(least)
-        if hopeless:
-            tests, total = (sum(column) for column in zip(*counts, strict=True))
-            yield (
-                f"{_pairs(hopeless, pairs)} of {name}: {tests:,} of {total:,} comparisons are of "
-                "so few texts that no gap could be significant."
-            )
-        if large:
-            ends = " to ".join(dict.fromkeys(f"{size:.1f}" for size in (min(sizes), max(sizes))))
-            yield (
-                f"{_pairs(large, pairs)} of {name}: so few texts{trainings} that only very large "
-                f"gaps would be seen, of |d| = {ends} or more."
-            )
+        for chosen, sentence in (
+            (hopeless, "some comparisons are of so few texts that no gap could be significant."),
+            (large, f"so few texts{trainings} that only gaps above |d| = {_LARGE} would be seen."),
+        ):
+            if chosen:
+                yield f"{_pairs(chosen, pairs)} of {study.display('dataset', dataset)}: {sentence}"
 
 
 def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
-    """Name some pairs of groups, and say of how many they are."""
-    names = [f"{table.group_a} and {table.group_b}" for table in chosen]
-    if len(names) == 1:
-        return names[0]
-    if len(chosen) == len(pairs):
-        return f"All {len(pairs)} pairs of groups"
-    more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
-    return f"{len(chosen)} of {len(pairs)} pairs of groups ({'; '.join([*names[:_MOST], *more])})"
+    """Name a pair of groups, or say how many there are."""
+    if len(chosen) == 1:
+        return f"{chosen[0].group_a} and {chosen[0].group_b}"
+    some = "All" if len(chosen) == len(pairs) else f"{len(chosen)} of"
+    return f"{some} {len(pairs)} pairs of groups"
 
 
 def _audited(study: Study) -> Iterator[str]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.core.grouping import grouped
 from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
+from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
 from exparity.report.provenance import (
     SETTLED,
@@ -21,7 +24,7 @@ from exparity.report.provenance import (
 )
 from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import finding_words, one_training
-from exparity.report.tables import MOST_PAIRS, by_dataset
+from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
     QUANTITIES,
     Counts,
@@ -37,7 +40,6 @@ from exparity.stats.informative import of_quantity
 from exparity.stats.significance import count_significant
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
-_OF_TABLE = ("dataset", "group_a", "group_b")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
 _MANY_UNCHANGED = 0.5
 """Share of a dataset's counterfactuals with the words of their original, above which it is said."""
@@ -124,44 +126,24 @@ def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
             continue
         dataset, n = origin.ids["dataset"], origin.facts["rows"]
         unchanged = origin.facts.get("notes", {}).get("unchanged", 0)
-        if unchanged <= _MANY_UNCHANGED * n:
-            continue
-        trained = {
-            other.ids["model"]
-            for other in context.origins
-            if (other.artefact, other.ids.get("dataset")) == ("predictions", dataset)
-            and "counterfactuals" in other.facts["parameters"]
-        }
-        yield (
-            f"On {context.study.display('dataset', dataset)}, {100 * unchanged / n:.0f} % of the "
-            "counterfactuals have the words of their original: causal gaps count them as "
-            "predictions that do not change"
-            + (
-                f", and {', '.join(sorted(trained))} learnt nothing new from them."
-                if trained
-                else "."
+        if unchanged > _MANY_UNCHANGED * n:
+            yield (
+                f"On {context.study.display('dataset', dataset)}, {100 * unchanged / n:.0f} % of "
+                "the counterfactuals have the words of their original: causal gaps count them as "
+                "predictions that do not change, and a model learns nothing new from them."
             )
-        )
 
 
-def _counts(context: Context) -> list[tuple[str, str, Counts]]:
+def _counts(study: Study) -> list[tuple[str, str, Counts]]:
     """Return the cells of each pair of groups, and random explanations beside them, by verdict."""
-    study = context.study
     counted = []
-    for dataset, pairs in by_dataset(context.tables).items():
-        parts = {f"{table.group_a} − {table.group_b}": [table] for table in pairs}
+    for dataset, rows in grouped(study.judged, itemgetter("dataset")).items():
+        pairs = grouped(rows, itemgetter("group_a", "group_b"))
+        parts = {f"{a} − {b}": of_pair for (a, b), of_pair in pairs.items()}
         if len(pairs) > MOST_PAIRS:
-            parts = {f"{len(pairs)} pairs of groups": pairs}
-        for name, tables in parts.items():
-            of = {(dataset, table.group_a, table.group_b) for table in tables}
-            cells = [cell for table in tables for cell in table.cells.values()]
-            rows = [row for cell in cells for row in cell.verdicts.values()]
-            rows += [
-                row
-                for row in study.judged
-                if is_random(row) and tuple(row[k] for k in _OF_TABLE) in of
-            ]
-            counted += [(dataset, name, counts) for counts in counts_of(rows)]
+            parts = {f"{len(pairs)} pairs of groups": rows}
+        for name, of in parts.items():
+            counted += [(dataset, name, counts) for counts in counts_of(of)]
     return counted
 
 
@@ -198,7 +180,7 @@ def build(context: Context) -> Content:
                 of_one=one_training(study),
                 run=run_of(judged),
             ),
-            "counts": _counts(context),
+            "counts": _counts(study),
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,
             "missed_line": missed_line,

@@ -1,7 +1,7 @@
 """The command line: ``exparity COMMAND``, what people and the workflow's rules call.
 
 Every command is a function, whose signature and docstring say what its flags are. Its module is
-imported when it is called: comparing groups must not wait for torch, and ``--help`` for nothing.
+imported when it is called: comparing groups must not wait for torch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -183,17 +183,15 @@ def _parser() -> Parser:
 
 def _commands_in_words() -> str:
     """Return all commands in groups, with a line for each."""
-    summaries = dict(_summaries())
+    commands = known_commands()
     groups = {title: [command.name for command in group] for title, group in _GROUPS.items()}
-    groups["parts of the analysis, run by the workflow"] = sorted(
-        summaries.keys() - COMMANDS.keys()
-    )
+    groups["parts of the analysis, run by the workflow"] = sorted(commands.keys() - COMMANDS.keys())
     lines: list[str] = []
     width = shutil.get_terminal_size().columns - 2
     for title, names in groups.items():
         lines.append(f"{title}:" if not lines else f"\n{title}:")
         for name in names:
-            line = f"  {name:<27} {summaries[name]}"
+            line = f"  {name:<27} {commands[name].summary}"
             lines += wrap(line, max(width, 60), subsequent_indent=" " * 30, break_on_hyphens=False)
     return "\n".join(lines)
 
@@ -204,10 +202,9 @@ def _completion(shell: str) -> str:
 
     parser = _parser()
     commands = parser.add_subparsers(metavar="COMMAND")
-    summaries = dict(_summaries())
     for name, command in known_commands().items():
         own = commands.add_parser(
-            name, help=summaries[name], parents=[command.parser], add_help=False
+            name, help=command.summary, parents=[command.parser], add_help=False
         )
         paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
         for action in own._actions:
@@ -235,26 +232,6 @@ def _without_command(arguments: Sequence[str]) -> NoReturn:
         say(_completion(parsed.print_completion))
         parser.exit()
     parser.error("name a command: `exparity --help` lists them")
-
-
-def _summaries() -> Iterator[tuple[str, str]]:
-    """Yield commands with the first lines of their docstrings; none is imported."""
-    package = Path(__file__).parent
-    for name, command in COMMANDS.items():
-        module, _, function = str(command.place).partition(":")
-        place = package.joinpath(*module.split("."))
-        source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-        yield name, _summary(source.read_text(encoding="utf-8").partition(f"\ndef {function}(")[2])
-    for folder in ("analyses", "stages"):
-        for source in sorted((package / folder).rglob("*.py")):
-            _, *registered = source.read_text(encoding="utf-8").split("\n@analysis(")
-            for code in registered:
-                yield command_of(code.split('"', 2)[1]), _summary(code)
-
-
-def _summary(code: str) -> str:
-    """Return the first line of the first docstring in a module's text."""
-    return code.split('"""', 2)[1].partition("\n")[0].rstrip(".").replace("``", "")
 
 
 def _complain(problem: object) -> None:

@@ -298,6 +298,11 @@ class Command:
         function: Callable[..., Any] = resolve_name(f"exparity.{self.place}")
         return function
 
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return _plain((self.function.__doc__ or "").partition("\n")[0]).rstrip(".")
+
     @cached_property
     def arguments(self) -> dict[str, Argument]:
         """Arguments of the function, by name."""

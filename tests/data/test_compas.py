@@ -139,9 +139,3 @@ class TestReal:
         assert len(found) == 6172
         assert Counter(e.group for e in found) == {"female": 1175, "male": 4997}
         assert Counter(e.label for e in found) == {0: 3363, 1: 2809}
-
-    def test_texts_repeat(self, found):
-        texts = Counter(e.text for e in found)
-        assert len(texts) == 778
-        train = {e.text for e in found if e.split == "train"}
-        assert sum(e.text in train for e in found if e.split == "test") == 1175

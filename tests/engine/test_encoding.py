@@ -10,12 +10,6 @@ from exparity.engine.encoding import words_of_tokens
 from exparity.types import SPECIAL_WORD, Text
 
 
-def test_every_character_belongs_to_a_word_by_hand():
-    words = ["woman", "'s", "a"]  # at 0 to 4, 6 to 7 and 9; a blank announces the next word
-    found = words_of_tokens([(i, i + 1) for i in range(10)], [0] * 10, Text.of_words(words))
-    assert found.tolist() == [0] * 5 + [1] * 3 + [2] * 2
-
-
 def test_tokens_go_to_the_word_of_their_first_visible_character():
     # "ab cd": a token with a leading blank, one inside a word, one across two words, a special one
     offsets = [(0, 0), (0, 1), (1, 4), (2, 5), (4, 5), (2, 3)]

@@ -8,7 +8,6 @@ from tiny_models import make, wordpiece
 
 import exparity
 from exparity import InputError
-from exparity.models.class_names import in_order_of_outputs
 
 TEXTS = ["I loved this film", "the nurse was late", "bad film"]
 
@@ -73,16 +72,3 @@ def test_outputs_without_a_name_of_their_own_are_refused(parts, names, message):
             exparity.load_classifier((model, tokenizer), "cpu")
     finally:
         model.config.id2label = before
-
-
-@pytest.mark.parametrize(
-    ("outputs", "classes", "order"),
-    [
-        (("1", "0"), ("0", "1"), ("1", "0")),
-        (tuple("543210"), tuple("012345"), tuple("543210")),
-        (("neg", "pos"), ("0", "1"), ("0", "1")),
-        (("Neg", "pos"), ("neg", "pos"), ("neg", "pos")),
-    ],
-)
-def test_names_of_outputs_win_over_positions(outputs, classes, order):
-    assert in_order_of_outputs(outputs, classes, "checkpoint x") == order

@@ -258,12 +258,6 @@ def test_words_are_explained_by_their_log_odds(method):
     assert np.abs(logits[0] - logits[1]).max() > 0.1 * np.abs(logits[0]).max()
 
 
-def test_a_label_that_is_a_class_of_the_words_can_be_asked_for():
-    classifier = prompted()
-    assert classifier.class_names == ("bad", "good")
-    assert exparity.explain(classifier, TEXTS[:1], ["good"], "gradient")[0].target == 1
-
-
 def test_a_pipeline_that_generates_text_is_taken():
     from transformers import pipeline
 

@@ -169,10 +169,3 @@ def test_several_labels_of_data_with_one_class_are_asked_for(several, tmp_path):
         build_model(ModelSpec(checkpoint=str(tmp_path)), ["0", "1"], TEXTS, trained=False)
     with pytest.raises(InputError, match="is of a checkpoint as it is; set epochs to 0"):
         build_model(ModelSpec(checkpoint=str(tmp_path), label="toxic"), ["0", "1"], TEXTS)
-
-
-def test_numbers_are_no_classes():
-    tokenizer = wordpiece()
-    model = make("bert", tokenizer, 1, problem_type="regression")
-    with pytest.raises(InputError, match="predicts numbers"):
-        exparity.load_classifier((model, tokenizer), "cpu")

@@ -91,16 +91,10 @@ def test_words_that_nothing_parts(parts, classifier, form):
     assert (found.text, found.written) == (CHINESE, FORMS[form])
 
 
-def test_a_list_of_words_is_parted_by_blanks(classifier):
-    (encoding,) = classifier.encode([["great", "New York", "!"]])
-    assert encoding.text == "great New York !"
-    assert list(words_of(encoding).values()) == ["great", "New York", "!"]
-
-
 def test_what_lies_between_words_belongs_to_the_next_and_the_end_to_the_last():
-    text = Text("<b>ab</b>, cd.", ((3, 5), (11, 13)))
-    found = words_of_tokens([(i, i + 1) for i in range(14)], [0] * 14, text)
-    assert found.tolist() == [0] * 5 + [1] * 9
+    text = Text("<b>ab</b>, cd ef.", ((3, 5), (11, 13), (14, 16)))
+    found = words_of_tokens([(i, i + 1) for i in range(17)], [0] * 17, text)
+    assert found.tolist() == [0] * 5 + [1] * 8 + [2] * 4
 
 
 @given(strings)

@@ -1,12 +1,14 @@
 """Explanations of any origin: laid on the model's tokens, or refused; never guessed."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from captum.attr import Saliency
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny_models import make, roberta_bpe
 
 import exparity
 from exparity import Explanation, InputError
@@ -91,6 +93,19 @@ def test_shap(model):
     np.testing.assert_allclose(made.scores, by_word.scores)
     alone = shap.Explanation(values=values[:, 1], data=np.array(pieces))
     np.testing.assert_array_equal(Explanation.from_shap(model, alone, 1).scores, made.scores)
+
+
+@pytest.mark.parametrize(
+    "pieces", [["great ", "service", "\n\n", "but ", "bad"], [" leading", " blank "]]
+)
+def test_pieces_of_blanks_have_tokens_of_their_own(pieces):
+    tokenizer = roberta_bpe()
+    classifier = exparity.load_classifier((make("roberta", tokenizer), tokenizer), "cpu")
+    values = np.arange(1.0, len(pieces) + 1)
+    found = Explanation.from_shap(classifier, SimpleNamespace(data=pieces, values=values), 0)
+    assert found.text == "".join(pieces)
+    assert found.token_ids.tolist() == tokenizer(found.text)["input_ids"]
+    assert found.scores.sum() == pytest.approx(values.sum())
 
 
 @given(st.lists(st.sampled_from(["girl", "walks", "unheardof", "."]), min_size=1, max_size=6))

@@ -7,7 +7,6 @@ import exparity
 from exparity.core.seeding import generator
 from exparity.methods._lime import draw_masks
 from exparity.methods._words import spread_over_tokens, words_of
-from exparity.methods.lime import bag_of_words
 
 TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
 
@@ -65,20 +64,6 @@ def test_equals_the_lime_package_on_the_same_draws(classifiers, target):
         np.testing.assert_allclose(sums, expected, atol=1e-6)
 
 
-def test_places_of_a_word_have_its_score_and_tokens_share_it(classifier):
-    (one,) = exparity.explain(classifier, TEXTS[:1], [1], "lime_words", num_samples=40)
-    words = one.text.split()
-    tokens = [one.scores[one.word_ids == word] for word in range(len(words))]
-    for scores in tokens:
-        assert (scores == scores[0]).all()
-    ids = [tuple(one.token_ids[one.word_ids == word]) for word in range(len(words))]
-    for first, one_ids in enumerate(ids):
-        for second, other_ids in enumerate(ids):
-            if one_ids == other_ids:
-                assert tokens[first].sum() == pytest.approx(tokens[second].sum())
-    assert (one.scores[one.special_mask] == 0).all()
-
-
 def test_what_is_left_of_a_text_moves_together(classifier, monkeypatch):
     """Removed words leave no gap, and a text without words is the stand-in for an empty one."""
     encoding = classifier.encode(TEXTS[1:])[0]
@@ -96,17 +81,6 @@ def test_what_is_left_of_a_text_moves_together(classifier, monkeypatch):
     for size in sizes:
         possible |= {known + int(size) for known in possible} | {n_special + int(size)}
     assert set(seen) <= possible
-
-
-def test_bags_number_words_by_their_tokens(classifiers):
-    encoding = classifiers["bert"].encode(["the girl the The boy"])[0]
-    bag = bag_of_words(encoding)
-    assert (bag[encoding.special_mask] == -1).all()
-    by_word = [set(bag[encoding.word_ids == word]) for word in range(5)]
-    assert by_word[0] == by_word[2] == {0}
-    assert by_word[1] == {1}
-    assert sum(map(len, by_word)) == 5
-    assert bag.max() == len(set().union(*by_word)) - 1
 
 
 def test_words_come_back_from_their_tokens(classifier):

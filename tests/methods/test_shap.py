@@ -64,14 +64,6 @@ def value_function(exact, classifier, one):
 
 
 @pytest.mark.reference
-def test_owen_values_by_hand():
-    """Two tokens: Shapley values. v(∅) = 0, v(0) = 1, v(1) = 2, v(01) = 5."""
-    worth = {frozenset(): 0, frozenset({0}): 1, frozenset({1}): 2, frozenset({0, 1}): 5}
-    found = naive_owen(lambda s: worth[frozenset(s)], [[0, 1, 1, 2]], 2)
-    np.testing.assert_allclose(found, [(1 + 3) / 2, (2 + 4) / 2])
-
-
-@pytest.mark.reference
 def test_equals_the_recursion_when_fully_expanded(classifier):
     texts = ["She sings .", "He sings", "she"]
     found = exparity.explain(classifier, texts, [0, 1, 0], method="shap", max_evals=2000)

@@ -50,10 +50,6 @@ def test_gini_equals_the_loop(scores):
     )
 
 
-def test_gini_of_zeros_is_undefined():
-    assert math.isnan(value("gini", [0.0, 0.0]))
-
-
 @given(SCORES, st.floats(1e-12, 1.0))
 def test_an_epsilon_is_added_to_every_score(scores, epsilon):
     total = math.fsum(abs(s) for s in scores)

@@ -102,17 +102,3 @@ def test_single_token_text_is_undefined(classifiers, metric):
     found = exparity.evaluate(classifier, mixed, metric)
     assert np.isnan(found[0])
     assert np.isfinite(found[1])
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_more_draws_come_closer(classifiers, sentences, metric):
-    classifier = classifiers["gpt2"]
-    explanations = drawn(classifier, sentences[:4])
-
-    def run(**more):
-        return exparity.evaluate(classifier, explanations, metric, **more)
-
-    one, two = run(num_samples=1), run(num_samples=2)
-    many = run(num_samples=400)
-    assert np.abs(run(num_samples=100) - many).max() < 0.1
-    assert np.abs(two - many).mean() <= np.abs(one - many).mean() + 0.05

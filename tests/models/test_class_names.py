@@ -19,6 +19,9 @@ def test_outputs_are_named_in_their_order():
         # No text of the third class is there.
         (("pro", "con", "neutral"), ("con", "pro"), ("pro", "con", "neutral")),
         (("bad", "good"), ("1", "0"), ("0", "1")),
+        (("1", "0"), ("0", "1"), ("1", "0")),
+        (tuple("543210"), tuple("012345"), tuple("543210")),
+        (("Neg", "pos"), ("neg", "pos"), ("neg", "pos")),
     ],
 )
 def test_classes_take_the_order_of_the_outputs(outputs, classes, order):

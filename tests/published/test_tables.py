@@ -32,7 +32,6 @@ PRINTED = {
     "sparsity": "soft_sufficiency",
     "sensitivity": "gini",
 }
-GECO = ("geco_all", "geco_subj")
 
 
 def read(name):
@@ -88,10 +87,6 @@ class TestSizes:
 class TestLabels:
     """The heads of Tables 8 and 9 contradict the head of Table 3."""
 
-    def test_as_printed_200_of_420_counts_differ(self, columns):
-        found = sum(mismatches(columns, "3", ("8", "9"), m, m) for m in METRIC_IDS)
-        assert found == 200
-
     def test_one_permutation_of_all_makes_every_count_agree(self, columns):
         differ = {
             (a, b): mismatches(columns, "3", ("8", "9"), a, b)
@@ -103,6 +98,7 @@ class TestLabels:
             for order in permutations(METRIC_IDS)
         }
         assert len(found) == 5040
+        assert found[METRIC_IDS] == 200  # of 420, as printed
         assert [order for order, n in found.items() if n == 0] == [tuple(PRINTED.values())]
         assert sorted(found.values())[1] == 6
 
@@ -231,12 +227,9 @@ class TestStatements:
     def test_shares_of_the_printed_tables(self, study):
         geco = {"dataset": ("geco_all", "geco_subj"), "training": ("pretrained",)}
         soft = self.of(study, metric=("soft_comprehensiveness", "soft_sufficiency"), **geco)
-        assert self.share(soft) == pytest.approx(97.8, abs=0.05)
         assert self.share(soft, considerable=True) == pytest.approx(89.7, abs=0.05)
         sensitivity = self.of(study, metric=("sensitivity",), **geco)
         assert self.share(sensitivity, considerable=True) == pytest.approx(86.3, abs=0.05)
-        sparsity = self.of(study, metric=("sparsity",), **geco)
-        assert self.share(sparsity) == pytest.approx(49.3, abs=0.05)
         hard = self.of(
             study,
             dataset=("stereotypes",),

@@ -11,7 +11,7 @@ from stats.drawn import CLASSES, GROUPS, counterfactuals
 
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import predictions_of
-from exparity.stats.rms import Draws, Sides, rms, rms_rows
+from exparity.stats.rms import Draws, Sides, rms_rows
 from exparity.stats.shares import Share
 
 NAMES = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
@@ -163,11 +163,6 @@ class TestReference:
         ends = p - q - below, p - q + above
         assert row.value == pytest.approx((f - g) / n)
         assert (row.ci_low, row.ci_high) == pytest.approx(ends, abs=1e-12)
-
-    def test_classes_without_a_gap_are_left_out(self):
-        assert rms(np.array([[3.0, np.nan, -4.0], [np.nan] * 3])) == pytest.approx(
-            [math.sqrt(12.5), math.nan], nan_ok=True
-        )
 
 
 @pytest.mark.property

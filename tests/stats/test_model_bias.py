@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stats.drawn import CLASSES, GROUPS, predictions
 
 from exparity.core.errors import InputError
-from exparity.stats.model_bias import is_collapsed, model_bias
+from exparity.stats.model_bias import model_bias
 from exparity.stats.prediction_difference import mean_distance, wasserstein
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
 
@@ -370,10 +370,6 @@ class TestDegenerate:
         assert found["apd_unpaired", "b", "a", "yes"].value == 0
         given["predicted"] = [0] * 59 + [1]
         assert not any("collapsed" in row.flags for row in measured(given).values())
-
-    def test_collapse_is_about_predictions(self):
-        assert is_collapsed([1, 1, 1])
-        assert not is_collapsed([1, 1, 0])
 
     def test_classes_that_are_groups_leave_rates_by_group_undefined(self):
         # As in GECO: no example of one group is a positive of the other's class.

@@ -6,7 +6,7 @@ import torch
 from tiny_models import TEXTS, make, pipeline_probabilities, unigram, xlnet_wordpiece
 
 import exparity
-from exparity.models.lookup import run_on_embeddings
+from exparity.models.lookup import EmbeddedBatch, run_on_embeddings
 
 READ_IDS = {
     "ctrl": {"n_embd": 32, "n_layer": 2, "n_head": 4, "dff": 48},  # scales what it gets in place
@@ -93,6 +93,6 @@ def test_a_model_is_left_as_it_was_also_after_an_error():
     before = dict(vars(model.config))
     rows = torch.ones(1, 3, 7)  # of another width
     with pytest.raises(RuntimeError):
-        run_on_embeddings(model, rows, None, torch.tensor([2]))
+        run_on_embeddings(model, EmbeddedBatch(rows, None, torch.tensor([2])))
     assert vars(model.config) == before
     assert not [part for part in model.modules() if "forward" in vars(part)]

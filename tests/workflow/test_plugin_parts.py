@@ -34,8 +34,9 @@ SWAPPED = {"he": "she", "she": "he", "He": "She", "She": "He"}
 class MeanOfTokens(Head):
     """The mean of the logits of all tokens."""
 
-    def logits(self, model, embeddings, mask, last):
-        return mean(model(inputs_embeds=embeddings, attention_mask=mask).logits, mask)
+    def logits(self, model, batch):
+        rows, mask = batch.embeddings, batch.mask
+        return mean(model(inputs_embeds=rows, attention_mask=mask).logits, mask)
 
     def plain_logits(self, model, **inputs):
         return model(**inputs).logits.mean(1)

@@ -26,7 +26,7 @@ from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
-from exparity.models.lookup import Frame
+from exparity.models.lookup import EmbeddedBatch, Frame
 from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class Classifier(TokenEmbeddings):
         def mass(embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
             last = torch.tensor(lengths, device=self.device) - 1
             mask = self._padding_mask(lengths, embeddings.shape[1])
-            return self.head.mass(self.model, embeddings, mask, last)[:, None]
+            return self.head.mass(self.model, EmbeddedBatch(embeddings, mask, last))[:, None]
 
         rows = [self.embed(ids) for ids in sequences]
         return self._computed([len(row) for row in rows], padded(rows), mass, 1)[:, 0]
@@ -397,7 +397,7 @@ class Classifier(TokenEmbeddings):
         shorten = self.shortcuts and not self.head.frame.pads
         shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
         with shortcut:
-            logits = self.head.logits(self.model, embeddings, mask, sizes - 1)
+            logits = self.head.logits(self.model, EmbeddedBatch(embeddings, mask, sizes - 1))
         result: torch.Tensor = logits.float()[:count].to(self.device)
         return result
 

@@ -184,6 +184,8 @@ def _on_rows(batch: MethodBatch) -> Any:
     """
     import torch
 
+    from exparity.models.lookup import EmbeddedBatch
+
     classifier = batch.classifier
 
     class OnRows(torch.nn.Module):
@@ -195,7 +197,7 @@ def _on_rows(batch: MethodBatch) -> Any:
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             rows = self.embedded(rows) + self.types
             last = torch.full((len(rows),), rows.shape[1] - 1, device=rows.device)
-            logits = classifier.head.logits(self.model, rows, None, last)
+            logits = classifier.head.logits(self.model, EmbeddedBatch(rows, None, last))
             targets = torch.full((len(rows),), self.target, device=rows.device)
             return batch.objective(logits.float(), targets)
 

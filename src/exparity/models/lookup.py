@@ -78,25 +78,32 @@ class Frame(NamedTuple):
         return cls(pads, ends[0] if ends else None, types)
 
 
-def run_on_embeddings(
-    model: Any,
-    embeddings: torch.Tensor,
-    mask: torch.Tensor | None,
-    last: torch.Tensor,
-    frame: Frame | None = None,
-) -> Any:
+class EmbeddedBatch(NamedTuple):
+    """Texts as a model is given them.
+
+    Attributes:
+        embeddings: (b, t, h) input embeddings, padded at the end.
+        mask: (b, t) 0 for padding; None where there is none.
+        last: (b,) position of the last token that is no padding.
+    """
+
+    embeddings: torch.Tensor
+    mask: torch.Tensor | None
+    last: torch.Tensor
+
+
+def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = None) -> Any:
     """Return a model's outputs by name, of embeddings in the place of those of token ids.
 
     Args:
         model: the model, or the part of it below its head.
-        embeddings: (b, t, h) input embeddings, padded at the end.
-        mask: (b, t) 0 for padding; None where there is none.
-        last: (b,) position of the last token that is no padding.
+        batch: the texts.
         frame: special tokens around each text.
     """
     import torch
 
     frame = frame or Frame()
+    embeddings, mask, last = batch
     count, width = embeddings.shape[:2]
     table, config = model.get_input_embeddings(), model.config
     places = torch.arange(count * width, device=embeddings.device).reshape(count, width)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.models.heads.facts import HeadFacts
-from exparity.models.lookup import Frame, run_model, run_on_embeddings
+from exparity.models.lookup import EmbeddedBatch, Frame, run_model, run_on_embeddings
 from exparity.models.prompts import Prompt, PromptSpec
 
 if TYPE_CHECKING:
@@ -116,22 +116,9 @@ class Head:
         names: dict[Any, str] = dict(getattr(config, "id2label", None) or {})
         return tuple(str(names.get(i, i)) for i in range(int(config.num_labels or 0)))
 
-    def logits(
-        self,
-        model: PreTrainedModel,
-        embeddings: torch.Tensor,
-        mask: torch.Tensor | None,
-        last: torch.Tensor,
-    ) -> torch.Tensor:
-        """Return the (b, c) logits of the classes.
-
-        Args:
-            model: the model.
-            embeddings: (b, t, h) input embeddings, padded at the end.
-            mask: (b, t) 0 for padding; None where there is none.
-            last: (b,) position of the last token that is no padding.
-        """
-        logits: torch.Tensor = run_on_embeddings(model, embeddings, mask, last, self.frame).logits
+    def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
+        """Return the (b, c) logits of the classes."""
+        logits: torch.Tensor = run_on_embeddings(model, batch, self.frame).logits
         return logits
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
@@ -143,20 +130,9 @@ class Head:
         """Return the (b, c) probabilities of the classes of (b, c) logits."""
         return logits.softmax(-1)
 
-    def mass(
-        self,
-        model: PreTrainedModel,
-        embeddings: torch.Tensor,
-        mask: torch.Tensor | None,
-        last: torch.Tensor,
-    ) -> torch.Tensor:
-        """Return the (b,) probability that the model gives to all classes together.
-
-        Arguments are those of :meth:`logits`.
-        """
-        import torch
-
-        return torch.ones(len(last), device=embeddings.device)
+    def mass(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
+        """Return the (b,) probability that the model gives to all classes together."""
+        return batch.embeddings.new_ones(len(batch.last))
 
     def bind(self, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> None:
         """Settle how the model is asked.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.models.heads import Head, head
-from exparity.models.lookup import is_encoder_decoder, run_model, run_on_embeddings
+from exparity.models.lookup import EmbeddedBatch, is_encoder_decoder, run_model, run_on_embeddings
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
 
 if TYPE_CHECKING:
@@ -97,18 +97,12 @@ class LabelWords(Head):
         """See :meth:`Head.class_names`."""
         return tuple(self.spec.words)
 
-    def logits(
-        self,
-        model: PreTrainedModel,
-        embeddings: torch.Tensor,
-        mask: torch.Tensor | None,
-        last: torch.Tensor,
-    ) -> torch.Tensor:
+    def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.logits`."""
         import torch
         from torch.nn.functional import linear, pad
 
-        hidden = _last_hidden(model, embeddings, mask, last)
+        hidden = _last_hidden(model, batch)
         table: Any = model.get_output_embeddings()
         ids = torch.tensor(self.token_ids, device=table.weight.device)
         rows = pad(hidden.float(), (0, 0, 0, max(0, _FEWEST_ROWS - len(hidden))))
@@ -116,15 +110,9 @@ class LabelWords(Head):
         logits = linear(rows.to(ids.device), table.weight[ids].float(), added)[: len(hidden)]
         return _settled(model, logits) + torch.tensor(self.bias, device=logits.device)
 
-    def mass(
-        self,
-        model: PreTrainedModel,
-        embeddings: torch.Tensor,
-        mask: torch.Tensor | None,
-        last: torch.Tensor,
-    ) -> torch.Tensor:
+    def mass(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.mass`."""
-        hidden = _last_hidden(model, embeddings, mask, last)
+        hidden = _last_hidden(model, batch)
         table: Any = model.get_output_embeddings()
         probabilities = _settled(model, table(hidden.to(table.weight.device)).float()).softmax(-1)
         mass: torch.Tensor = probabilities[:, self.token_ids].sum(-1)
@@ -184,15 +172,13 @@ class LabelWords(Head):
         return Trained()
 
 
-def _last_hidden(
-    model: Any, embeddings: torch.Tensor, mask: torch.Tensor | None, last: torch.Tensor
-) -> torch.Tensor:
-    """Return the (b, h) last hidden states of the tokens at (b,) positions."""
+def _last_hidden(model: Any, batch: EmbeddedBatch) -> torch.Tensor:
+    """Return the (b, h) last hidden states of the texts' last tokens."""
     import torch
 
-    hidden = run_on_embeddings(model.base_model, embeddings, mask, last).last_hidden_state
-    places = torch.arange(len(last), device=hidden.device)
-    rows: torch.Tensor = hidden[places, last.to(hidden.device)]
+    hidden = run_on_embeddings(model.base_model, batch).last_hidden_state
+    places = torch.arange(len(batch.last), device=hidden.device)
+    rows: torch.Tensor = hidden[places, batch.last.to(hidden.device)]
     return rows
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError, did_you_mean
 from exparity.models.class_names import in_order_of_outputs, output_names
 from exparity.models.heads import Head, head
+from exparity.models.lookup import EmbeddedBatch
 
 if TYPE_CHECKING:
     import torch
@@ -109,15 +110,9 @@ class SequenceHead(Head):
             )
         _check_outputs(model.config.name_or_path or type(model).__name__, model.config)
 
-    def logits(
-        self,
-        model: PreTrainedModel,
-        embeddings: torch.Tensor,
-        mask: torch.Tensor | None,
-        last: torch.Tensor,
-    ) -> torch.Tensor:
+    def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.logits`."""
-        return self._taken(model, super().logits(model, embeddings, mask, last))
+        return self._taken(model, super().logits(model, batch))
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.plain_logits`."""

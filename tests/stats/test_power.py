@@ -64,7 +64,7 @@ def planned_effect(seeds, sizes, *, seed_sd):
         variance**2 / sum(v * v / n for v, n in texts),
     )
     errors = TwoErrors(*(np.asarray(x, dtype=np.float64) for x in numbers))
-    return float(detectable_effect(errors, alpha=0.05, power=0.8))
+    return float(detectable_effect(errors, alpha=0.05))
 
 
 class TestDetectable:

@@ -113,7 +113,7 @@ ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "g
         (of_seeds, {"scores": [[1.0] * 6, [1, 2, math.inf, 1, 1, 1]]}, r"\[1\]: value 2 is inf"),
         (of_seeds, {"scores": [["a"] * 6]}, r"scores\[0\] must be"),
         *((of_seeds, {"scores": [[1.0] * 6] * 2, name: 1.5}, f"{name}: 1.5 is out .*below 1")
-          for name in ("alpha", "power", "confidence")),
+          for name in ("alpha", "confidence")),
         (of_change, {"values": [[1.0], [2.0]], "base_values": [[1.0]]}, "2 trainings, but 1 of"),
         (of_change, {"values": [[1.0, math.inf]], "base_values": [[1.0, 2.0]]}, "infinite"),
         (of_change, {"values": [[1.0, 1.0]], "base_values": [[1.0, 2.0]], "alpha": 2}, "alpha"),

@@ -76,7 +76,7 @@ def test_of_a_family_by_hand():
     assert column(rows, "p_small_bh") == pytest.approx([0.9, 0.9, 0.048, 0.08])
     assert column(rows, "verdict") == ["different", "undecided", "equivalent", "undecided"]
     parts = (np.asarray(x) for x in (0.02, 0.01, 0.002, 3.0, 40.0))
-    effect = detectable_effect(two_errors(*parts), alpha=0.05 / 4, power=0.8) / 0.5
+    effect = detectable_effect(two_errors(*parts), alpha=0.05 / 4) / 0.5
     assert column(rows, "minimal_detectable_effect_corrected") == pytest.approx([float(effect)] * 4)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
-from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
+from exparity.stats.samples import complete_sets, samples, set_index, set_means
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
@@ -106,7 +106,7 @@ def adjusted_gaps(
     Regressions have the standard errors HC3 (MacKinnon and White 1985,
     doi:10.1016/0304-4076(85)90158-7), whose terms are summed by set where no set has both groups.
     """
-    check_options(confidence=confidence)
+    Statistics(confidence=confidence)  # refuses what is out of range
     scores, codes, names = samples(values, groups, order, pairs)
     columns = {name: _columns(name, column, len(scores)) for name, column in covariates.items()}
     gaps = []

@@ -19,7 +19,6 @@ from exparity.core.settings import Statistics
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.rms import Draws, Sides, central, rms_of_groups, rms_rows
-from exparity.stats.samples import check_options
 from exparity.stats.shares import NAN, Share, paired_difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -79,7 +78,7 @@ def causal_bias(
     seed: int = 0,
 ) -> list[BiasRow]:
     """Return how predictions change with the group alone, beside how they differ between groups."""
-    check_options(confidence=confidence, resamples=resamples)
+    Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     predicted, probabilities, changed = _outcomes(data, counterfactuals)
     draws = Draws(confidence, resamples, seed)
     rows = list(rms_of_groups(data, draws))

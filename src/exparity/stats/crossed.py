@@ -20,8 +20,8 @@ from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import MeanGap, crossing_p, mean_gap
-from exparity.stats.power import DETECTED, detectable_effect
-from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
+from exparity.stats.power import detectable_effect
+from exparity.stats.samples import complete_sets, samples, set_index, set_means
 from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray, IntArray
 
@@ -45,7 +45,7 @@ class GapTest:
         ci_low, ci_high: ends of the interval of the mean gap, in the metric's unit.
         equivalence_p: p-value of "the size of the mean gap is at least the threshold", by two
             one-sided tests (Schuirmann 1987). Gaps that cancel over trainings pass it.
-        minimal_detectable_effect: mean |d| that the test finds with the power asked for, at α.
+        minimal_detectable_effect: mean |d| that the test finds with a power of 80 %, at α.
         rms_gap: R, the typical gap of one training: the root mean square over trainings.
         rms_low, rms_high: ends of its interval.
         seed_sd: standard deviation of d between trainings.
@@ -123,7 +123,6 @@ def crossed_tests(
     alpha: float = Statistics.alpha,
     threshold: float = Statistics.threshold,
     confidence: float = Statistics.confidence,
-    power: float = DETECTED,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
@@ -140,7 +139,6 @@ def crossed_tests(
         alpha: level of the test whose minimal detectable effect is wanted.
         threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
         confidence: coverage of the interval.
-        power: of the minimal detectable effect.
 
     Returns:
         One test per pair of groups. Degenerate input gives NaN and a flag.
@@ -149,7 +147,7 @@ def crossed_tests(
         InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
             option is out of range.
     """
-    check_options(alpha=alpha, threshold=threshold, confidence=confidence, power=power)
+    settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
     groups = listed(groups, "groups", "the group of each value")
     rows = [array_of(float, row, f"scores[{s}]") for s, row in enumerate(scores)]
     for s, row in enumerate(rows):
@@ -159,14 +157,13 @@ def crossed_tests(
             raise InputError(f"scores[{s}]: value {int(np.isinf(row).argmax())} is infinite")
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
     values = np.array(rows, dtype=np.float64).reshape(len(rows), len(codes))
-    options = {"alpha": alpha, "threshold": threshold, "confidence": confidence, "power": power}
     tests = []
     for a, b in combinations(range(len(order)), 2):
         chosen = (codes == a) | (codes == b)
         sets = set_index(names, chosen)
         is_b = (codes[chosen] == b).astype(np.int64)
         missing = bool(np.isnan(values[:, chosen]).any())
-        test = _tested((order[a], order[b]), _divided(values[:, chosen], is_b, sets), **options)
+        test = _tested((order[a], order[b]), _divided(values[:, chosen], is_b, sets), settings)
         test.flags.extend(["missing_cells"] if missing else [])
         tests.append(test)
     return tests
@@ -206,52 +203,31 @@ def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Divi
     return _Divided(a[:, ~np.isnan(a).all(axis=0)], b[:, ~np.isnan(b).all(axis=0)], paired)
 
 
-def _tested(
-    order: tuple[str, str],
-    groups: _Divided,
-    *,
-    alpha: float,
-    threshold: float,
-    confidence: float,
-    power: float,
-) -> CrossedTest:
+def _tested(order: tuple[str, str], groups: _Divided, settings: Statistics) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
     base, gap = _described(order, groups)
     problem = _problem(base, gap, groups)
     if problem in _NOT_TESTED:
         return replace(base, flags=[problem])
-    tested = gap_tests(
-        gap,
-        unit=base.pooled_sd,
-        threshold=threshold,
-        alpha=alpha,
-        confidence=confidence,
-        power=power,
-    )
+    tested = gap_tests(gap, base.pooled_sd, settings)
     flags = [problem] if problem else []
-    is_large, is_guarded = (tested.get(p, NAN) <= alpha for p in ("p_large", "p_large_others"))
+    is_large, is_guarded = (
+        tested.get(p, NAN) <= settings.alpha for p in ("p_large", "p_large_others")
+    )
     if is_large and not is_guarded:
         flags.append("driven_by_one_training")
     return replace(base, **tested, flags=flags)
 
 
 @np.errstate(all="ignore")
-def gap_tests(
-    gap: MeanGap,
-    *,
-    unit: float,
-    threshold: float,
-    alpha: float,
-    confidence: float,
-    power: float,
-) -> dict[str, Any]:
+def gap_tests(gap: MeanGap, unit: float, settings: Statistics) -> dict[str, Any]:
     """Test the mean gap over trainings and texts, and the typical gap of one training."""
-    errors, bound = gap.errors, threshold * unit
+    errors, bound = gap.errors, settings.threshold * unit
     size = np.abs(gap.estimate)
     typical = typical_gap(
         gap[:6],
         threshold=bound,
-        confidence=confidence,
+        confidence=settings.confidence,
         largest_gap=np.abs(gap.gaps).max(axis=-1),
     )
     described = {
@@ -264,7 +240,7 @@ def gap_tests(
         "ci_low": typical.mean_low,
         "ci_high": typical.mean_high,
         "equivalence_p": upper_tail(bound - size, errors),
-        "minimal_detectable_effect": detectable_effect(errors, alpha=alpha, power=power) / unit,
+        "minimal_detectable_effect": detectable_effect(errors, alpha=settings.alpha) / unit,
     }
     if gap.n_seeds > 1:
         described |= {

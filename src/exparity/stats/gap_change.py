@@ -21,8 +21,7 @@ from exparity.core.settings import Statistics
 from exparity.stats.crossed import GapTest, gap_tests
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
 from exparity.stats.mean_gap import MeanGap, mean_gap
-from exparity.stats.power import DETECTED
-from exparity.stats.samples import check_options, samples, set_index
+from exparity.stats.samples import samples, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = math.nan
@@ -115,7 +114,7 @@ def gap_changes(
     confidence: float = Statistics.confidence,
 ) -> list[GapChanges]:
     """Compare |d| between every two groups by a model with that by a base model."""
-    check_options(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
+    settings = Statistics(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
     if len(values) != len(base_values):
         raise InputError(f"{len(values)} trainings, but {len(base_values)} of the base")
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
@@ -131,11 +130,10 @@ def gap_changes(
         )
         blank = GapChange(order[a], order[b])
         trainings = [
-            _trained(blank, own, of_base, sample, ddof=ddof, confidence=confidence)
+            _trained(blank, own, of_base, sample, settings)
             for own, of_base in zip(*both[..., chosen], strict=True)
         ]
-        options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
-        over_seeds = _over_trainings(blank, trainings, sample, **options)
+        over_seeds = _over_trainings(blank, trainings, sample, settings)
         changes.append(GapChanges([one.change for one in trainings], over_seeds))
     return changes
 
@@ -145,9 +143,7 @@ def _trained(
     values: FloatArray,
     base_values: FloatArray,
     sample: _Sample,
-    *,
-    ddof: int,
-    confidence: float,
+    settings: Statistics,
 ) -> _Training:
     """Compare two models of one training; both (n,)."""
     present = ~np.isnan(values + base_values)
@@ -164,7 +160,9 @@ def _trained(
     clusters = sample.clusters[present]
     if any(np.ptp(one) == 0 for one in scores):
         return without_change("constant")
-    jackknifed = [_jackknifed(one, is_first, clusters, sample.matched, ddof) for one in scores]
+    jackknifed = [
+        _jackknifed(one, is_first, clusters, sample.matched, settings.ddof) for one in scores
+    ]
     d, base_d = (float(estimate) for estimate, _ in jackknifed)
     if not np.isfinite(d + base_d):
         return without_change("no_variance")
@@ -179,7 +177,7 @@ def _trained(
         contributions[row, members] = (len(one) - 1) * (one.mean() - one)
     low, high = NAN, NAN
     if _are_shown(scores, is_first, clusters):
-        ends = ends_of(np.asarray(change), left_out, confidence=confidence)
+        ends = ends_of(np.asarray(change), left_out, confidence=settings.confidence)
         low, high = (float(end) for end in ends)
     measured: dict[str, Any] = dict(zip(_MEANS, (d, base_d, abs(d), abs(base_d)), strict=True))
     own = replace(base, n_seeds=1, **measured, change=change, ci_low=low, ci_high=high)
@@ -217,10 +215,7 @@ def _over_trainings(
     blank: GapChange,
     trainings: Sequence[_Training],
     sample: _Sample,
-    *,
-    alpha: float,
-    threshold: float,
-    confidence: float,
+    settings: Statistics,
 ) -> GapChange:
     kept = [one for one in trainings if one.change.n_seeds]
     if not kept:
@@ -245,10 +240,7 @@ def _over_trainings(
     gap = _crossed(kept)
     if not gap.errors.standard_error > 0:
         return replace(base, flags=[*base.flags, "no_change"])
-    tested: dict[str, Any] = gap_tests(
-        gap, unit=1.0, threshold=threshold, alpha=alpha, confidence=confidence, power=DETECTED
-    )
-    return replace(base, **tested)
+    return replace(base, **gap_tests(gap, 1.0, settings))
 
 
 def _crossed(trainings: Sequence[_Training]) -> MeanGap:

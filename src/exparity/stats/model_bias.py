@@ -23,7 +23,7 @@ from exparity.stats.prediction_difference import (
     wasserstein_by_chance,
 )
 from exparity.stats.predictions import BiasRow, Predictions, predictions_of
-from exparity.stats.samples import TwoGroups, check_options, set_differences
+from exparity.stats.samples import TwoGroups, set_differences
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -47,7 +47,7 @@ def model_bias(
     seed: int = 0,
 ) -> list[BiasRow]:
     """Measure how a classifier's predictions differ between groups."""
-    check_options(confidence=confidence, resamples=resamples)
+    Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     data = predictions_of(labels, predicted, probabilities, groups, order, classes, pairs)
 
     def drawn_for(row: BiasRow) -> dict[str, Any]:

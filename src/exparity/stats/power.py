@@ -67,8 +67,8 @@ def minimal_detectable_effect(
 
 
 @np.errstate(all="ignore")
-def detectable_effect(errors: TwoErrors, *, alpha: float, power: float) -> FloatArray:
-    """Return the effect that the two-sided test finds with a given probability.
+def detectable_effect(errors: TwoErrors, *, alpha: float) -> FloatArray:
+    """Return the effect that the two-sided test finds with the power :data:`DETECTED`.
 
     That of a t-test with the same critical value and standard error, whose degrees of freedom
     follow from these; see :func:`minimal_detectable_effect`.
@@ -92,7 +92,7 @@ def detectable_effect(errors: TwoErrors, *, alpha: float, power: float) -> Float
     dof[known] = np.exp(root_between(beyond, low, high))
     of_cells = np.reshape(dof, np.shape(error))
     scale = critical / stdtrit(of_cells, 1 - alpha / 2)
-    return minimal_detectable_effect(scale, of_cells, alpha=alpha, power=power)
+    return minimal_detectable_effect(scale, of_cells, alpha=alpha)
 
 
 def planned_typical_gaps(
@@ -102,7 +102,6 @@ def planned_typical_gaps(
     together: float = 0.0,
     threshold: float = Statistics.threshold,
     alpha: float | Sequence[float] = Statistics.alpha,
-    power: float = DETECTED,
 ) -> tuple[FloatArray, FloatArray]:
     """Return which typical gaps of a training are found: above the threshold, and below.
 
@@ -125,7 +124,7 @@ def planned_typical_gaps(
             np.full(count, dof),
             threshold=threshold,
             alpha=level.ravel()[known],
-            power=power,
+            power=DETECTED,
         )
     return found.reshape(n_seeds.shape), equivalent.reshape(n_seeds.shape)
 

@@ -11,15 +11,7 @@ import numpy as np
 
 from exparity.core.calls import array_of, is_missing, listed, shown
 from exparity.core.errors import InputError
-from exparity.core.settings import Statistics
 from exparity.types import BoolArray, FloatArray, IntArray
-
-
-def check_options(*, power: float = 0.8, **settings: Any) -> None:
-    """Refuse settings of ``statistics``, or a power, that are out of range."""
-    Statistics(**settings)
-    if not 0 < power < 1:
-        raise InputError(f"power: {power} is out of range (above 0 and below 1)")
 
 
 def samples(

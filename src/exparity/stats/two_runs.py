@@ -11,7 +11,6 @@ import numpy as np
 from exparity.core.calls import checked
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
-from exparity.stats.samples import check_options
 from exparity.stats.typical_gap import two_errors
 
 NAN = math.nan
@@ -53,7 +52,7 @@ def gap_difference(
     are put together by Welch's rule. Where both explain the same
     texts their gaps rise and fall together, and the interval is longer than need be.
     """
-    check_options(confidence=confidence)
+    Statistics(confidence=confidence)  # refuses what is out of range
     estimate = float(second["d"]) - float(first["d"])
     both = [_errors(row) for row in (second, first)]
     errors = TwoErrors(

@@ -16,7 +16,7 @@ from exparity.stats.multiplicity import (
     families,
     holm,
 )
-from exparity.stats.power import DETECTED, detectable_effect
+from exparity.stats.power import detectable_effect
 from exparity.stats.typical_gap import two_errors
 from exparity.types import FloatArray
 
@@ -173,7 +173,6 @@ def judge(
     family: Sequence[str] = ("dataset",),
     *,
     alpha: float = Statistics.alpha,
-    power: float = DETECTED,
 ) -> list[dict[str, Any]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
@@ -191,7 +190,6 @@ def judge(
         family: see :func:`~exparity.stats.multiplicity.families`; ``seed`` does not count, since a
             row stands for all seeds.
         alpha: largest corrected p-value that is significant.
-        power: of the minimal detectable effect.
 
     Returns:
         The rows with ``p_mean``, ``p_large``, ``p_small`` and ``p_cross``, each with ``_bh`` and
@@ -213,7 +211,7 @@ def judge(
             if rows[i].get("n_seeds", 2):
                 of_quantity[rows[i].get("quantity")].append(i)
         for tested in of_quantity.values():
-            columns = _judged([rows[i] for i in tested], alpha, power)
+            columns = _judged([rows[i] for i in tested], alpha)
             for name, values in columns.items():
                 for i, value in zip(tested, values, strict=True):
                     judged[i][name] = value
@@ -242,7 +240,7 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "stands": i in first} for i, row in enumerate(rows)]
 
 
-def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> dict[str, list[Any]]:
+def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:
     def column(name: str) -> FloatArray:
         return np.array([row[name] for row in rows], dtype=np.float64)
 
@@ -270,7 +268,7 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> di
     v_seeds, v_texts, v_cells = (column(name) for name in ("v_seeds", "v_texts", "v_cells"))
     errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, column("dof_texts"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = detectable_effect(errors, alpha=alpha / tests, power=power) / sd
+        effect = detectable_effect(errors, alpha=alpha / tests) / sd
         columns["text_share"] = (errors.second / (v_seeds + errors.second)).tolist()
     columns["minimal_detectable_effect_corrected"] = effect.tolist()
     if all("p_ranks" in row for row in rows):

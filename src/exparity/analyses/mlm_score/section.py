@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 from exparity.stats.compare import compare_groups
 
@@ -47,25 +49,14 @@ class MlmLine:
 
 def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[MlmLine]:
     """Compare the MLM scores of groups, model by model."""
-    cells: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
-    for row in rows:
-        seeds = cells.setdefault((row["dataset"], row["model"]), defaultdict(list))
-        seeds[row["seed"]].append(row)
     return [
-        _line(dataset, model, a, b, list(seeds.values()), alpha)
-        for (dataset, model), seeds in cells.items()
-        for a, b in combinations(next(iter(seeds.values()))[0]["groups"], 2)
+        _line(a, b, list(grouped(of_model, itemgetter("seed")).values()), alpha)
+        for of_model in grouped(rows, itemgetter("dataset", "model")).values()
+        for a, b in combinations(of_model[0]["groups"], 2)
     ]
 
 
-def _line(
-    dataset: str,
-    model: str,
-    a: str,
-    b: str,
-    seeds: Sequence[Sequence[Mapping[str, Any]]],
-    alpha: float,
-) -> MlmLine:
+def _line(a: str, b: str, seeds: Sequence[Sequence[Mapping[str, Any]]], alpha: float) -> MlmLine:
     members = [[row for row in rows if row["group"] in (a, b)] for rows in seeds]
     comparisons = [
         compare_groups(
@@ -80,8 +71,8 @@ def _line(
     ]
     p = [comparison.wilcoxon_p for comparison in comparisons]
     return MlmLine(
-        dataset=dataset,
-        model=model,
+        dataset=seeds[0][0]["dataset"],
+        model=seeds[0][0]["model"],
         group_a=a,
         group_b=b,
         mean_a=mean_and_sd([one.mean_a for one in comparisons])[0],

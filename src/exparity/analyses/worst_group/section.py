@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 
 if TYPE_CHECKING:
@@ -59,50 +61,36 @@ def worst_groups(
         alpha: largest p-value that is significant.
     """
     quantity = "excess" if any(row["quantity"] == "excess" for row in rows) else "score"
-    cells: dict[tuple[str, ...], dict[int, list[Mapping[str, Any]]]] = {}
-    for row in rows:
-        if row["quantity"] == quantity:
-            seeds = cells.setdefault(tuple(row[id] for id in _CELL), defaultdict(list))
-            seeds[row["seed"]].append(row)
-    lines = [
-        _line(key, quantity, list(seeds.values()), directions[key[-1]], alpha)
-        for key, seeds in cells.items()
-    ]
+    cells = grouped((row for row in rows if row["quantity"] == quantity), itemgetter(*_CELL))
+    lines = [_line(quantity, of_cell, directions, alpha) for of_cell in cells.values()]
     return sorted(lines, key=lambda line: (-line.found, -line.times))
 
 
 def _line(
-    key: tuple[str, ...],
-    quantity: str,
-    seeds: Sequence[Sequence[Mapping[str, Any]]],
-    direction: str,
-    alpha: float,
+    quantity: str, rows: Sequence[Mapping[str, Any]], directions: Mapping[str, str], alpha: float
 ) -> WorstGroup:
-    firsts = [groups[0] for groups in seeds]  # facts of all groups are in every row
+    # Facts of all groups are in every row.
+    firsts = [of_seed[0] for of_seed in grouped(rows, itemgetter("seed")).values()]
     found = [row for row in firsts if row["p_bh"] <= alpha]
-    worst = Counter(row["lowest" if direction == "higher" else "highest"] for row in found)
+    cell = {name: firsts[0][name] for name in _CELL}
+    is_higher_better = directions[cell["metric"]] == "higher"
+    worst = Counter(row["lowest" if is_higher_better else "highest"] for row in found)
     del worst[""]
     name, times = worst.most_common(1)[0] if worst else ("", 0)
-    spread, by_chance, shrunk = (
-        mean_and_sd([row[column] for row in firsts])[0]
+    ranges: dict[str, Any] = {
+        column: mean_and_sd([row[column] for row in firsts])[0]
         for column in ("range", "range_by_chance", "shrunk_range")
-    )
-    dataset, model, method, metric = key
+    }
     return WorstGroup(
-        dataset,
-        model,
-        method,
-        metric,
+        **cell,
+        **ranges,
         quantity=quantity,
         seeds=len(firsts),
         found=len(found),
         worst=name,
         times=times,
-        range=spread,
-        range_by_chance=by_chance,
-        shrunk_range=shrunk,
         n_groups=max(row["n_groups"] for row in firsts),
-        smallest=min(row["n"] for groups in seeds for row in groups),
+        smallest=min(row["n"] for row in rows),
     )
 
 

@@ -52,7 +52,8 @@ def build(context: Context) -> Content | None:
     largest = max(cells, key=lambda cell: effect_size(cell.row), default=None)
     answers = {
         "How large is that?": _in_plain_numbers(largest),
-        "What should I do next?": " ".join(_next(context, largest)),
+        "What should I do next?": " ".join(_next(context, largest))
+        or "Nothing, for these groups and texts; check again after each training.",
     }
     return Content({"answers": answers}, unfolded=True)
 
@@ -100,5 +101,3 @@ def _next(context: Context, largest: _Largest | None) -> Iterator[str]:
             f"Take more texts: {n_open} of {len(rows)} cells are undecided, and with these texts "
             f"half of the cells show no gap below |d| = {least:.2g}."
         )
-    elif largest is None:
-        yield "Nothing, for these groups and texts; check again after each training."

@@ -17,9 +17,6 @@ from exparity.types import Example, IntArray
 
 Versions = Mapping[tuple[str, str], Sequence[Example]]
 """Counterfactuals by example_id and group of what they are made of."""
-_GAPS = [
-    f"{kind}{rate}_gap{end}" for kind in ("", "causal_") for rate in RATES for end in ("", "_rms")
-]
 _COLUMNS = ("quantity", "group", "group_b", "class_name", "value", "n")
 _GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
 _QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}

@@ -27,8 +27,6 @@ from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg
 
-__all__ = ["GroupMean", "Spread", "spread_of", "worst_group_cell"]
-
 
 @analysis(
     "worst_group",

@@ -17,7 +17,7 @@ import pytest
 from support import need
 from warm.conftest import HERE, PATHS, address, result
 
-from exparity.warm import client, start
+from exparity.warm import client, messages, start
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 
@@ -97,7 +97,7 @@ def test_a_name_that_another_user_has_taken_is_told_nothing(listens):
     name = f"exparity-taken-{os.getpid()}"
 
     def take():
-        listener = socket.socket(socket.AF_UNIX)
+        listener = socket.socket(socket.AF_UNIX, messages.KIND)
         listener.bind(f"\0{name}")
         if listens:
             listener.listen(8)
@@ -110,7 +110,7 @@ def test_a_name_that_another_user_has_taken_is_told_nothing(listens):
 
 def test_the_server_answers_its_own_user_alone(server):
     def connect():
-        with socket.socket(socket.AF_UNIX) as connection:
+        with socket.socket(socket.AF_UNIX, messages.KIND) as connection:
             connection.settimeout(60)
             connection.connect(address())
             return connection.recv(1) == b""

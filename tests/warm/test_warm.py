@@ -16,7 +16,7 @@ import pytest
 from support import is_gone
 from warm.conftest import PATHS, address, begin, result, worker_of
 
-from exparity.warm import start
+from exparity.warm import messages, start
 from exparity.warm.process import read_by_imports
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
@@ -188,17 +188,11 @@ class TestServer:
 
 def send(content, files=()):
     """Connect to the server as anything but a job might, and send bytes."""
-    connection = socket.socket(socket.AF_UNIX)
+    connection = socket.socket(socket.AF_UNIX, messages.KIND)
     connection.connect(address())
-    if files:
+    if content:
         socket.send_fds(connection, [content], files)
-    elif content:
-        connection.sendall(content)
     return connection
-
-
-def with_length(content):
-    return len(content).to_bytes(4, "big") + content
 
 
 ODD_CLIENT = """
@@ -207,7 +201,7 @@ from exparity.warm import messages
 from exparity.warm.process import process_identity, settings
 
 request = {"identity": process_identity(), "settings": settings()}
-connection = socket.socket(socket.AF_UNIX)
+connection = socket.socket(socket.AF_UNIX, messages.KIND)
 connection.connect("\\0" + os.environ["EXPARITY_WARM"])
 messages.receive(connection)
 """
@@ -234,14 +228,12 @@ class TestBadClients:
         "content",
         [
             b"",
-            b"\0\0",
-            b"\xff\xff\xff\xff",
-            with_length(b"not JSON"),
-            with_length(b"\xff"),
-            with_length(b"[" * 100_000),
-            with_length(b"[]"),
-            with_length(b"{}"),
-            with_length(b'{"identity": []}'),
+            b"not JSON",
+            b"\xff",
+            b"[" * 100_000,
+            b"[]",
+            b"{}",
+            b'{"identity": []}',
         ],
         ids=lambda content: repr(content[:12]),
     )
@@ -275,8 +267,7 @@ class TestBadClients:
         assert result("leave", "4")[:2] == (4, "")
         before = len(list(files.iterdir()))
         for number in range(40):
-            content = with_length(b"{}") if number % 2 else b"\0\0\1\0{"
-            send(content, [0, 1, 2]).close()
+            send(b"{}" if number % 2 else b"{", [0, 1, 2]).close()
         assert result("leave", "4")[:2] == (4, "")
         deadline = time.monotonic() + 120
         while len(list(files.iterdir())) > before:

@@ -41,7 +41,7 @@ def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None
     """Return the wait status of the job's worker, or None if there is none any more."""
     workers: list[int] = []
     try:
-        with socket.socket(socket.AF_UNIX) as connection:
+        with socket.socket(socket.AF_UNIX, messages.KIND) as connection:
             connection.settimeout(_PATIENCE)
             connection.connect(f"\0{name}")
             server = messages.process_of_this_user(connection)

@@ -1,4 +1,4 @@
-"""Messages between client, server and worker: JSON behind its length, and open files."""
+"""Messages between client, server and worker: each a packet of JSON, with open files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-_LENGTH = struct.Struct("!I")
-_LONGEST = 2**26  # bytes; an environment is written twice, and has 6 MB at most
-_PART = 2**16
+KIND = socket.SOCK_SEQPACKET
+"""A message is whole or not there, so that nobody waits for the rest of one."""
 SERVER = "exparity server"
 """What the system calls the process of a server."""
+_LONGEST = 2**20  # bytes; the system takes fewer, 200 kB where nobody has set more
 _CREDENTIALS = struct.Struct("iII")  # process, user and group
 
 
@@ -28,33 +28,14 @@ def process_of_this_user(connection: socket.socket) -> int | None:
 
 
 def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:
-    """Send a message, with open files."""
-    content = json.dumps(message).encode()
-    length = _LENGTH.pack(len(content))
-    if files:
-        socket.send_fds(connection, [length], list(files))
-    else:
-        connection.sendall(length)
-    connection.sendall(content)
+    """Send a message, with open files; one that is too long is an ``OSError``."""
+    socket.send_fds(connection, [json.dumps(message).encode()], list(files))
 
 
 def receive(connection: socket.socket, files: int = 0) -> tuple[dict[str, Any], list[int]]:
     """Return the next message and the files that came with it."""
-    received: list[int] = []
-    length = b""
-    while len(length) < _LENGTH.size:
-        part, files_of_part, _, _ = socket.recv_fds(connection, _LENGTH.size - len(length), files)
-        received += files_of_part
-        if not part:
-            raise EOFError
-        length += part
-    content, size = bytearray(), _LENGTH.unpack(length)[0]
-    if size > _LONGEST:
-        raise ValueError(f"a message of {size} bytes")
-    while len(content) < size:
-        part = connection.recv(min(size - len(content), _PART))
-        if not part:
-            raise EOFError
-        content += part
+    content, received, *_ = socket.recv_fds(connection, _LONGEST, files)
+    if not content:
+        raise EOFError
     message: dict[str, Any] = json.loads(content)
     return message, received

@@ -133,7 +133,7 @@ class Server:
 
     def _forked(self, client: socket.socket, undo: ExitStack) -> _Worker:
         """Fork a worker for a client."""
-        channel, of_worker = map(undo.enter_context, socket.socketpair())
+        channel, of_worker = map(undo.enter_context, socket.socketpair(type=messages.KIND))
         server = os.getpid()
         gc.freeze()
         with warnings.catch_warnings():  # of threads, from Python 3.12 on, harmless or not
@@ -146,7 +146,6 @@ class Server:
         undo.callback(os.kill, process, signal.SIGKILL)
         worker = _Worker(process, os.pidfd_open(process), channel, client)
         of_worker.close()
-        channel.settimeout(_PATIENCE)
         self._workers.append(worker)
         self._watch(worker.exit, lambda: self._ended(worker))
         self._watch(channel.fileno(), lambda: self._told(worker))
@@ -185,7 +184,10 @@ class Server:
         before = set(sys.modules)
 
         def note(**facts: int) -> None:
-            messages.send(channel, {"imports": _imported_since(before), **facts})
+            try:
+                messages.send(channel, {"imports": _imported_since(before), **facts})
+            except OSError:  # too many for a message: the next worker imports them again
+                messages.send(channel, facts)
 
         gc.enable()
         code, ends = 1, True
@@ -267,7 +269,7 @@ class Server:
         """Take in what a worker says."""
         try:
             note, _ = messages.receive(worker.channel)
-        except (OSError, EOFError):  # it ends, or is stopped in the middle
+        except (OSError, EOFError):  # it ends
             self._unwatch(worker.channel.fileno())
             return
         if "refusal" in note:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from exparity.warm.messages import KIND
+
 _SERVER = str(Path(__file__).with_name("server.py"))
 """With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
@@ -47,7 +49,7 @@ def start_server(
     # sides ask the system who the other one is.
     name = f"exparity-{os.getpid()}-{secrets.token_hex(8)}"
     try:
-        with socket.socket(socket.AF_UNIX) as listener:
+        with socket.socket(socket.AF_UNIX, KIND) as listener:
             listener.bind(f"\0{name}")
             listener.listen(128)
             server = subprocess.Popen(

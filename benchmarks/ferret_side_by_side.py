@@ -1,7 +1,7 @@
 """Run ferret's three-line task and exparity's on the same model and texts, and compare the numbers.
 
 Usage: python benchmarks/ferret_side_by_side.py --peer-python PATH --checkpoint FOLDER --data FILE
-       [--examples N] [--max-tokens N] [--whole-words] [--output FOLDER]
+       [--examples N] [--max-tokens N] [--whole-words] [--workflow PRECISION ...] [--output FOLDER]
 
 PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one. FILE is a
 data artefact with rationales, as ``exparity prepare`` writes it; its test examples are taken evenly
@@ -13,6 +13,9 @@ Each library then scores the explanations of the other as well, so that numbers 
 each other where the explanation is the same. ferret counts tokens as words, and takes what is left
 of a text through its words and back to tokens; what comes back as other tokens is left out of that
 comparison, and counted. No text is written to the results.
+
+With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16. Their
+seconds count the start of every process, and Snakemake itself.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -70,6 +75,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--examples", type=int, default=20)
     parser.add_argument("--max-tokens", type=int, help="longest text, special tokens included")
     parser.add_argument("--whole-words", action="store_true", help="words of one token alone")
+    parser.add_argument("--workflow", nargs="+", choices=("fp32", "bf16"), default=[])
     parser.add_argument("--output", type=Path, default=Path("results/bench/ferret"))
     parser.add_argument("--task", type=Path, help=argparse.SUPPRESS)  # in the other environment
     return parser.parse_args()
@@ -140,7 +146,8 @@ def compare(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     classifier = exparity.load_classifier(arguments.checkpoint, "cpu", shortcuts=True)
     examples, encodings = chosen(arguments, classifier)
-    made, seconds = run_exparity(classifier, examples)
+    made, own_seconds = run_exparity(classifier, examples)
+    seconds = {"exparity": own_seconds}
     own = {
         method: [e.scores / np.abs(e.scores).sum() for e in explanations]
         for method, explanations in made.explanations.items()
@@ -172,7 +179,68 @@ def compare(arguments: argparse.Namespace) -> None:
             for method, of_method in scores.items()
         }
         gaps[origin] = differences(values, answer[key], same)
+    for precision in arguments.workflow:
+        seconds[f"workflow in {precision}"] = run_workflow(arguments, examples, precision)
     write(arguments, made, seconds, answer, gaps)
+
+
+def run_workflow(arguments: argparse.Namespace, examples: Sequence[Any], precision: str) -> float:
+    """Return the CPU seconds of a run that explains and evaluates as a library does."""
+    rows = [
+        {
+            "text": e.words,
+            "label": str(e.label),
+            "rationale": e.rationale,
+            "group": ("first", "second")[number % 2],  # which the workflow compares
+            "split": "test",
+        }
+        for number, e in enumerate(examples)
+    ]
+    config = {
+        "study": "ferret",
+        "seeds": [0],
+        "datasets": {
+            "texts": {
+                "use": "table",
+                "path": "texts.jsonl",
+                "split": "split",
+                "rationale": "rationale",
+            }
+        },
+        "models": {"peer": {"checkpoint": str(Path(arguments.checkpoint).resolve())}},
+        "training": {"epochs": 0},
+        "methods": {method: {} for method in METHODS},
+        "metrics": {metric: {} for metric in METRICS},
+        "precision": precision,
+        "engine": {"shortcuts": True},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (root / "config.json").write_text(json.dumps(config))
+        snakemake(root, "finetune")  # loading a model does not count for a library either
+        before = _seconds_of_children()
+        snakemake(root, "evaluate")
+        return _seconds_of_children() - before
+
+
+def snakemake(root: Path, until: str) -> None:
+    """Run the workflow in a folder, on one core, as far as a rule."""
+    source = Path(__file__).resolve().parents[1]
+    command = [
+        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(root)),
+        *("--snakefile", str(source / "Snakefile"), "--cores", "1", "--until", until),
+        *("--profile", str(source / "profiles" / "default")),
+        *("--configfile", str(root / "config.json")),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run_exparity(classifier: Any, examples: Sequence[Any]) -> tuple[Any, float]:
@@ -326,7 +394,7 @@ def differences(
 def write(
     arguments: argparse.Namespace,
     made: Any,
-    total: float,
+    seconds: Mapping[str, float],
     answer: Mapping[str, Any],
     gaps: Mapping[str, Mapping[str, tuple[float, int, int]]],
 ) -> None:
@@ -339,12 +407,12 @@ def write(
         for j in range(len(METHODS))
     ]
     peer = pd.DataFrame(values, index=pd.Index(METHODS, name="method"), columns=[*METRICS])
-    peer_total = sum(answer["seconds"].values())
+    of_peer = sum(answer["seconds"].values())
     result = {
         "examples": len(answer["values"]),
         "exparity": own.to_dict(),
         "ferret": peer.to_dict(),
-        "seconds": {"ferret": peer_total, "exparity": total, "ratio": peer_total / total},
+        "seconds": {"ferret": of_peer, **seconds},
         "seconds_of_ferret": answer["seconds"],
         "differences": gaps,
     }
@@ -354,7 +422,9 @@ def write(
     for origin, by_metric in gaps.items():
         for metric, (gap, held, every) in by_metric.items():
             print(f"explanations of {origin}, {metric}: {gap:.1e} ({held} of {every})")
-    print(f"ferret {peer_total:.1f} s, exparity {total:.1f} s: {peer_total / total:.1f} times")
+    for name, own_seconds in seconds.items():
+        ratio = of_peer / own_seconds
+        print(f"ferret {of_peer:.1f} s, {name} {own_seconds:.1f} s: {ratio:.1f} times")
 
 
 if __name__ == "__main__":

@@ -320,7 +320,7 @@ class TestCompareGroups:
 
     @pytest.mark.parametrize(("ahead", "lines"), [(-3600, 1), (3600, 1), (0, 0)])
     def test_it_says_wrote_of_what_it_wrote(self, run, tmp_path, capsys, monkeypatch, ahead, lines):
-        """D7: of a file whose job started later, or will, by a clock that was wrong."""
+        """Files whose job started later, or will, by a clock that was wrong, are not its own."""
         command, output = comparing(tmp_path)
         load = stage.read_compared
 

@@ -146,7 +146,7 @@ def _make(checkout: Path, **environment: str) -> subprocess.CompletedProcess[str
 
 
 class TestTorch:
-    """D20: the torch with CUDA is taken where there is no CPU build, and for no other reason."""
+    """The torch with CUDA is taken where there is no CPU build, and for no other reason."""
 
     def test_the_cpu_build_is_taken(self, checkout, python):
         run = _make(checkout, PYTHON=python)
@@ -182,7 +182,7 @@ def _installed(checkout: Path) -> set[str]:
 
 
 class TestPython:
-    """D24: fresh machines have other Pythons than the one that all was written with."""
+    """Fresh machines have other Pythons than the one that all was written with."""
 
     def test_the_first_that_is_tested_is_taken(self, checkout):
         for name, version in (("3", "3.10"), ("3.11", ""), ("3.12", "3.12"), ("3.13", "3.13")):

@@ -478,7 +478,7 @@ class TestJobsThatMeet:
         assert "a job that started later" in caplog.text
 
     def test_a_start_in_the_future_protects_nothing(self, tmp_path, caplog, monkeypatch):
-        """D7: what a job wrote whose clock was ahead is replaced."""
+        """Files of a job whose clock was ahead are replaced."""
         path = tmp_path / "scores.parquet"
         with monkeypatch.context() as clock:
             clock.setattr(time, "time", lambda now=time.time: now() + 86_400)

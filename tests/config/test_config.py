@@ -336,7 +336,7 @@ class TestRefused:
     def test_folders_that_no_report_has_made_are_not_replaced(
         self, name, tmp_path, monkeypatch, capsys
     ):
-        """As no folder of the temporary folder (D1): a paper may have such ones."""
+        """A paper may have such ones."""
         monkeypatch.chdir(tmp_path)
         folder = tmp_path / "report" / name
         folder.mkdir(parents=True)

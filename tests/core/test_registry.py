@@ -246,8 +246,8 @@ OF_AN_OPTION = "an option is a keyword-only argument with a default and a type: 
 
 
 @pytest.mark.contract
-class TestD15:
-    """D15: what a plug-in cannot mean is refused when it is loaded, by file and remedy."""
+class TestRefused:
+    """Plug-ins that cannot be meant are refused when they are loaded, by file and remedy."""
 
     @pytest.mark.parametrize(
         ("facts", "reason"),

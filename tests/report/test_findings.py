@@ -153,9 +153,9 @@ STUDIES = {
     "no better than chance": lambda: doubtful(accuracy=0.5),
     "cannot pass": lambda: doubtful(flags=["cannot_pass"]),
     "only large gaps": lambda: doubtful("undecided"),
-    "m3 pairs, some": lambda: many_pairs([0.5, 1.1, 0.9, 2.0]),
-    "m3 pairs, all": lambda: many_pairs([0.5] * 4, flags=["too_few"]),
-    "m3 pairs, one": lambda: many_pairs([0.5, 1.1]),
+    "several pairs, some": lambda: many_pairs([0.5, 1.1, 0.9, 2.0]),
+    "several pairs, all": lambda: many_pairs([0.5] * 4, flags=["too_few"]),
+    "several pairs, one": lambda: many_pairs([0.5, 1.1]),
 }
 
 

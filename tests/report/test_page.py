@@ -228,7 +228,7 @@ class TestBrowser:
             assert page.locator("dl.words dt").get_by_text(label, exact=True).count() == 1
 
     def test_no_column_is_cut_and_a_phone_scrolls_tables_alone(self, open_page):
-        """Newcomers' m7: all folds open; a table that is wider scrolls by itself."""
+        """All folds open; a table that is wider scrolls by itself."""
         widths = "[document.documentElement.scrollWidth, innerWidth]"
         wide = """[...document.querySelectorAll(".scroll")].filter((place) =>
             place.scrollWidth > place.clientWidth + 1).map((place) => place.ariaLabel)"""
@@ -625,7 +625,7 @@ def page(tmp_path_factory):
 
 
 class TestManyGroups:
-    """M3: nine groups make 36 pairs, and the page stays as short as with two."""
+    """Nine groups make 36 pairs, and the page stays as short as with two."""
 
     def test_the_page_is_short(self, browser, page):
         assert open_once(browser, page).height <= 4000

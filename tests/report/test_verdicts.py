@@ -117,7 +117,7 @@ def test_who_is_favoured_follows_the_direction_of_the_metric():
 
 
 def test_an_undecided_cell_says_how_large_a_gap_would_have_been_found():
-    """M2: of several trainings and of one."""
+    """Verdicts of several trainings say it, and those of one."""
     for n_seeds in (1, 3):
         said = sentence_of(row("undecided", n_seeds=n_seeds), threshold=0.2)
         assert re.search(r"\|d\| = 1\.2 would have been found\.$", said)

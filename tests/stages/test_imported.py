@@ -68,7 +68,7 @@ def test_another_class_than_the_file_explains_is_refused(cell, tmp_path, exporte
     ids=["beyond", "below"],
 )
 def test_what_is_stored_is_checked(cell, tmp_path, exported, factor, message):
-    """D8: scores of float64 that float32 makes infinite, or all zero."""
+    """Scores of float64 that float32 makes infinite, or all zero."""
     path, _ = exported
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:

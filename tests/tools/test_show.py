@@ -46,7 +46,7 @@ def shown(capsys):
 
 class TestPlainText:
     def test_every_cell_has_its_verdict(self, results, shown):
-        """M9: the terminal says what may be concluded, as the page does."""
+        """The terminal says what may be concluded, as the page does."""
         lines = shown(results)
         assert lines[:2] == [
             "A made-up study",

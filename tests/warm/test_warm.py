@@ -222,7 +222,7 @@ def odd_client(code, *arguments):
 
 
 class TestBadClients:
-    """D11: no client ends the server or keeps it from others."""
+    """No client ends the server or keeps it from others."""
 
     @pytest.mark.parametrize(
         "content",
@@ -295,7 +295,7 @@ poll.poll()
 
 
 class TestStopped:
-    """D11: a server that is stopped keeps one job waiting, once."""
+    """A server that is stopped keeps one job waiting, once."""
 
     @pytest.fixture
     def server(self, server):

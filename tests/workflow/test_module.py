@@ -102,7 +102,7 @@ def test_an_imported_workflow_plans_runs_locks_and_cleans_up(study, finished):
     assert (study / "started").exists()
     assert int((study / "count.txt").read_text()) == N_METHODS * N_METRICS
     assert not finished.results.exists()
-    # D14: times of results count for nothing here too.
+    # Times of results count for nothing here too.
     for made in (study / "results").glob("models/*/*/*/.snakemake_timestamp"):
         os.utime(made, (2e9, 2e9))
     assert finished.plan(*flags) == {}

@@ -53,7 +53,7 @@ def test_own_table_and_own_checkpoint(checkout, readme_config, checkpoints):
     assert "gender" not in page
     assert len(list((results / "report" / "tables").glob("disparity-*.csv"))) == 3
     assert checkout.plan() == {}
-    (checkout.root / dataset["path"]).touch()  # D14: the same content at another time
+    (checkout.root / dataset["path"]).touch()  # the same content at another time
     assert checkout.plan() == {}
     # A changed table is a changed input.
     write_table(checkout.root / dataset["path"], words=("new",))

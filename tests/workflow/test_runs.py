@@ -80,7 +80,7 @@ def test_files_carry_their_provenance(baseline):
 
 
 def test_a_second_run_has_nothing_to_do(finished):
-    """D10: and writes the grid again, where that is damaged or gone."""
+    """And writes the grid again, where that is damaged or gone."""
     grid = read_grid(finished.results)
     (finished.results / "grid.json").write_text("[]")
     assert "Nothing to be done" in finished.snakemake().stderr

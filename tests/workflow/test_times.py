@@ -29,12 +29,12 @@ def copied(baseline, tmp_path, request) -> Checkout:
 
 
 def test_a_copy_with_new_times_has_nothing_to_do(copied):
-    """D14: as ``cp -r`` makes it, with Snakemake's notes or without them."""
+    """Copies are those of ``cp -r``, with Snakemake's notes or without them."""
     assert copied.plan() == {}
 
 
 def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
-    """D14: what times told before: a run ends between a job and those that read its result."""
+    """Times told it before: a run ends between a job and those that read its result."""
     finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
     finished.snakemake("--until", "explain")
     assert finished.plan() == {"evaluate": N_METRICS, **AFTER}

@@ -37,6 +37,10 @@ settings.register_profile("exhaustive", max_examples=300, **_SAME)
 # Nothing here is to survive a power cut, and each wait for the disk is longer than most tests.
 os.fsync = lambda handle: None
 
+LONG_WORKFLOWS = ("test_kills.py", "test_audit.py", "test_plugin_parts.py", "test_importing.py")
+LONG = ("test_known_truth.py", "test_gender_words.py", "test_page.py", "test_skill.py")
+"""Files that take a quarter of a minute or more."""
+
 FAMILIES = ("bert", "roberta", "gpt2")
 _SIZES = {
     "bert": {
@@ -83,7 +87,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    # Whole workflows take longest: begun last, they would leave the other workers without work.
+    # What takes longest comes first: begun last, it would leave the other workers without work.
     items.sort(key=_urgency)
     if not config.getoption("--exhaustive"):
         config.hook.pytest_deselected(items=[item for item in items if _is_exhaustive(item)])
@@ -109,7 +113,12 @@ def _is_exhaustive(item) -> bool:
 
 
 def _urgency(item) -> int:
-    return next((i for i, mark in enumerate(("slurm", "workflow")) if mark in item.keywords), 2)
+    path = item.path.as_posix()
+    if "slurm" in item.keywords:
+        return 0
+    if "workflow" in item.keywords:
+        return 1 if path.endswith(LONG_WORKFLOWS) else 2
+    return 3 if path.endswith(LONG) else 4
 
 
 @pytest.fixture

@@ -406,6 +406,7 @@ class TestStartUp:
         )
         assert process("-c", code).stdout.endswith("\n[]\n")
 
+    @pytest.mark.exhaustive  # what would make it slow is in the test above
     def test_comparing_starts_quickly(self, tmp_path, capsys):
         command, _ = comparing(tmp_path, n=322)
         before = cpu_seconds()

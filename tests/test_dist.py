@@ -107,8 +107,9 @@ def _required(lines: list[str]) -> list[Distribution]:
     return list(seen.values())
 
 
+@pytest.mark.exhaustive  # test_imports.py reads what is declared of the same imports
 def test_all_that_it_imports_comes_with_it(wheel, installed, tmp_path):
-    """captum came with the development group alone: imports inside functions run here as well."""
+    """Imports inside functions run here as well."""
     statements = set()
     with ZipFile(wheel) as archive:
         for name in archive.namelist():

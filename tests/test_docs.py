@@ -46,16 +46,6 @@ def test_every_column_is_documented(repository):
             assert f"`{name}`" in text, f"docs/artefacts.md: {artefact} lacks `{name}`"
 
 
-def test_decisions_and_statistics_name_the_same_interval(repository):
-    """Companion of M5: the interval of d is a jackknife; BCa is that of the model bias alone."""
-    decisions = (repository / "docs" / "decisions.md").read_text().split("\n\n")
-    (interval,) = [part for part in decisions if part.startswith("**The interval ")]
-    assert "jackknife" in interval.split("**")[1]
-    assert not [part for part in decisions if "BCa" in part]
-    statistics = (repository / "docs" / "statistics.md").read_text()
-    assert statistics.partition("## The interval\n")[2].lstrip().startswith("The jackknife ")
-
-
 @pytest.fixture(scope="module")
 def kept(repository):
     """Figures of the default experiment, by ``python tests/demo_figures.py results``."""
@@ -187,18 +177,6 @@ def test_versions_agree(repository):
     version = re.search(r'^version = "(.*)"', (repository / "pyproject.toml").read_text(), re.M)
     assert version
     assert f"version: {version[1]}" in (repository / "CITATION.cff").read_text()
-
-
-def test_the_workflow_is_formatted_and_sound(repository):
-    for command in (["snakefmt", "--check", "Snakefile", "workflow"], ["snakemake", "--lint"]):
-        run = subprocess.run(
-            [sys.executable, "-m", *command],
-            cwd=repository,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_the_workflow_is_sound_where_only_snakemake_is_installed(repository):

@@ -153,7 +153,9 @@ class TestTorch:
         assert run.returncode == 0, run.stderr
         assert _installed(checkout) == {"torch==1.0+cpu", "rest==1.0"}
 
-    @pytest.mark.parametrize("reason", ["no file", "of another machine"])
+    @pytest.mark.parametrize(
+        "reason", ["no file", pytest.param("of another machine", marks=pytest.mark.exhaustive)]
+    )
     def test_without_a_cpu_build_the_other_is_taken(self, checkout, python, reason):
         if reason == "no file":
             (checkout / "wheels/torch-1.0+cpu-py3-none-any.whl").unlink()

@@ -332,6 +332,12 @@ class TestRefused:
             "exparity: config: unknown key 'sedes'; did you mean 'seeds'?\n"
         )
 
+    def test_cores_below_one(self, capsys):
+        with pytest.raises(SystemExit) as stop:
+            load_or_exit(SMALL, (), -5)
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == "exparity: --cores -5: write 1 or more, or all\n"
+
     @pytest.mark.parametrize("name", ["tables", "figures"])
     def test_folders_that_no_report_has_made_are_not_replaced(
         self, name, tmp_path, monkeypatch, capsys

@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import re
-from html.parser import HTMLParser
 from importlib.resources import files
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 from made_up import MadeUp, config, make_study, options_of
+from report.reading import Page
 from support import need
 
 from exparity.artefacts.exports import Export
@@ -26,7 +26,7 @@ from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
-from exparity.report.sections.explanations import choose_sets
+from exparity.report.sections.explanations import _example, choose_sets
 from exparity.report.sections.findings import collapsed_sentences
 from exparity.report.sections.overview import pieces_of_words
 from exparity.report.templating import asset
@@ -163,6 +163,14 @@ class TestDistribution:
         assert distribution(np.array([np.nan]), np.array(["a"]), ("a", "b")) is None
 
 
+def test_where_the_second_text_of_a_pair_begins():
+    example = {"example_id": "a", "group": "g", "label": 0, "rationale": [0, 1, 1, 0]}
+    example |= {"words": ["x", "y"], "words_b": ["z", "w"]}
+    shown = _example(example, {"predicted": 1, "probabilities": [0.25, 0.75]})
+    assert (shown["words"], shown["second"]) == (["x", "y", "z", "w"], 2)
+    assert shown["rationale"] == [1, 2]
+
+
 class TestSample:
     def sets(self, n):
         return {f"set {i:02d}": [f"{i}-a", f"{i}-b"] for i in range(n)}
@@ -261,22 +269,6 @@ class TestCost:
 MATHML = ("mrow", "mi", "mo", "mn", "mtext")
 
 
-class Elements(HTMLParser):
-    """The elements of a piece of HTML, and its text."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.found, self.text = [], ""
-        self.feed(str(source))
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, attrs))
-
-    def handle_data(self, data):
-        self.text += data
-
-
 class TestDefinitions:
     def test_prose_ends_where_sections_start(self):
         assert prose("One.\n\n    Two.\n\n    Args:\n        x: no.") == "One.\n\nTwo."
@@ -312,16 +304,11 @@ class TestDefinitions:
     )
     def test_a_formula_brings_no_markup_of_its_own(self, tex, shown):
         need(find_spec("latex2mathml") is not None, "latex2mathml")
-        reader = Elements(to_html(f":math:`{tex}`"))
-        assert {tag for tag, _ in reader.found} <= {"p", "code", "math", *MATHML}
-        assert {name for _, attrs in reader.found for name, _ in attrs} <= {
-            "class",
-            "xmlns",
-            "display",
-            "mathvariant",
-            "stretchy",
-        }
-        assert shown.replace(" ", "") in re.sub(r"\s", "", reader.text)
+        page = Page(to_html(f":math:`{tex}`"))
+        assert {tag for tag, _ in page.tags} <= {"p", "code", "math", *MATHML}
+        named = {name for _, attrs in page.tags for name in attrs}
+        assert named <= {"class", "xmlns", "display", "mathvariant", "stretchy"}
+        assert shown.replace(" ", "") in re.sub(r"\s", "", page.text)
 
     def test_sources_are_links(self):
         found = source_html("A & B 2020, doi:10.1/x.y, section 4.2")

@@ -27,7 +27,13 @@ def submission(monkeypatch):
     )
 
 
-def test_jobs_that_an_earlier_attempt_has_finished_are_not_forced(submission):
+@pytest.mark.parametrize("of_slurm", [False, True], ids=["restarted", "requeued"])
+def test_jobs_that_an_earlier_attempt_has_finished_are_not_forced(
+    submission, of_slurm, monkeypatch
+):
+    if of_slurm:
+        submission.execution_settings.attempt = 1
+        monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     begin.before_plan(submission, None)
     for output in (["a"], ["a", "c"], ["d"]):
         submission.dag.forcefiles.update(output)

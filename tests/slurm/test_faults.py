@@ -146,14 +146,15 @@ def fill(path: Path) -> None:
 
 AT_WORK = {"held_at": "00002.part"}
 """Two parts are saved, and the third is done."""
-SCENARIOS = {
-    cancelled: AT_WORK,
+SCENARIOS = {cancelled: AT_WORK, out_of_memory: {"slow_memory": 1000}}
+# Much like the first: the job gets the same signal, or fails and is run again. A run that is killed
+# is in test_restarts.py as well, and a second one in the folder in tests/workflow/test_kills.py.
+MORE = {
     killed: AT_WORK,
-    out_of_memory: {"slow_memory": 1000},
+    started_twice: AT_WORK,
+    out_of_time: {"slow_seconds": 5},
+    disk_full: {"slow_seconds": 2},
 }
-# Much like the first: the job gets the same signal, or fails and is run again. A second run in the
-# folder is in tests/workflow/test_kills.py.
-MORE = {started_twice: AT_WORK, out_of_time: {"slow_seconds": 5}, disk_full: {"slow_seconds": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +212,7 @@ def test_a_full_disk_is_named_with_the_remedy(outcomes):
     assert ".part: No space left on device; make room and run again" in said, said
 
 
+@pytest.mark.exhaustive
 def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
     assert LEFT in outcomes["killed"].checkout.said
 

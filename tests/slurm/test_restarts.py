@@ -118,9 +118,9 @@ def requeued(restart: Restart) -> None:
     restart.wait_for_end_of_job()
 
 
-SCENARIOS = (main_killed, main_terminated, requeued)
-OTHERS = (main_gone, cancelled, killed_at_once)
-"""With ``--exhaustive``."""
+SCENARIOS = (main_killed, main_terminated)
+OTHERS = (main_gone, cancelled, killed_at_once, requeued)
+"""With ``--exhaustive``; tests/runs/test_begin.py has what a submission makes that runs again."""
 
 
 @pytest.fixture(scope="module")

@@ -229,8 +229,9 @@ def interpolated(sizes, values, size):
 
 
 @pytest.mark.reference
-def test_gain_and_room_equal_loops(experiment):
-    """Of 50 texts, drawn from all trainings."""
+def test_gain_and_room_equal_loops(experiment, pytestconfig):
+    """Texts are drawn from all trainings."""
+    n_texts = 10 if pytestconfig.getoption("--exhaustive") else 2
     folder, rng = experiment.folder, np.random.default_rng(5)
     for seed in SEEDS:
         drawn, searched = experiment.controls(None, seed)
@@ -245,7 +246,7 @@ def test_gain_and_room_equal_loops(experiment):
             row["example_id"]: row["scores"]
             for row in rows_of(folder / f"plain-{seed}.parquet", "explanations")
         }
-        for place in rng.choice(table.num_rows, 10, replace=False).tolist():
+        for place in rng.choice(table.num_rows, n_texts, replace=False).tolist():
             id = table.column("example_id")[place].as_py()
             (encoding,), target = classifier.encode([examples[id].words]), examples[id].label
             random_scores = [

@@ -284,7 +284,7 @@ def test_shortcuts_are_taken_where_they_are_known(
         ({"group": ["town", "twon"]}, "no column 'twon'; did you mean 'town'"),
         ({"table": "gone.csv"}, "gone.csv: no such file"),
         ({"checkpoint": "./gone"}, "checkpoint gone: no such folder"),
-        # M8: a path that could be the id of a model.
+        # A path that could be the id of a model.
         ({"checkpoint": "gone"}, "there is no folder gone here, and the Hub could not be reached"),
         ({"checkpoint": "Reviews 2026.csv"}, "Reviews 2026.csv: is a file; name the folder of a"),
         ({"label": ["town"]}, "its classes are female, male and those of the data north, south; "),
@@ -301,10 +301,10 @@ def test_what_is_wrong_is_said_before_any_job(runs, asked, changes, message):
     assert not Path("results").exists()
 
 
-def run_audit(folder, package, checkpoint, *flags):
+def run_audit(folder, package, checkpoint):
     """Run the command in a folder, with the package that lies elsewhere."""
     named = ["--checkpoint", checkpoint, "--methods", "gradient", "--metrics", "mass_accuracy"]
-    return run_command(folder, package, *named, "--rationale", "marks", *flags)
+    return run_command(folder, package, *named, "--rationale", "marks", "--drop-incomplete")
 
 
 def run_command(folder, package, *flags):
@@ -318,29 +318,6 @@ def run_command(folder, package, *flags):
     return subprocess.run(
         [*command, *flags], cwd=folder, env=source, capture_output=True, text=True
     )
-
-
-def check_run(folder, run):
-    assert run.returncode == 0, run.stdout + run.stderr
-    page = folder / run.stdout.splitlines()[-1].split()[1]
-    assert "one trained classifier" in page.read_text()
-    # M17: what Snakemake prints is in a file; the terminal says what the page begins with.
-    log = page.parents[1] / "logs" / "snakemake.log"
-    assert "steps (100%) done" in log.read_text()
-    assert "Finished jobid" not in run.stdout + run.stderr
-    assert f"all that Snakemake says goes to {log.relative_to(folder)}" in run.stderr
-    assert "Caution: On reviews, one class is predicted for every test example" in run.stdout
-    predictions = exparity.read_results(page.parents[1], "predictions")
-    assert len(predictions) == 40
-    data = exparity.read_results(page.parents[1], "data")
-    assert set(data["split"]) == {"test"}
-    assert len(exparity.read_results(page.parents[1], "correctness"))
-
-
-@pytest.mark.workflow
-def test_every_row_is_explained(repository, checkpoints, tmp_path):
-    write_table(tmp_path / "reviews.csv")
-    check_run(tmp_path, run_audit(tmp_path, repository / "src", checkpoints["bert"]))
 
 
 def spoil(path):
@@ -367,15 +344,25 @@ def test_incomplete_rows_are_refused_in_one_line_or_left_out(runs, asked, capsys
 
 
 @pytest.mark.workflow
-def test_an_audit_of_a_table_with_gaps_says_on_its_page_what_is_left_out(
-    repository, checkpoints, tmp_path
-):
+def test_every_whole_row_is_explained_and_others_are_counted(repository, checkpoints, tmp_path):
     write_table(tmp_path / "reviews.csv")
     spoil(tmp_path / "reviews.csv")
-    run = run_audit(tmp_path, repository / "src", checkpoints["bert"], "--drop-incomplete")
-    check_run(tmp_path, run)
-    page = (tmp_path / run.stdout.splitlines()[-1].split()[1]).read_text()
-    assert "reviews: 3 rows are left out: 1 without author, 1 without review, 1" in page
+    run = run_audit(tmp_path, repository / "src", checkpoints["bert"])
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = tmp_path / run.stdout.splitlines()[-1].split()[1]
+    assert "one trained classifier" in page.read_text()
+    assert "3 rows are left out: 1 without author, 1 without review, 1" in page.read_text()
+    # What Snakemake prints is in a file; the terminal says what the page begins with.
+    log = page.parents[1] / "logs" / "snakemake.log"
+    assert "steps (100%) done" in log.read_text()
+    assert "Finished jobid" not in run.stdout + run.stderr
+    assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
+    assert "Caution: On reviews, one class is predicted for every test example" in run.stdout
+    predictions = exparity.read_results(page.parents[1], "predictions")
+    assert len(predictions) == 40
+    data = exparity.read_results(page.parents[1], "data")
+    assert set(data["split"]) == {"test"}
+    assert len(exparity.read_results(page.parents[1], "correctness"))
 
 
 @pytest.mark.workflow

@@ -3,6 +3,7 @@
 That process must not import exparity: every checkout has its own.
 """
 
+import asyncio
 import atexit
 import multiprocessing
 import os
@@ -129,7 +130,10 @@ def _be_snakemake(
     zygote.fork_servers(environment)
     sys.path[:0] = [folder, *environment["PYTHONPATH"].split(os.pathsep)]
     from snakemake.cli import __file__, main
+    from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 
+    # SLURM's plugin waits ten seconds more after each look at the queue that shows nothing new.
+    RemoteExecutor.sleep = lambda self: asyncio.sleep(1)
     sys.argv = [__file__, *arguments]
     try:
         main()

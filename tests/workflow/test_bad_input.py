@@ -7,46 +7,20 @@ import pytest
 pytestmark = pytest.mark.workflow
 
 
-@pytest.mark.parametrize(
-    ("changes", "line"),
-    [
-        (
-            {"methods": {"gradiant": {}}},
-            "methods.gradiant: unknown method 'gradiant'; did you mean",
-        ),
-        (
-            {"datasets": {"compas": {}}, "metrics": {"mass_accuracy": {}}},
-            "metrics.mass_accuracy: compares explanations with rationales",
-        ),
-    ],
-)
-def test_config_errors_come_before_any_job(checkout, changes, line):
-    """All that is refused is in tests/config/refused.yaml."""
-    checkout.configure(**changes)
-    run = checkout.snakemake(check=2)
-    (said,) = [x for x in run.stderr.splitlines() if x.startswith("exparity: ")]
-    assert line in said
-    assert "Traceback" not in run.stderr
-    assert not checkout.results.exists()
-
-
-def test_cores_below_one_are_refused_in_a_dry_run(checkout):
-    checkout.configure()
-    run = checkout.snakemake("-n", "--cores", "-5", check=2)
-    assert run.stderr.splitlines()[-1] == "exparity: --cores -5: write 1 or more, or all"
-    assert "Traceback" not in run.stderr
-
-
-def test_a_key_twice_is_refused_with_both_lines(checkout):
+def test_config_errors_come_before_any_job(checkout):
+    """All that is refused is in tests/config/refused.yaml and tests/core/test_strict.py."""
     checkout.configure()
     first = len(checkout.config_path.read_text().splitlines()) + 1
     with checkout.config_path.open("a") as file:
         file.write("title: one\ntitle: two\n")
-    run = checkout.snakemake("-n", check=2)
-    assert run.stderr.splitlines()[-1] == (
+    run = checkout.snakemake(check=2)
+    (said,) = [x for x in run.stderr.splitlines() if x.startswith("exparity: ")]
+    assert said == (
         f"exparity: {checkout.config_path}:{first + 1}: key 'title' is 'title' of line {first} "
         "again; keep one"
     )
+    assert "Traceback" not in run.stderr
+    assert not checkout.results.exists()
 
 
 def failed_job(checkout):

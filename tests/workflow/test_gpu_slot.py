@@ -25,7 +25,7 @@ class WithGpu(Checkout):
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
-        return {**super().environment, "PATH": path, "SLOW_SECONDS": "0.3"}
+        return {**super().environment, "PATH": path, "SLOW_SECONDS": "0.1"}
 
 
 def span(path: Path) -> tuple[float, float]:

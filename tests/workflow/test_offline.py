@@ -26,7 +26,11 @@ def test_fetch_says_what_is_not_to_be_had(checkout, monkeypatch):
     ("changes", "missing"),
     [
         ({"datasets": {"geco_all": {}}, "data_dir": "raw"}, "train.jsonl is missing"),
-        ({"models": {"bert": {"checkpoint": "nobody/nothing"}}}, "checkpoint nobody/nothing"),
+        pytest.param(
+            {"models": {"bert": {"checkpoint": "nobody/nothing"}}},
+            "checkpoint nobody/nothing",
+            marks=pytest.mark.exhaustive,
+        ),
     ],
     ids=["raw file", "checkpoint"],
 )

@@ -197,7 +197,8 @@ class TestDebiasing:
 
 
 def test_all_scales_are_in_the_row(simulations, planted):
-    row = planted({}, {"changed": simulations.warm}).compared()[0]["skill"]
+    verdicts, _ = planted({}, {"changed": simulations.warm}).compared()
+    row, score = verdicts["skill"], verdicts["score"]
     assert row["d"] == row["d_ranks"]
     assert row["p_mean"] == max(row[f"p_{s}"] for s in ("ranks", "log_odds", "probability")) or (
         row["p_mean"] == 1.0
@@ -205,7 +206,6 @@ def test_all_scales_are_in_the_row(simulations, planted):
     assert 0 < row["skill_a"] < 1.2
     assert 0.2 < row["room_a"] < 0.5
     assert row["little_room_a"] == 0
-    score = planted({}, {}, name="plain").compared()[0]["score"]
     assert np.isnan([score["d_ranks"], score["room_a"]]).all()
 
 

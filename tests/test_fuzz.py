@@ -263,42 +263,13 @@ CALLS = {
     },
 }
 OBJECTS = [
-    set(),
-    {"a"},
-    object(),
-    int,
-    len,
-    1j,
-    b"bytes",
-    Path("no"),
-    range(2),
-    datetime.date(2026, 1, 1),
-    np.int64(1),
-    np.float32(2),
-    np.array(None),
-    np.zeros(2),
-    np.zeros((2, 2)),
-    np.array(["a", "b"]),
-    np.array([None, 1], dtype=object),
-    pd.NA,
-    pd.Series([1.0, 2.0]),
-    pd.DataFrame({"a": [1]}),
-    Origin("no", {}, 0, ""),
-    *GROUPS,
-    TEXTS,
-    [TEXTS],
-    [["a"], ["b", "c"]],
-    [0, 1],
-    [0.5, 1],
-    [2**70, 1],
-    [float("nan"), 1],
-    [True, False],
-    [[1], [2, 3]],
-    {"gini": {}},
-    {"gini": None},
-    {"a": TEXTS},
-    "Hello",
-]
+    set(), {"a"}, object(), int, len, 1j, b"bytes", Path("no"), range(2),
+    datetime.date(2026, 1, 1), np.int64(1), np.float32(2), np.array(None), np.zeros(2),
+    np.zeros((2, 2)), np.array(["a", "b"]), np.array([None, 1], dtype=object), pd.NA,
+    pd.Series([1.0, 2.0]), pd.DataFrame({"a": [1]}), Origin("no", {}, 0, ""), *GROUPS, TEXTS,
+    [TEXTS], [["a"], ["b", "c"]], [0, 1], [0.5, 1], [2**70, 1], [float("nan"), 1], [True, False],
+    [[1], [2, 3]], {"gini": {}}, {"gini": None}, {"a": TEXTS}, "Hello",
+]  # fmt: skip
 """Whatever people pass by mistake that JSON cannot hold, or that nearly fits."""
 
 
@@ -338,51 +309,17 @@ FACTS = {
     },
 }
 ANNOTATIONS = [
-    "int",
-    "float",
-    "str",
-    "bool",
-    "Any",
-    "int | None",
-    "Literal['a']",
-    "Mapping[str, int]",
-]
-ANNOTATIONS += ["Annotated[int, Range(at_least=1)]", "tuple[float, ...]", "tuple[()]"]
-ANNOTATIONS += [
-    "'int'",
-    "",
-    "dict",
-    "object",
-    "Unknown",
-    "Mapping",
-    "Sequence[()]",
-    "[1]",
-    "5",
-    "1 / 0",
-    "list",
-]
+    "int", "float", "str", "bool", "Any", "int | None", "Literal['a']", "Mapping[str, int]",
+    "Annotated[int, Range(at_least=1)]", "tuple[float, ...]", "tuple[()]", "'int'", "", "dict",
+    "object", "Unknown", "Mapping", "Sequence[()]", "[1]", "5", "1 / 0", "list",
+]  # fmt: skip
 DEFAULTS = [
-    "1",
-    "0.5",
-    "'a'",
-    "None",
-    "()",
-    "(1, 2)",
-    "float('nan')",
-    "object()",
-    "{1}",
-    "10**400",
-    "",
-]
+    "1", "0.5", "'a'", "None", "()", "(1, 2)", "float('nan')", "object()", "{1}", "10**400", "",
+]  # fmt: skip
 DONE_AT_IMPORT = [""] * 20 + ["sys.exit()", "os._exit(0)", "1 / 0", "raise SystemExit('no')", "f()"]
 BODIES = [
-    "return [0.5] * n",
-    "return None",
-    "return 'a'",
-    "sys.exit(0)",
-    "raise KeyError",
-    "return",
-]
+    "return [0.5] * n", "return None", "return 'a'", "sys.exit(0)", "raise KeyError", "return",
+]  # fmt: skip
 PLUGIN = """
 import os, sys
 from collections.abc import Mapping, Sequence

@@ -1,12 +1,9 @@
 """The analysis that judges: which cells are corrected together, and what says nothing."""
 
-import json
-
 import pytest
 
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.cli import main
 from exparity.stages.compare._adjusted import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
 from exparity.stats import benjamini_hochberg, holm
@@ -111,25 +108,6 @@ def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
     alone, _ = judged(across(tmp_path), tmp_path)
     kept = [row for row in rows if row["model"] != "silent"]
     assert [row["p_mean_holm"] for row in kept] == [row["p_mean_holm"] for row in alone]
-
-
-def test_on_the_command_line(tmp_path):
-    paths, output = across(tmp_path), tmp_path / "out.parquet"
-    options = json.dumps({"family": ["model"], "alpha": 0.01, "digest": "x"})
-    tests = map(str, compared(tmp_path, score=[0.5]))
-    call = [
-        "judge",
-        "--options",
-        options,
-        "--across-trainings",
-        *map(str, paths),
-        "--tests",
-        *tests,
-    ]
-    beside = str(tmp_path / "disparity.parquet")
-    assert main([*call, "--output", str(output), "--disparity", beside]) == 0
-    facts = read_artefact(output, "verdicts")[1]
-    assert facts["parameters"] == {"family": ["model"], "alpha": 0.01}
 
 
 def test_an_unknown_family(tmp_path):

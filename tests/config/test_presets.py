@@ -4,9 +4,7 @@ import copy
 from pathlib import Path
 from typing import get_args
 
-import made_up
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -297,15 +295,3 @@ def test_training_is_merged_from_general_to_special(layers):
         if key in layer
     ]
     assert ("warmup_steps" in merged) == (bool(warm) and warm[-1] == "warmup_steps")
-
-
-@pytest.mark.parametrize("name", ["paper", "paper-small"])
-def test_configs_of_the_study_use_published_ids(name):
-    config = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
-    models = {"tinybert", "fairberta", "bert", "gpt2", "roberta_large"}
-    assert set(config["datasets"]) == PUBLISHED
-    assert set(config["models"]) == models | {"bert_scratch", "gpt2_scratch"}
-    assert (set(config["methods"]), set(config["metrics"])) == (
-        set(made_up.METHODS),
-        set(made_up.METRICS),
-    )

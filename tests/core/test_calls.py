@@ -231,31 +231,3 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
 def test_compare_groups(changed, message):
     with pytest.raises(InputError, match=message):
         compare_groups(**{"values": [1.0, 2.0], "groups": ["male", "female"], **changed})
-
-
-@pytest.mark.parametrize("folder", [None, 3, "a\0b", "a" * 5000])
-def test_a_folder_is_a_path(folder):
-    with pytest.raises(InputError, match="folder"):
-        exparity.read_results(folder, "scores")
-    with pytest.raises(InputError, match="checkpoint"):
-        exparity.load_classifier(folder)
-
-
-def test_plots():
-    row = {
-        "method": "m",
-        "metric": "x",
-        **vars(compare_groups([1, 2, 3], ["male", "male", "female"])),
-    }
-    for wrong, message in (
-        (5, "tests must be a list"),
-        ([5], "tests must be mappings"),
-        ([{**row, "p": "0.1"}], "row 0: p must be double, not '0.1'"),
-        ([{**row, "group_a": None}], "row 0: group_a must be string, not None"),
-    ):
-        with pytest.raises(InputError, match=message):
-            exparity.plot_effects(wrong)
-    with pytest.raises(InputError, match="width must be 1 to 100 inches"):
-        exparity.plot_effects([row], width=1e6)
-    with pytest.raises(InputError, match="ax must be axes of matplotlib, not 3"):
-        exparity.plot_distributions([1.0, 2.0], ["male", "female"], ax=3)

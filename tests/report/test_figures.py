@@ -34,7 +34,7 @@ from exparity.report.figures.style import (
 )
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import gather
-from exparity.report.names import fitted, names_of, registered_names
+from exparity.report.names import fitted, names_of
 from exparity.report.picture import RANDOM, RANDOM_SCORES, look_of, picture_of
 from exparity.report.tables import by_cell, disparity_tables
 from exparity.report.verdicts import is_random
@@ -220,16 +220,6 @@ class TestFiles:
         for suffix in FORMATS:
             one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
             assert one.read_bytes() == two.read_bytes()
-
-    def test_drawn_again_they_are_the_same(self, written, tmp_path):
-        figure = written[1][-1]
-        for name, width in WIDTHS.items():
-            with house_style():
-                found = figure.draw(width)
-            save(found, tmp_path / f"{figure.name}_{name}", figure.title)
-        assert len(list(tmp_path.iterdir())) == 4
-        for path in tmp_path.iterdir():
-            assert path.read_bytes() == (written[0] / path.name).read_bytes()
 
     def test_scores_that_are_not_there_have_no_figure(self, small, tmp_path, monkeypatch):
         monkeypatch.setattr(figures, "save", lambda *_: None)
@@ -454,15 +444,3 @@ class TestStyle:
     def test_folded_names_keep_their_letters(self, text, width):
         found = fitted(text, width)
         assert re.sub(r"\s", "", found) == re.sub(r"\s", "", text)
-
-    def test_folding(self):
-        assert fitted("Integrated gradients × input", 20) == "Integrated gradients\n×\xa0input"
-        assert fitted("Soft comprehensiveness ↑", 20) == "Soft\ncomprehensiveness\xa0↑"
-        assert fitted("integrated_gradients_x_input", 20) == "integrated_\ngradients_x_input"
-
-    def test_names_of_what_is_not_registered(self):
-        assert registered_names("metric", "gini") == "Gini index ↑"
-        assert registered_names("metric", "my_own") == "my_own"
-        assert registered_names("method", "lime") == "LIME"
-        assert registered_names("model", "lime") == "lime"
-        assert registered_names("dataset", "pairs_all") != ""

@@ -171,22 +171,6 @@ def test_the_words_are_those_that_were_read():
     assert list(said()) == known, "python tests/report/test_findings.py writes them anew"
 
 
-def test_gaps_on_which_methods_agree_come_first():
-    first, second = findings_of(*of_several_methods())
-    assert (first.metric, first.methods) == ("COMPREHENSIVENESS", 3)
-    gaps = [(gap.method, gap.d, gap.better) for gap in first.gaps]
-    assert gaps == [("SHAP", 0.7, "men"), ("LIME", 0.5, "men")]
-    gaps = [(gap.d, gap.better, gap.worse) for gap in second.gaps]
-    assert gaps == [(-3.0, "men", "women"), (2.5, "women", "men")]
-    text = words(*of_several_methods())
-    assert text.index("COMPREHENSIVENESS") < text.index("SUFFICIENCY")
-
-
-def test_gaps_that_change_sides_favour_nobody():
-    (finding,) = findings_of(*of_both_sides("training"))
-    assert (finding.size, finding.is_consistent, finding.gaps[0].better) == (1.2, False, None)
-
-
 def test_gaps_of_either_group_are_counted_for_each():
     changing = {"n_seeds": 2, "seeds_above": 1, "seeds_below": 1}
     changing |= {"rms_gap": 1.2, "rms_low": 0.5, "rms_high": 3.0}
@@ -207,22 +191,6 @@ def test_gaps_of_either_group_are_counted_for_each():
 def test_a_share_below_one_is_not_rounded_to_all():
     study, tables = of_one(0.1, "undecided", study={"accuracy": 0.995})
     assert "bert is right for 99.5 % of the 200 texts" in words(study, tables)
-
-
-def test_over_trainings_the_verdict_counts():
-    (finding,) = findings_of(*of_trainings())
-    assert [(gap.method, gap.better) for gap in finding.gaps] == [("LIME", "women")]
-    assert finding.methods == 2
-    assert findings_of(*of_one(0.7, None)) == []
-
-
-def test_what_makes_gaps_doubtful_is_said_first():
-    for name in ("label is group", "no better than chance", "cannot pass", "only large gaps"):
-        study, tables = STUDIES[name]()
-        (sentence,) = finding_cautions(study, tables)
-        text = words(study, tables)
-        findings = "After correction" if name == "only large gaps" else "The largest gaps"
-        assert text.index(sentence[:20]) < text.index(findings)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import io
 import math
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import matplotlib
@@ -188,14 +186,3 @@ class TestWhere:
         exparity.plot_verdicts([verdict()])
         assert dict(matplotlib.rcParams) == before
         assert not pyplot.get_fignums()
-
-    def test_nothing_heavy_loads_before_the_first_figure(self):
-        code = (
-            "import sys, exparity; exparity.plot_effects, exparity.Explanation\n"
-            "heavy = {'matplotlib', 'torch', 'pandas', 'transformers'} & set(sys.modules)\n"
-            "sys.exit(f'imported: {heavy}' if heavy else 0)"
-        )
-        run = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
-        assert run.returncode == 0, run.stderr

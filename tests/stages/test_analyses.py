@@ -198,11 +198,3 @@ class TestCommands:
             tmp_path / "attribution-difference.parquet", "attribution_differences"
         )[1]
         assert facts["parameters"] == {"attribution": "positive", "min_sets": 3}
-
-    def test_bad_options_are_one_line(self, cell, made, tmp_path, capsys):
-        code = main([
-            "attribution-difference", "--data", str(cell / "data.parquet"), "--explanations",
-            str(made[0][0]), "--output", str(tmp_path / "d"), "--options", '{"min_set": 3}',
-        ])  # fmt: skip
-        assert code == 2
-        assert "unknown option 'min_set'; did you mean 'min_sets'" in capsys.readouterr().err

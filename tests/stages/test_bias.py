@@ -2,16 +2,13 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from exparity import read_results
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.cli import main
 from exparity.core.errors import InputError
 from exparity.stages.bias import bias_model
 from exparity.stats.model_bias import fpr_gaps, model_bias
@@ -70,21 +67,22 @@ def files(tmp_path):
     )
 
 
-def command(files, *more):
-    data, predictions, output = map(str, files)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("EXPARITY_")}
-    return subprocess.run(
-        [sys.executable, "-m", "exparity", "bias", "--data", data, "--predictions", predictions,
-         "--output", output, *more],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+@pytest.fixture
+def command(files, capsys, logging_as_before):
+    """Run it in this process: exit code, and what it says."""
+
+    def call(*more):
+        data, predictions, output = map(str, files)
+        paths = ["--data", data, "--predictions", predictions, "--output", output]
+        return main(["bias", *paths, *more]), capsys.readouterr().err
+
+    return call
 
 
 class TestCommand:
-    def test_writes_what_the_statistics_say_with_provenance(self, files):
-        options = {**SETTINGS, "digest": "abc"}
-        run = command(files, "--options", json.dumps(options))
-        assert run.returncode == 0, run.stderr
+    def test_writes_what_the_statistics_say_with_provenance(self, files, command):
+        code, said = command("--options", json.dumps({**SETTINGS, "digest": "abc"}))
+        assert code == 0, said
         table, facts = read_artefact(files[2], "bias")
         assert facts["wildcards"] == {"dataset": "d", "model": "m"}
         assert facts["parameters"] == SETTINGS
@@ -115,54 +113,21 @@ class TestCommand:
             if not row.quantity.endswith("_by_chance"):  # its draws follow from the cell
                 assert other["value"] == pytest.approx(row.value, nan_ok=True)
             assert other["flags"] == list(row.flags)
-        assert f"{len(rows)} quantities, of which 0 are undefined" in run.stderr
+        assert f"{len(rows)} quantities, of which 0 are undefined" in said
 
-    def test_single_settings_win_over_the_options(self, files):
-        options = json.dumps(SETTINGS)
-        run = command(files, "--options", options, "--resamples", "0")
-        assert run.returncode == 0, run.stderr
-        table, facts = read_artefact(files[2], "bias")
-        assert facts["parameters"] == {**SETTINGS, "resamples": 0}
-        assert ["not_drawn"] in table.column("flags").to_pylist()
-
-    def test_the_folder_of_results_is_one_table(self, files):
-        assert command(files, "--resamples", "0").returncode == 0
-        found = read_results(files[2].parents[2], "bias")
-        gap = found[(found["quantity"] == "accuracy_gap") & (found["group_b"] == "y")]
-        assert gap["group"].tolist() == ["x"]
-
-    def test_stage_and_report_load_nothing_heavy(self, files):
-        modules = "import sys; import exparity.stages.bias, exparity.report.bias"
-        heavy = "{'torch', 'transformers', 'pandas', 'scipy.stats'} & set(sys.modules)"
-        run = subprocess.run(
-            [sys.executable, "-c", f"{modules}; sys.exit(str({heavy}) if {heavy} else 0)"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 0, run.stderr
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"alpha": 0.05}, "--options: unknown option 'alpha'"),
-            ({"resamples": "many"}, "--options.resamples: a whole number, found 'many'"),
-            ({"confidence": 2.0}, "statistics.confidence: 2.0 is out of range"),
-        ],
-    )
-    def test_bad_options_are_one_line(self, files, options, message):
-        run = command(files, "--options", json.dumps(options))
-        assert run.returncode == 2
-        assert message in run.stderr
-        assert "Traceback" not in run.stderr
+    def test_bad_options_are_one_line(self, files, command):
+        code, said = command("--options", '{"confidence": 2.0}')
+        assert code == 2
+        assert "statistics.confidence: 2.0 is out of range" in said
+        assert "Traceback" not in said
         assert not files[2].exists()
 
-    def test_a_collapsed_classifier_is_said_aloud(self, files):
+    def test_a_collapsed_classifier_is_said_aloud(self, files, command):
         rows = [{**row, "predicted": 1} for row in prediction_rows()]
         make_predictions(files[1], rows)
-        run = command(files, "--resamples", "0")
-        assert run.returncode == 0, run.stderr
-        assert "predicts one class for every test example" in run.stderr
+        code, said = command("--resamples", "0")
+        assert code == 0, said
+        assert "predicts one class for every test example" in said
         flags = read_artefact(files[2], "bias")[0].column("flags").to_pylist()
         assert all("collapsed" in row for row in flags)
 

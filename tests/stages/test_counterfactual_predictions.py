@@ -7,7 +7,6 @@ import pytest
 from stages.cells import inputs_of, train
 from support import CPU
 
-from exparity import cli
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
 from exparity.engine.loading import load_classifier
@@ -120,17 +119,6 @@ class TestPredictions:
         found, whole = (rows_of(p) for p in (output, made / "counterfactual_predictions.parquet"))
         for one, other in zip(found, whole, strict=True):
             assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
-
-    def test_the_command(self, made, tmp_path):
-        output = tmp_path / "counterfactual_predictions.parquet"
-        arguments = [
-            *("counterfactual-predictions", "--data", made / "data.parquet"),
-            *("--counterfactuals", made / "counterfactuals.parquet"),
-            *("--checkpoint", made / "mine" / "3", "--output", output),
-            *("--predictions", made / "predictions.parquet", "--device", "cpu"),
-        ]
-        assert cli.main(list(map(str, arguments))) == 0
-        assert rows_of(output) == rows_of(made / "counterfactual_predictions.parquet")
 
     @pytest.mark.parametrize(
         ("change", "message"),

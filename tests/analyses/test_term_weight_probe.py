@@ -51,13 +51,13 @@ def of(rows, **wanted):
 class TestOnBiographies:
     def test_every_place_has_every_quantity(self, bios):
         rows, metadata = bios
-        places = {(row["debias"], row["terms"], row["weight"]) for row in rows}
-        assert places == set(product(("none", "cda"), ("both", "male", "female"), WEIGHTS))
+        places = {(row["debias"], row["weight"]) for row in rows}
+        assert places == set(product(("none", "cda"), WEIGHTS))
         gaps = [f"{c}{r}_gap" for c in ("", "causal_") for r in ("tpr", "fpr", "selection_rate")]
         by_class = {gap: len(metadata["labels"]) for gap in gaps}
         overall = dict.fromkeys((*(f"{gap}_rms" for gap in gaps), "accuracy", "flip_rate"), 1)
-        for debias, terms, weight in places:
-            here = of(rows, debias=debias, terms=terms, weight=weight)
+        for debias, weight in places:
+            here = of(rows, debias=debias, weight=weight)
             names = [row["quantity"] for row in here]
             assert {name: names.count(name) for name in names} == by_class | overall
 
@@ -68,7 +68,7 @@ class TestOnBiographies:
         assert not set(words["male"]) & set(words["female"])
 
     def test_without_the_words_no_prediction_changes(self, bios):
-        rows = of(bios[0], terms="both", weight=0.0)
+        rows = of(bios[0], weight=0.0)
         causal = [row for row in rows if row["quantity"].startswith("causal_")]
         assert causal
         for row in (*causal, *of(rows, quantity="flip_rate")):
@@ -79,7 +79,7 @@ class TestOnBiographies:
 
     @pytest.mark.parametrize("weight", [1.0, 3.0])
     def test_at_the_opposite_weight_causal_gaps_have_the_other_sign(self, bios, weight):
-        rows = of(bios[0], terms="both", debias="none", quantity="causal_tpr_gap")
+        rows = of(bios[0], debias="none", quantity="causal_tpr_gap")
         at = {
             w: {row["class_name"]: row["value"] for row in of(rows, weight=w)}
             for w in (-weight, weight)
@@ -88,19 +88,9 @@ class TestOnBiographies:
         assert changed
         assert all(at[-weight][name] * at[weight][name] < 0 for name in changed)
 
-    def test_words_of_one_group_alone_scale_their_texts_alone(self, bios):
-        rows = of(bios[0], debias="none", quantity="accuracy", weight=1.0)
-        assert len({row["value"] for row in rows}) == 1
-        zero = {
-            row["terms"]: row["value"]
-            for row in of(bios[0], debias="none", quantity="flip_rate", weight=0.0)
-        }
-        assert zero["both"] == 0
-        assert max(zero["male"], zero["female"]) > 0
-
     def test_augmented_training_hardly_relies_on_the_words(self, bios):
         flips = {
-            debias: of(bios[0], debias=debias, terms="both", quantity="flip_rate", weight=3.0)
+            debias: of(bios[0], debias=debias, quantity="flip_rate", weight=3.0)
             for debias in ("none", "cda")
         }
         assert flips["none"][0]["value"] > 0.5
@@ -210,7 +200,7 @@ def test_compas_is_as_an_independent_calculation_has_it(tmp_path, recipes):
     for split_seed in range(5):
         folder = tmp_path / str(split_seed)
         folder.mkdir()
-        options = {"weights": (1.0,), "terms": ("both",), "debias": recipes}
+        options = {"weights": (1.0,), "debias": recipes}
         rows, _ = probe(folder, "compas", {"split_seed": split_seed}, generator, **options)
         for row in rows:
             if row["class_name"] in ("recidivism", ""):
@@ -229,8 +219,7 @@ def test_compas_is_as_an_independent_calculation_has_it(tmp_path, recipes):
 def test_bad_input_is_one_line(tmp_path):
     generator = {"use": "gender_words", "params": {}}
     small = {"n_biographies": 80, "paired": False}
-    with pytest.raises(InputError, match=r"term_weight_probe\.terms: no 'men' here"):
-        probe(tmp_path, "bios", small, generator, terms=("men",))
+    probe(tmp_path, "bios", small, generator)
     data, made, output = (tmp_path / f"{name}.parquet" for name in ("data", "made", "probe"))
     with pytest.raises(InputError, match=r"term_weight_probe\.debias: unknown .*'oss'.*'os'"):
         term_weight_probe(data, made, output, debias=("oss",))

@@ -71,22 +71,13 @@ def test_weights_of_copies():
         (0, "male"): 4 * 5 / (11 * 3), (0, "female"): 4 * 6 / (11 * 1),
         (1, "male"): 7 * 5 / (11 * 2), (1, "female"): 7 * 6 / (11 * 5),
     }  # fmt: skip
-    same, one, own = (copied(plain, weigh, weights=kind) for kind in ("same", "one", "own"))
-    for after in (same, one, own):
+    same, one = (copied(plain, weigh, weights=kind) for kind in ("same", "one"))
+    for after in (same, one):
         assert after.weights[:n].tolist() == pytest.approx(
             [table[e.label, e.group] for e in plain.examples]
         )
     assert same.weights[n:].tolist() == same.weights[:n].tolist()
     assert set(one.weights[n:]) == {1.0}
-    assert own.weights[n:].tolist() == pytest.approx(
-        [table[e.label, e.group] for e in own.examples[n:]]
-    )
-
-
-def test_no_weight_of_their_own():
-    plain = training_set_of({(0, "male"): 2, (1, "male"): 1, (1, "female"): 1}, groups=TWO)
-    with pytest.raises(InputError, match=r"class 'class0' has no .* group 'female'.*'same' or"):
-        copied(plain, {"use": "group_class_weights"}, weights="own")
 
 
 def test_what_has_no_counterfactual_or_no_other_words_is_counted(caplog):

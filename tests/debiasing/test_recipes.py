@@ -45,8 +45,8 @@ def test_recipes_by_name(name):
         ({"resample": "under", "counterfactuals": "add"}, [UNDER, SAME]),
         ({"weights": "group_class", "resample": "over"}, [OVER, WEIGH]),
         (
-            {"counterfactuals": "substitute", "counterfactual_weights": "own"},
-            [{"use": "counterfactual_data", "mode": "substitute", "weights": "own"}],
+            {"counterfactuals": "substitute", "counterfactual_weights": "one"},
+            [{"use": "counterfactual_data", "mode": "substitute", "weights": "one"}],
         ),
         (
             {

@@ -145,7 +145,7 @@ class TestOurs:
         path.parent.mkdir()
         rows = [
             {
-                "debias": "none", "terms": "both", "weight": weight, "quantity": quantity,
+                "debias": "none", "weight": weight, "quantity": quantity,
                 "group": "male", "group_b": "female", "class_name": name, "value": value, "n": 5,
             }
             for weight in (0.0, 1.0)

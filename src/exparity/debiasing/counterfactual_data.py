@@ -12,8 +12,8 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import GroupClass, cells_of, shuffled_positions
-from exparity.types import Example, FloatArray
+from exparity.debiasing._cells import cells_of, shuffled_positions
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def counterfactual_data(
     training_set: TrainingSet,
     *,
     mode: Literal["add", "substitute"] = "add",
-    weights: Literal["same", "one", "own"] = "same",
+    weights: Literal["same", "one"] = "same",
 ) -> TrainingSet:
     """Add the counterfactuals of all examples, or put one in the place of every other example.
 
@@ -36,12 +36,10 @@ def counterfactual_data(
         mode: ``add`` keeps all examples and appends the counterfactuals of each; ``substitute``
             exchanges half of the examples of each class and group, rounded down, for one of their
             counterfactuals each.
-        weights: weight of a counterfactual: that of its original (``same``), 1 (``one``), or the
-            mean weight of its class and its own group (``own``).
+        weights: weight of a counterfactual: that of its original (``same``), or 1 (``one``).
 
     Raises:
-        InputError: no counterfactual has other words than its original; or ``own`` weights, where
-            no example is of a counterfactual's class and group.
+        InputError: no counterfactual has other words than its original.
     """
     originals = range(len(training_set.examples))
     chosen = list(originals) if mode == "add" else _half(training_set)
@@ -66,7 +64,9 @@ def counterfactual_data(
             "has a counterfactual with other words, so that nothing new is trained on; name a "
             f"generator that changes these texts, counterfactuals.{dataset}, or leave out debias"
         )
-    added_weights = _weights(training_set, added, origins, weights)
+    added_weights = np.ones(len(added))
+    if weights == "same":
+        added_weights = training_set.weights[np.asarray(origins, dtype=np.int64)]
     kept = list(originals) if mode == "add" else sorted(set(originals) - set(origins))
     remaining = training_set.take(kept)
     return replace(
@@ -94,25 +94,3 @@ def _counterfactuals(training_set: TrainingSet, position: int, mode: str) -> Seq
         return made
     draws = training_set.generator("group", example.example_id, example.group)
     return [made[int(draws.integers(len(made)))]]
-
-
-def _weights(
-    training_set: TrainingSet, added: Sequence[Example], origins: Sequence[int], weights: str
-) -> FloatArray:
-    """Return the weights of counterfactuals."""
-    if weights == "same":
-        return training_set.weights[np.asarray(origins, dtype=np.int64)]
-    if weights == "one":
-        return np.ones(len(added))
-    cells = cells_of(training_set, range(len(training_set.examples)))
-    means: dict[GroupClass, float] = {
-        cell: float(training_set.weights[members].mean()) for cell, members in cells.items()
-    }
-    for example in added:
-        if (example.label, example.group) not in means:
-            raise InputError(
-                f"debias counterfactual_data: class '{training_set.labels[example.label]}' has no "
-                f"training example of group '{example.group}', so that its counterfactuals have no "
-                "weight of their own; choose 'same' or 'one'"
-            )
-    return np.array([means[example.label, example.group] for example in added])

@@ -36,7 +36,7 @@ def interventions_of(
     weights: Literal["group_class"] | None = None,
     counterfactuals: Literal["add", "substitute"] | None = None,
     order: Literal["resample_first", "counterfactuals_first"] = "resample_first",
-    counterfactual_weights: Literal["same", "one", "own"] = "same",
+    counterfactual_weights: Literal["same", "one"] = "same",
     equal_steps: bool = False,
 ) -> list[InterventionCall]:
     """Return the interventions that the keys of ``debias`` stand for, in their order."""

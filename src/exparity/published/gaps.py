@@ -135,7 +135,7 @@ def _probed(results: Path, study: PublishedStudy, datasets: Mapping[str, str]) -
         for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
             pair = row["group"], row["group_b"]
             sign = {study.groups: 1, study.groups[::-1]: -1}.get(pair)
-            trained_alike = (row["debias"], row["terms"]) == ("none", "both")
+            trained_alike = row["debias"] == "none"
             metric = _PROBED.get(row["quantity"])
             if not (dataset in datasets and sign and trained_alike and metric):
                 continue

@@ -10,7 +10,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ import pyarrow as pa
 from exparity.analyses import ExperimentView, StageResult, analysis, fields
 from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
 from exparity.analyses.term_weight_probe._gaps import TestSplit, Versions, gap_rows
-from exparity.analyses.term_weight_probe.section import BOTH, NONE, findings
+from exparity.analyses.term_weight_probe.section import NONE, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
@@ -41,7 +40,6 @@ def _job_options(
     ids: Mapping[str, Any],
     *,
     weights: Sequence[float] = _WEIGHTS,
-    terms: Sequence[str] | None = None,
     debias: Sequence[str] = (NONE,),
 ) -> dict[str, Any] | None:
     """Return the options of a job; none where a dataset has no counterfactuals.
@@ -50,8 +48,6 @@ def _job_options(
         experiment: the experiment.
         ids: the dataset.
         weights: factors of the counts of the groups' words in test texts.
-        terms: whose words are scaled: ``both`` for those of all groups, or a group; all of these if
-            None.
         debias: what is trained on: ``none`` for the data as they are, recipes and interventions.
     """
     if not experiment.generators:
@@ -61,7 +57,7 @@ def _job_options(
     if ids["dataset"] not in experiment.generators:
         return None
     code = source_digest(*sources_of([call for name in debias for call in _calls(name)]))
-    return {"weights": weights, "terms": terms, "debias": debias, "digest": code}
+    return {"weights": weights, "debias": debias, "digest": code}
 
 
 @analysis(
@@ -71,7 +67,6 @@ def _job_options(
     artefact="term_weight_probe",
     columns=fields(
         ("debias", pa.string()),
-        ("terms", pa.string()),
         ("weight", pa.float64()),
         ("quantity", pa.string()),
         ("group", pa.string()),
@@ -80,7 +75,7 @@ def _job_options(
         ("value", pa.float64()),
         ("n", pa.int64()),
     ),
-    keys=("debias", "terms", "weight", "quantity", "group", "group_b", "class_name"),
+    keys=("debias", "weight", "quantity", "group", "group_b", "class_name"),
     display="Words for groups",
     memory_mb=4000,
     job_options=_job_options,
@@ -91,7 +86,6 @@ def term_weight_probe(
     counterfactuals: Path,
     *,
     weights: Sequence[float] = _WEIGHTS,
-    terms: Sequence[str] | None = None,
     debias: Sequence[str] = (NONE,),
 ) -> StageResult:
     """Measure the bias of a bag of words whose words for the groups weigh more or less.
@@ -100,8 +94,6 @@ def term_weight_probe(
         data: the data artefact.
         counterfactuals: the counterfactuals artefact, which says what words these are.
         weights: factors of the counts of the groups' words in test texts.
-        terms: whose words are scaled: ``both`` for those of all groups, or a group; all of these if
-            None.
         debias: what is trained on: ``none`` for the data as they are, recipes and interventions.
 
     Raises:
@@ -110,23 +102,19 @@ def term_weight_probe(
     prepared = read_prepared(data)
     versions = _versions(counterfactuals, data, prepared)
     words = _words_of(prepared, versions)
-    scaled = {BOTH: frozenset[str]().union(*words.values()), **words}
-    for name in terms or ():
-        if name not in scaled:
-            raise InputError(f"{_WHERE}.terms: no '{name}' here; {did_you_mean(name, scaled)}")
+    scaled = frozenset[str]().union(*words.values())
     training_set = replace(
         TrainingSet.of(prepared, 0.0, _SEED),
         counterfactuals=lambda example: versions.get((example.example_id, example.group), ()),
     )
     test = TestSplit.of(prepared.split("test"), versions, prepared.groups, prepared.labels)
-    places = list(product(terms or scaled, weights))
     rows = []
     for name in debias:
         bag = BagOfWords(apply(training_set, _calls(name)))
         counts = [bag.counts(texts) for texts in (test.texts, test.counterfactuals)]
-        for of, weight in places:
-            predicted = (bag.predict(part, scaled[of], weight) for part in counts)
-            place = {"debias": name, "terms": of, "weight": weight}
+        for weight in weights:
+            predicted = (bag.predict(part, scaled, weight) for part in counts)
+            place = {"debias": name, "weight": weight}
             rows += [{**place, **row} for row in gap_rows(test, *predicted)]
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
     return StageResult(

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 Rows = Sequence[Mapping[str, Any]]
-BOTH, NONE = "both", "none"
-"""The words of all groups; no debiasing."""
+NONE = "none"
+"""No debiasing."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A bag of words trained on one form of a dataset, with the words of all groups scaled.
+    """A bag of words trained on one form of a dataset.
 
     Attributes:
         levels: by weight, the entries of the table: quantities over classes.
@@ -35,13 +35,13 @@ class Probe:
 
 
 def probes(rows: Rows) -> list[Probe]:
-    """Arrange the term_weight_probe artefact; words of single groups are in the download alone."""
+    """Arrange the term_weight_probe artefact."""
     accuracy: dict[tuple[str, str, float], float] = {}
     grouped: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        if row["terms"] == BOTH and row["quantity"] == "accuracy":
+        if row["quantity"] == "accuracy":
             accuracy[row["dataset"], row["debias"], row["weight"]] = row["value"]
-        elif row["terms"] == BOTH:
+        else:
             key = row["dataset"], row["debias"], row["group"], row["group_b"]
             grouped[key].append(row)
     arranged = []

@@ -315,6 +315,12 @@ class TestLeverage:
         assert math.isnan(gap.estimate)
         assert math.isnan(gap.p)
 
+    @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 2, 1), (2, 1, 0, 3), (1, 3, 2, 0)])
+    def test_at_the_bound_the_order_of_rows_does_not_decide(self, order):
+        """Lengths 2 and 0 beside 0 and 1: the first has a leverage of 1/2 + 1/2.5 = 0.9."""
+        groups, lengths = np.array([*"mmff"])[[*order]], np.array([2, 0, 0, 1])[[*order]]
+        assert "leverage" not in one([0.0] * 4, groups, length=lengths).flags
+
     def test_the_only_one_of_its_class_is_no_such_value(self):
         scores, groups, pairs, _ = self.pair_far_off(6, 0.0)
         gap = one(scores, groups, pairs, **{"class": [1, *[0] * 11]})

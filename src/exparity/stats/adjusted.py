@@ -215,7 +215,8 @@ def _regressed(sample: _Sample, adjustment: str) -> _Fit:
     residuals = values - basis @ (basis.T @ values)
     free = 1 - (basis**2).sum(axis=1)  # 1 − leverage
     # The only one of its class fits itself alone; of a number, it sets the slope of all others.
-    most = 0.0 if adjustment == "class" else 1 - float(free.min())
+    # Of one at the bound, rounding would decide, which differs with the order of rows.
+    most = 0.0 if adjustment == "class" else 1 - float(free.min()) - _ROUNDING
     flags = ("leverage",) if most > _LEVERAGES[0] else ()
     if most > _LEVERAGES[1]:
         return _Fit(NAN, NAN, NAN, flags)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -74,6 +74,7 @@ def test_professions_are_the_classes_in_their_order(tmp_path):
 
 
 @pytest.mark.property
+@settings(max_examples=15)
 @given(st.integers(1, 120), st.integers(0, 5))
 def test_a_sample_has_the_shares_of_all(tmp_path_factory, size, seed):
     source = source_of(tmp_path_factory.mktemp("bios"), train=everyone(each=3))

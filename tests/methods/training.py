@@ -13,11 +13,11 @@ from exparity.methods import METHODS
 METHOD_IDS = [id for id in METHODS.ids() if not METHODS.get(id).facts.path_options]
 """All but those that read files, of which a sweep has none."""
 FACTS = ("needs_gradient", "adaptive", "stochastic", "needs_training", "model_free")
-KINDS = {tuple(getattr(METHODS.get(id).facts, fact) for fact in FACTS): id for id in METHOD_IDS}
+_BY_FACTS = {tuple(getattr(METHODS.get(id).facts, f) for f in FACTS): id for id in METHOD_IDS}
+KINDS = {*_BY_FACTS.values()}
 """A method of each kind, by its facts."""
 ONE_OF_EACH_KIND = [
-    id if id in KINDS.values() else pytest.param(id, marks=pytest.mark.exhaustive)
-    for id in METHOD_IDS
+    id if id in KINDS else pytest.param(id, marks=pytest.mark.exhaustive) for id in METHOD_IDS
 ]
 QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
 """Smaller values of options that set the cost, for methods that have them."""

@@ -8,7 +8,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from methods.training import METHOD_IDS, ONE_OF_EACH_KIND, TARGETS, TEXTS, check_invariance
+from methods.training import (
+    KINDS,
+    METHOD_IDS,
+    ONE_OF_EACH_KIND,
+    TARGETS,
+    TEXTS,
+    check_invariance,
+)
 from methods.training import explained as explained_quickly
 from metrics.sweep import bits_of, drawn, evaluated, scored, with_marks
 from support import marked
@@ -75,8 +82,23 @@ def test_padded_batches_as_on_a_gpu(classifier, metric, monkeypatch):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
 
 
+def marks_of(metric, method):
+    return () if reruns(metric) or method in KINDS else pytest.mark.exhaustive
+
+
 @pytest.mark.property
-@pytest.mark.parametrize("method", METHOD_IDS)
+@pytest.mark.parametrize(
+    ("metric", "method"),
+    [
+        pytest.param(
+            metric,
+            method,
+            marks=() if reruns(metric) or method in KINDS else pytest.mark.exhaustive,
+        )
+        for metric in METRICS.ids()
+        for method in METHOD_IDS
+    ],
+)
 def test_every_metric_takes_every_method(classifiers, method, metric):
     """Values out of its bounds would be refused, see below."""
     classifier = classifiers["bert"]

@@ -21,6 +21,8 @@ from exparity.stats.model_bias import model_bias
 from exparity.stats.predictions import predictions_of
 
 pytestmark = pytest.mark.property
+# Of each of eight statistics, half as many examples as of others.
+HALF = settings(max_examples=settings.default.max_examples // 2)
 BIAS = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
 Row = dict[str, Any]
 
@@ -197,7 +199,7 @@ def moved(columns, random):
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-@settings(deadline=None)
+@HALF
 @given(data=st.data())
 def test_the_order_of_groups_is_the_sign(name, data):
     statistic = STATISTICS[name]
@@ -211,7 +213,7 @@ def test_the_order_of_groups_is_the_sign(name, data):
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-@settings(deadline=None)
+@HALF
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_the_order_of_rows_is_irrelevant_and_they_stay_as_they_are(name, data, random):
     statistic = STATISTICS[name]
@@ -225,7 +227,7 @@ def test_the_order_of_rows_is_irrelevant_and_they_stay_as_they_are(name, data, r
 
 
 @pytest.mark.parametrize("name", ["crossed_tests", "gap_changes"])
-@settings(deadline=None, max_examples=20)
+@HALF
 @given(data=st.data())
 def test_the_order_of_trainings_is_irrelevant(name, data):
     statistic = STATISTICS[name]

@@ -289,7 +289,7 @@ class TestDraws:
 
     def test_of_the_mean_is_that_of_theory(self):
         given = sample(400)
-        row = measured(given, resamples=2000)["apd", "b", "a", ""]
+        row = measured(given, resamples=800)["apd", "b", "a", ""]
         own = [given["probabilities"][i][given["labels"][i]] for i in range(800)]
         gaps = [abs(own[2 * i] - own[2 * i + 1]) for i in range(400)]
         half = 1.96 * np.std(gaps, ddof=1) / 20

@@ -176,7 +176,7 @@ cells = st.tuples(
 @pytest.mark.property
 class TestProperties:
     @given(cells)
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=15)
     def test_of_one_cell(self, cell):
         test = typical_gap(cell, threshold=0.2)
         ps = [float(p) for p in (test.p_mean, test.p_large, test.p_small)]
@@ -209,7 +209,7 @@ class TestProperties:
         assert more.rms_high >= less.rms_high * (1 - 1e-6)
 
     @given(st.lists(cells, min_size=2, max_size=6))
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=8)
     def test_many_are_each_by_itself(self, several):
         together = typical_gap(np.array(several).T, threshold=0.2, largest_gap=0.1)
         for i, cell in enumerate(several):

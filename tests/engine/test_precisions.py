@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from methods.training import METHOD_IDS, training_for
+from methods.training import METHOD_IDS, known, training_for
 from support import marked
 
 import exparity
@@ -16,10 +16,6 @@ from exparity.metrics import METRICS
 
 METHOD_QUICK = {"n_steps": 10, "num_samples": 40, "max_evals": 40}
 METRIC_QUICK = {"num_samples": 10, "steps": 3, "bisections": 6}
-
-
-def of(options, known):
-    return {k: v for k, v in options.items() if k in known}
 
 
 @pytest.fixture(scope="module", params=["bf16", "fp16"])
@@ -38,7 +34,7 @@ def pair(request, trained):
 
 
 def explained(classifier, texts, targets, method):
-    params = of(METHOD_QUICK, METHODS.get(method).options.model_fields)
+    params = known(METHOD_QUICK, METHODS.get(method))
     return exparity.explain(classifier, texts, targets, method, **params, **training_for(method))
 
 
@@ -71,7 +67,7 @@ def test_metrics(pair, metric):
     Falls in probability that are smaller than the precision resolves have no order.
     """
     exact, coarse, texts, targets = pair
-    params = of(METRIC_QUICK, METRICS.get(metric).options.model_fields)
+    params = known(METRIC_QUICK, METRICS.get(metric))
     values = []
     for classifier in (exact, coarse):
         rerun = METRICS.get(metric).facts.needs == "explainer"

@@ -5,26 +5,14 @@ from itertools import cycle
 import numpy as np
 import pytest
 from fake_cuda import fake_cuda
+from methods.training import explained
+from metrics.sweep import evaluated
 
 import exparity
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 
 pytestmark = pytest.mark.fake_cuda
-FEW = {
-    "lime": {"num_samples": 30},
-    "lime_words": {"num_samples": 20},
-    "shap": {"max_evals": 40},
-    "integrated_gradients": {"n_steps": 4},
-    "integrated_gradients_x_input": {"n_steps": 4},
-    "gradient_shap": {"n_samples": 4},
-    "captum": {"options": {"n_steps": 4}},
-    "sensitivity": {"steps": 2},
-    "flip_sensitivity": {"steps": 2, "bisections": 2, "max_tokens": 2},
-    "random_weights": {"draws": 1},
-    "soft_comprehensiveness": {"num_samples": 2},
-    "soft_sufficiency": {"num_samples": 2},
-}
 METHOD_FACTS = {id: METHODS.get(id).facts for id in METHODS.ids()}
 WITH_MODEL = [
     id
@@ -45,8 +33,7 @@ def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
     classifiers, on_gpu, sentences, gpus, method, family
 ):
     texts = sentences[:3]
-    expected = exparity.explain(classifiers[family], texts, 0, method, **FEW.get(method, {}))
-    found = exparity.explain(on_gpu[family], texts, 0, method, **FEW.get(method, {}))
+    found, expected = (explained(one[family], texts, 0, method) for one in (on_gpu, classifiers))
     for one, other in zip(found, expected, strict=True):
         close(one.scores, other.scores)
 
@@ -55,24 +42,16 @@ def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
 def test_a_metric_gives_on_a_gpu_what_it_gives_on_a_cpu(
     classifiers, on_gpu, sentences, gpus, metric
 ):
-    explained = exparity.explain(classifiers["bert"], sentences[:3], 0, "gradient_x_input")
-    values = [
-        exparity.evaluate(one["bert"], explained, metric, **FEW.get(metric, {}))
-        for one in (on_gpu, classifiers)
-    ]
-    close(*values)
+    made = exparity.explain(classifiers["bert"], sentences[:3], 0, "gradient_x_input")
+    close(*(evaluated(one["bert"], made, metric) for one in (on_gpu, classifiers)))
 
 
 @pytest.mark.parametrize("metric", REPEATING)
 def test_a_metric_that_masks_again_gives_on_a_gpu_what_it_gives_on_a_cpu(
     classifiers, on_gpu, sentences, gpus, metric
 ):
-    explained = exparity.explain(classifiers["gpt2"], sentences[:2], 0, "lime", num_samples=12)
-    values = [
-        exparity.evaluate(one["gpt2"], explained, metric, **FEW.get(metric, {}))
-        for one in (on_gpu, classifiers)
-    ]
-    close(*values)
+    made = explained(classifiers["gpt2"], sentences[:2], 0, "lime")
+    close(*(evaluated(one["gpt2"], made, metric) for one in (on_gpu, classifiers)))
 
 
 def test_learnt_patterns_are_those_of_the_cpu(classifiers, on_gpu, sentences, gpus):
@@ -121,8 +100,7 @@ def test_shortcuts_stay_on_the_gpu(checkpoints, classifiers, sentences, gpus):
     classifier = exparity.load_classifier(checkpoints["bert"], "cuda", shortcuts=True)
     for method in ("lime", "gradient"):
         found, expected = (
-            exparity.explain(one, sentences[:3], 0, method, **FEW.get(method, {}))
-            for one in (classifier, classifiers["bert"])
+            explained(one, sentences[:3], 0, method) for one in (classifier, classifiers["bert"])
         )
         for one, other in zip(found, expected, strict=True):
             close(one.scores, other.scores)
@@ -137,15 +115,15 @@ def test_a_method_waits_for_the_gpu_seldom(on_gpu, sentences, gpus, method, a_te
     texts = sentences[2:10]
     for _ in range(2):
         gpus.forget()
-        exparity.explain(on_gpu["bert"], texts, 0, method, **FEW.get(method, {}))
+        explained(on_gpu["bert"], texts, 0, method)
     assert sum(gpus.waits.values()) <= 2 + a_text * len(texts), gpus.waits
 
 
 def test_an_ascent_waits_for_the_gpu_once_a_batch_and_not_at_its_steps(on_gpu, sentences, gpus):
     waits = []
-    explained = exparity.explain(on_gpu["bert"], sentences[2:6], 0, "lime", num_samples=20)
+    made = explained(on_gpu["bert"], sentences[2:6], 0, "lime")
     for steps in (2, 2, 6):
         gpus.forget()
-        exparity.evaluate(on_gpu["bert"], explained, "sensitivity", steps=steps)
+        exparity.evaluate(on_gpu["bert"], made, "sensitivity", steps=steps)
         waits.append(sum(n for (_, line), n in gpus.waits.items() if "_ascent.py" in line))
-    assert waits[1] == waits[2] <= len(explained)
+    assert waits[1] == waits[2] <= len(made)

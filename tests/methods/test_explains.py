@@ -7,6 +7,7 @@ import pytest
 import torch
 from captum.attr import IntegratedGradients
 from engine.exact import ExactModel
+from methods.training import METHOD_IDS, quick
 
 import exparity
 from exparity import InputError
@@ -15,17 +16,7 @@ from exparity.methods import METHODS, explain_many
 from exparity.metrics import sensitivity as sensitivity_module
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour .", "He runs ."]
-OF_LOGITS = {
-    "gradient": {},
-    "gradient_x_input": {},
-    "integrated_gradients": {"n_steps": 3},
-    "integrated_gradients_x_input": {"n_steps": 3},
-    "gradient_shap": {"n_samples": 3},
-    "deeplift": {},
-    "guided_backprop": {},
-    "attnlrp": {},
-    "captum": {"options": {"n_steps": 3}},
-}
+OF_LOGITS = {id: quick(id) for id in METHOD_IDS if METHODS.get(id).facts.target == "logit"}
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +52,6 @@ def shifted(classifier):
         model.classifier.weight += torch.randn(model.classifier.weight.shape[1])
         model.classifier.bias += 1.5
     return Classifier(model, classifier.tokenizer, device=classifier.device, max_length=64)
-
-
-@pytest.mark.contract
-def test_all_methods_of_logits_are_tried():
-    registered = {id for id in METHODS.ids() if METHODS.get(id).facts.target == "logit"}
-    assert registered == set(OF_LOGITS)
 
 
 @pytest.mark.reference

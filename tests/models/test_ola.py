@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from methods.training import explained
 
-from exparity import evaluate, explain, load_classifier
+from exparity import evaluate, load_classifier
 from exparity.engine.preflight import check_function
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer
 from exparity.models.folders import quiet_transformers
@@ -16,12 +17,6 @@ METHODS = (
     "gradient", "gradient_x_input", "integrated_gradients", "deeplift", "guided_backprop",
     "gradient_shap", "lime", "lime_words", "kernel_shap",
 )  # fmt: skip
-OPTIONS = {
-    "integrated_gradients": {"n_steps": 5},
-    "gradient_shap": {"n_samples": 5},
-    "lime": {"num_samples": 30},
-    "lime_words": {"num_samples": 30},
-}
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +116,7 @@ class TestEngine:
 
     @pytest.mark.parametrize("method", METHODS)
     def test_it_can_be_explained(self, ola, quick, sentences, method):
-        texts, options = sentences[:4], OPTIONS.get(method, {})
-        plain, short = (explain(c, texts, [1] * 4, method, **options) for c in (ola, quick))
+        plain, short = (explained(c, sentences[:4], 1, method) for c in (ola, quick))
         for one, other in zip(plain, short, strict=True):
             size = np.abs(one.scores).max()
             assert size > 0

@@ -48,9 +48,6 @@ class Run:
             shutil.copytree(ROOT / name, folder / name)
         shutil.copy(ROOT / "Snakefile", folder)
         (folder / "grid.yaml").write_text(yaml.safe_dump(grid(seeds)))
-        profile = folder / "profiles/slurm/config.yaml"
-        # Groups so small that a submission is seldom over before the next disturbance.
-        profile.write_text(profile.read_text().replace("scores: 100", "scores: 30"))
         self.log = folder / "run.log"
         self.made: dict[Path, str] = {}
         self.twice: list[Path] = []

@@ -158,6 +158,7 @@ def run_and_stay(at_end: Callable[[], object]) -> int:
 
     keep_model()
     begin_usage()
+    gc.set_threshold(100_000, 50, 100)
     code = main()
     logging.shutdown()
     return code

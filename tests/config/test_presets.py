@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exparity.artefacts.schemas import IDS
 from exparity.config.experiment import Experiment
 from exparity.config.models import Config, StudyStatistics
 from exparity.config.presets import preset, with_preset
@@ -249,31 +248,6 @@ class TestWhatComesOut:
         before = copy.deepcopy(config)
         with_preset(config)
         assert config == before
-
-    def test_nothing_is_left_to_presets_once_written_out(self, study):
-        one = experiment(study=study)
-        two = Experiment.from_mapping({**one.resolved(), "study": "default"})
-        again = Experiment.from_mapping(one.resolved())
-        for dataset, model in one.pairs:
-            assert (
-                one.finetune_options(dataset, model, 0)
-                == two.finetune_options(dataset, model, 0)
-                == again.finetune_options(dataset, model, 0)
-            )
-        for metric in GRID["metrics"]:
-            ids = ("first", "gpt2", 0, "gradient", metric)
-            cell = dict(zip(IDS, ids, strict=True))
-            assert (
-                one.evaluate_options(**cell)
-                == two.evaluate_options(**cell)
-                == again.evaluate_options(**cell)
-            )
-            ids = {name: cell[name] for name in ("dataset", "model")}
-            assert (
-                one.analyses.options("compare", ids)
-                == two.analyses.options("compare", ids)
-                == again.analyses.options("compare", ids)
-            )
 
 
 LAYERS = st.lists(

@@ -74,10 +74,6 @@ class Instance:
         del call["max_examples"]
         return call
 
-    def written_out(self) -> dict[str, Any]:
-        """Return an entry that names it with all of its options."""
-        return {"use": self.entry.id, **complete(self.options, self.params, self.id)}
-
     def call_with_files(self, where: str) -> dict[str, Any]:
         """Return what a job that calls it depends on, the content of its own files as well."""
         files = {str(path): sha256_of(path) for path in self.entry.input_files(self.params, where)}

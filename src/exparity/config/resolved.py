@@ -19,7 +19,7 @@ from exparity.core.validation import read_settings
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
-from exparity.models.catalogue import known_id, known_models, resolve_model
+from exparity.models.catalogue import known_models, resolve_model
 from exparity.models.heads import HEADS
 from exparity.models.prompts import PromptSpec
 from exparity.models.sources import own_sources
@@ -119,29 +119,6 @@ class ResolvedConfig:
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.runs_model)
-
-    def resolved(self) -> dict[str, Any]:
-        """Return the whole config with nothing left to presets, the catalogue or defaults.
-
-        It is a config itself: a run of it has the same jobs.
-        """
-        blocks: dict[str, dict[str, Any]] = {"datasets": {}, "methods": {}, "metrics": {}}
-        for block, entries in blocks.items():
-            for id, instance in getattr(self, block).items():
-                entries[id] = instance.written_out()
-                if block != "datasets":
-                    entries[id]["max_examples"] = instance.max_examples
-                if instance.datasets is not None:
-                    entries[id]["datasets"] = list(instance.datasets)
-        models = {}
-        for id, settings in self.models.items():
-            known = known_id(id, self.config.models[id].use)
-            models[id] = {**({"use": known} if known else {}), **settings}
-            if self.interventions[id]:
-                models[id]["debias"] = [one.written_out() for one in self.interventions[id]]
-        counterfactuals = {id: one.written_out() for id, one in self.generators.items()}
-        rest = {"models": models, "counterfactuals": counterfactuals, "overrides": self.overrides}
-        return {**self.config.whole, **blocks, **rest}
 
     @cached_property
     def axes(self) -> dict[str, Any]:

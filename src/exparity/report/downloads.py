@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.columns import record_columns, type_named
+from exparity.artefacts.columns import type_named
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import atomic_path, save_export
 from exparity.artefacts.schemas import schema_of
@@ -21,6 +21,7 @@ from exparity.report.gather import Study
 from exparity.report.latex import render_export_latex, render_latex
 from exparity.report.tables import Table
 from exparity.report.templating import asset
+from exparity.report.verdicts import is_random
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
 _DIGITS = 6
@@ -40,25 +41,15 @@ def table_exports(
     costs: Sequence[Cost],
 ) -> list[Export]:
     """Return every table of the report."""
-    exports = [
+    judged = [row for row in study.judged if not is_random(row)]
+    verdicts = Export("verdicts", "Verdicts", schema_of("verdicts"), judged)
+    return [
         *(_disparity(study, table) for table in tables),
-        *_verdicts(study),
+        *([verdicts] if judged else []),
         *(bias_export(study, table) for table in bias),
         Export("accuracy", "Test accuracy", _columns("accuracy"), _accuracy(study)),
-        Export(
-            "cost",
-            "Time by stage, method and metric",
-            pa.schema(record_columns(Cost).items()),
-            [vars(cost) for cost in costs],
-        ),
+        Export.of("cost", "Time by stage, method and metric", Cost, costs),
     ]
-    return exports
-
-
-def _verdicts(study: Study) -> list[Export]:
-    """Return what may be concluded of every cell; nothing where nothing is compared."""
-    rows = [row for cell in study.verdicts.values() for row in cell.values()]
-    return [Export("verdicts", "Verdicts", schema_of("verdicts"), rows)] if rows else []
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:

@@ -14,11 +14,9 @@ from typing import Any
 from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
-from exparity.core.settings import Statistics
 from exparity.report.gather import Study, Verdicts
 from exparity.report.verdicts import standing_of
 from exparity.stats.informative import of_quantity
-from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
 
 Row = Mapping[str, Any]
@@ -95,20 +93,17 @@ class Table:
                 yield model, method, {m: self.cells.get((model, method, m)) for m in self.metrics}
 
 
-def complete_rows(rows: Sequence[Row], *, alpha: float = Statistics.alpha) -> list[Any]:
+def complete_rows(rows: Sequence[Row]) -> list[Row]:
     """Return tests with all that tables ask for."""
     if not len(rows):
         raise InputError("there are no tests to show")
-    full = [{**_ALONE, **row} for row in of_quantity(rows, "score")]
+    full: list[Row] = [{**_ALONE, **row} for row in of_quantity(rows, "score")]
     for i, row in enumerate(full):
-        missing = [name for name in _NEEDED if name not in row]
-        if missing:
+        if missing := [name for name in _NEEDED if name not in row]:
             raise InputError(
                 f"test {i}: has no '{missing[0]}'; give rows of 'tests' or 'disparity'"
             )
-    if all("significant_bh" in row for row in full):
-        return full
-    return adjust(full, alpha=alpha)
+    return full
 
 
 def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:

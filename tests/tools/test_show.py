@@ -48,10 +48,7 @@ class TestPlainText:
     def test_every_cell_has_its_verdict(self, results, shown):
         """The terminal says what may be concluded, as the page does."""
         lines = shown(results)
-        assert lines[:2] == [
-            "A made-up study",
-            "24 cells: 2 datasets, 2 models, 2 methods, 3 metrics, 3 trainings",
-        ]
+        assert lines[0] == "A made-up study"
         verdicts = read_results(results, "verdicts")
         excess = verdicts[verdicts["quantity"] == "excess"]
         scores = verdicts[verdicts["quantity"] == "score"].set_index([*IDS])["d"]
@@ -84,7 +81,7 @@ class TestPlainText:
     def test_filters(self, results, shown):
         metrics = ["comprehensiveness", "sufficiency"]
         lines = shown(results, dataset=["data_1"], method=["gradient"], metric=metrics)
-        assert lines[1] == "4 cells: 1 dataset, 2 models, 1 method, 2 metrics, 3 trainings"
+        assert re.match(r"explanations: decided \d of 4 cells", lines[1])
         assert "data_0" not in "".join(lines)
         assert any(line.startswith("random explanations: decided") for line in lines)
 
@@ -183,7 +180,7 @@ class TestCommand:
         assert found.returncode == 0, found.stderr.decode()
         text = found.stdout.decode()
         assert "\x1b" not in text
-        assert "4 cells: 2 datasets, 2 models, 1 method, 1 metric, 3 trainings" in text
+        assert re.search(r"explanations: decided \d of 4 cells", text)
 
     def test_it_loads_nothing_slow(self, results):
         code = (

@@ -55,8 +55,6 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
     if not judged:
         return
     n_seeds, run = max(row["n_seeds"] for row in judged), run_of(judged)
-    yield _text(_extent(judged, n_seeds, run))
-    yield ""
     for counted in counts_of(rows):
         words = [
             f"{n} {named(id).label.lower()}"
@@ -98,15 +96,6 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
     yield from (_text(f"{label}: {said[label]}") for label in said if label in used)
     last = nothing_found(judged, one_training=n_seeds < 2), missed_line(n_seeds, run)
     yield from (_text(sentence) for sentence in last if sentence)
-
-
-def _extent(judged: Rows, n_seeds: int, run: str) -> str:
-    numbers = {"cell": len(judged)}
-    numbers |= {kind: len({row[kind] for row in judged}) for kind in _KINDS}
-    cells, *parts = (
-        f"{n:,} {kind}{'s' if n != 1 else ''}" for kind, n in {**numbers, run: n_seeds}.items()
-    )
-    return f"{cells}: {', '.join(parts)}"
 
 
 def _judged(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -58,20 +58,24 @@ def show(
     # Where nothing is explained, verdicts are those of an earlier run.
     verdicts = _verdicts(results) if grid.get("metrics", True) else []
     compared = {row["dataset"] for row in verdicts}
-    means = [line for line in _means(results) if line.dataset not in compared]
+    means = [line for line in _means(results) if line["dataset"] not in compared]
     if not verdicts and not means:
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
         if ids:
-            known = {row[kind] for row in verdicts if not _is_of_any(row, kind)}
-            known |= {getattr(line, kind) for line in means}
+            known = {row[kind] for row in (*verdicts, *means) if not _is_of_any(row, kind)}
             if unknown := [id for id in ids if id not in known]:
                 hint = did_you_mean(unknown[0], known)
                 raise InputError(f"there is no {kind} '{unknown[0]}' in the results shown; {hint}")
-            verdicts = [row for row in verdicts if row[kind] in ids or _is_of_any(row, kind)]
-            means = [line for line in means if getattr(line, kind) in ids]
+            verdicts, means = (
+                [row for row in rows if row[kind] in ids or _is_of_any(row, kind)]
+                for rows in (verdicts, means)
+            )
     threshold = grid.get("statistics", {}).get("threshold", Statistics.threshold)
-    parts = chain(verdicts_of(verdicts, threshold), means_of(mean_tables(means, {})))
+    parts = chain(
+        verdicts_of(verdicts, threshold),
+        means_of(mean_tables([MeanLine(**row) for row in means], {})),
+    )
     write(terminal_here(), chain([visible(grid["title"])] if grid.get("title") else (), parts))
 
 
@@ -81,13 +85,12 @@ def _verdicts(results: Path) -> list[dict[str, Any]]:
     return list(read_artefact(path, "verdicts")[0].to_pylist()) if path.is_file() else []
 
 
-def _means(results: Path) -> list[MeanLine]:
+def _means(results: Path) -> list[dict[str, Any]]:
     """Return the mean scores that the report has."""
     path = results / layout.path_of("tables", {}) / f"{MEANS}.parquet"
-    rows = read_parquet(path)[0].to_pylist() if path.is_file() else []
-    return [MeanLine(**row) for row in rows]
+    return list(read_parquet(path)[0].to_pylist()) if path.is_file() else []
 
 
 def _is_of_any(row: Mapping[str, Any], kind: str) -> bool:
     """Return whether a row is of random explanations, which belong to every method."""
-    return kind == "method" and is_random(row)
+    return kind == "method" and "quantity" in row and is_random(row)

@@ -1,14 +1,13 @@
 """A function of texts as a classifier: what it is asked, how often, and what comes of it."""
 
-from itertools import combinations
-from math import comb, exp
+from math import exp
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.test_shap import naive_owen
+from methods.games import owen, shapley
 from tiny_models import make, wordpiece
 
 import exparity
@@ -120,19 +119,6 @@ def test_removal_from_a_wrapped_model_is_that_from_the_model(wrapped):
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-def shapley(worth, n):
-    """Shapley values of n players, by all coalitions, in float64."""
-    values = np.zeros(n)
-    for player in range(n):
-        others = [other for other in range(n) if other != player]
-        for size in range(n):
-            share = 1 / (n * comb(n - 1, size))
-            for members in combinations(others, size):
-                gain = worth({*members, player}) - worth(set(members))
-                values[player] += share * gain
-    return values
-
-
 @pytest.mark.reference
 @pytest.mark.parametrize("text", ["a warm and not so very funny but terrible film", "not warm"])
 def test_kernel_shap_of_all_coalitions_is_exact(text):
@@ -170,8 +156,8 @@ def test_partition_shap_of_all_branches_is_exact(text):
     def worth(present):
         return curved([" ".join(words[place] for place in sorted(present))])[0, 1]
 
-    owen = naive_owen(worth, text_hierarchy(function.tokenizer, encoding), len(words))
-    assert found.scores == pytest.approx(owen, abs=1e-9)
+    expected = owen(worth, text_hierarchy(function.tokenizer, encoding), len(words))
+    assert found.scores == pytest.approx(expected, abs=1e-9)
     if len(words) == 2:
         assert found.scores == pytest.approx(shapley(worth, 2), abs=1e-9)
 

@@ -1,6 +1,5 @@
 """Kernel SHAP: exact Shapley values from all coalitions, and what few of them still give."""
 
-from itertools import permutations
 from math import comb
 
 import numpy as np
@@ -8,23 +7,12 @@ import pytest
 from engine.exact import ExactModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods.games import shapley
 
 import exparity
 from exparity.methods.kernel_shap import draw_coalitions, shapley_values
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
-
-
-def naive_shapley(worth, n):
-    """Mean of what a player adds, over all orders in which players may come."""
-    scores = np.zeros(n)
-    orders = list(permutations(range(n)))
-    for order in orders:
-        present = frozenset()
-        for player in order:
-            scores[player] += (worth(present | {player}) - worth(present)) / len(orders)
-            present |= {player}
-    return scores
 
 
 @pytest.mark.reference
@@ -34,18 +22,15 @@ def test_all_coalitions_give_exact_shapley_values(classifier):
     for one in exparity.explain(classifier, texts, [0, 1], "kernel_shap", n_samples=300):
         content = np.flatnonzero(one.content_mask)
         assert 1 <= len(content) <= 6
-        known = {}
 
-        def worth(present, one=one, content=content, known=known):
-            if present not in known:
-                ids = np.where(one.special_mask, one.token_ids, classifier.pad_id)
-                chosen = content[sorted(present)]
-                ids[chosen] = one.token_ids[chosen]
-                known[present] = exact.probability(exact.rows(ids), one.target)
-            return known[present]
+        def worth(present, one=one, content=content):
+            ids = np.where(one.special_mask, one.token_ids, classifier.pad_id)
+            chosen = content[sorted(present)]
+            ids[chosen] = one.token_ids[chosen]
+            return exact.probability(exact.rows(ids), one.target)
 
         expected = np.zeros(len(one))
-        expected[content] = naive_shapley(worth, len(content))
+        expected[content] = shapley(worth, len(content))
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
 
 

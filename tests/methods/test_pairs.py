@@ -1,12 +1,10 @@
 """Explanations of pairs of texts against captum and loops over the plain model."""
 
-from itertools import combinations
-from math import factorial
-
 import captum.attr
 import numpy as np
 import pytest
 import torch
+from methods.games import shapley
 from methods.training import METHOD_IDS
 from methods.training import explained as explained_quickly
 from support import PAIRS
@@ -111,21 +109,16 @@ def test_occlusion_is_a_loop_over_the_tokens_of_both(pair_classifier, absent):
 def test_kernel_shap_is_exact_over_the_words_of_both(pair_classifier):
     pair = "her mother", "the waiter"
     plain = Plain(pair_classifier, pair)
-    players = torch.nonzero(~plain.special)[:, 0].tolist()
-    worth = {}
-    for size in range(len(players) + 1):
-        for team in combinations(players, size):
-            there = plain.special.clone()
-            there[list(team)] = True
-            ids = torch.where(there, plain.ids[0], plain.baseline_ids[0])
-            worth[team] = plain.probability(ids)
+    players = np.flatnonzero(~plain.special)
+
+    def worth(present):
+        there = plain.special.clone()
+        there[players[sorted(present)]] = True
+        return plain.probability(torch.where(there, plain.ids[0], plain.baseline_ids[0]))
+
     n = len(players)
     expected = np.zeros(len(plain.special))
-    for team, value in worth.items():
-        for player in set(players) - set(team):
-            share = factorial(len(team)) * factorial(n - len(team) - 1) / factorial(n)
-            gain = worth[tuple(sorted({*team, player}))] - value
-            expected[player] += share * gain
+    expected[players] = shapley(worth, n)
     found = explained(pair_classifier, "kernel_shap", pair, n_samples=2 ** (n + 1))
     np.testing.assert_allclose(found.scores, expected, atol=1e-6)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from engine.exact import ExactModel
+from methods.games import owen
 
 import exparity
 from exparity.methods import _shap
@@ -16,32 +17,6 @@ from exparity.methods.shap import owen_values, text_hierarchy
 from exparity.types import Encoding
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
-
-
-def naive_owen(value, tree, n):
-    """Owen values of a binary hierarchy, by recursion.
-
-    A branch shares its effect between its halves: each half gets the mean of what it adds when the
-    other is absent and when it is present, and passes both contexts on with half the weight.
-    """
-    scores = np.zeros(n)
-
-    def members(node):
-        if node < n:
-            return {node}
-        return members(int(tree[node - n][0])) | members(int(tree[node - n][1]))
-
-    def share(node, present, weight):
-        if node < n:
-            scores[node] += weight * (value(present | {node}) - value(present))
-            return
-        left, right = (int(child) for child in tree[node - n][:2])
-        for one, other in ((left, right), (right, left)):
-            share(one, present, weight / 2)
-            share(one, present | members(other), weight / 2)
-
-    share(2 * n - 2, frozenset(), 1.0)
-    return scores
 
 
 def value_function(exact, classifier, one):
@@ -73,7 +48,7 @@ def test_equals_the_recursion_when_fully_expanded(classifier):
         assert n <= 8
         value = value_function(exact, classifier, one)
         tree = text_hierarchy(classifier.tokenizer, encoding) if n > 1 else []
-        expected = naive_owen(value, tree, n)
+        expected = owen(value, tree, n)
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
         assert np.abs(one.scores[one.special_mask]).max(initial=0) == 0
         # efficiency

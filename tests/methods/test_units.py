@@ -1,12 +1,12 @@
 """Methods on words, sentences and spans: enumeration in float64, and tokens where both agree."""
 
-from itertools import combinations, permutations
-from math import factorial
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
 from engine.exact import ExactModel
+from methods.games import shapley
 from methods.training import TEXTS, check_invariance, explained
 from methods.whole_words import of_one_piece
 
@@ -68,24 +68,17 @@ class Game:
 
 
 @pytest.mark.reference
-def test_shapley_values_of_sentences_are_those_of_all_orders(classifier):
+def test_shapley_values_of_sentences_are_exact(classifier):
     (one,) = exparity.explain(
         classifier, STORY, [1], "kernel_shap", unit="sentence", **ALL_COALITIONS["kernel_shap"]
     )
     game = Game(classifier, one, classifier.pad_id)
     assert game.n == 5
-    orders = list(permutations(range(game.n)))
-    expected = np.zeros(game.n)
-    for order in orders:
-        for place, player in enumerate(order):
-            before = order[:place]
-            expected[player] += game([*before, player]) - game(before)
-    np.testing.assert_allclose(game.of_sentences(), expected / len(orders), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(game.of_sentences(), shapley(game, game.n), rtol=0, atol=1e-5)
 
 
 @pytest.mark.reference
 def test_twelve_sentences_are_enumerated(classifiers):
-    """By the weights of subsets, as orders are too many."""
     classifier = classifiers["bert"]
     words = "she left when nobody expected her letter from an office at work"
     text = words.replace(" ", " . ")
@@ -101,16 +94,7 @@ def test_twelve_sentences_are_enumerated(classifiers):
     with torch.no_grad():
         worth = game.exact.model(torch.as_tensor(np.array(ids))).logits.softmax(-1)[:, 0].tolist()
     game.known = dict(zip(map(frozenset, masks), worth, strict=True))
-    expected = [
-        sum(
-            factorial(len(here)) * factorial(n - len(here) - 1) / factorial(n)
-            * (game({*here, player}) - game(here))
-            for here in masks
-            if player not in here
-        )
-        for player in range(n)
-    ]  # fmt: skip
-    np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(game.of_sentences(), shapley(game, n), rtol=0, atol=1e-5)
 
 
 @pytest.mark.reference

@@ -1,10 +1,11 @@
-"""Snakemake in a fork of a process that has imported it, which half of a dry run is spent on.
+"""Snakemake in a fork of a process that has imported it, which most of a dry run is spent on.
 
 That process must not import exparity: every checkout has its own.
 """
 
 import asyncio
 import atexit
+import gc
 import multiprocessing
 import os
 import signal
@@ -32,6 +33,7 @@ _CONTEXT.set_forkserver_preload(
         "snakemake_executor_plugin_slurm",
         "snakemake_executor_plugin_slurm_jobstep",
         "sqlmodel",
+        *zygote.MODULES,
     ]
 )
 
@@ -120,6 +122,7 @@ def _be_snakemake(
     arguments: list[str], folder: str, environment: dict[str, str], output: str, error: str
 ) -> None:
     os.setsid()
+    gc.freeze()  # what is imported stays
     for number, path in ((1, output), (2, error)):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(file, number)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 ADDRESS = "TESTS_ZYGOTE"
 """Names its socket to a run, which ``tests/held`` has fork its server."""
-_MODULES = (
+MODULES = (
     "accelerate",
     "pyarrow.parquet",
     "torch",
@@ -34,6 +34,7 @@ _MODULES = (
     "transformers.models.gpt2.modeling_gpt2",
     "transformers.models.roberta.modeling_roberta",
 )
+"""All that runs a model imports these; checking that a model can be built does as well."""
 _SERVER = "/exparity/warm/server.py"
 
 
@@ -109,7 +110,7 @@ def _main(listener: socket.socket, tests: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a server ended
     ended = os.pidfd_open(tests)
-    for name in _MODULES:
+    for name in MODULES:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

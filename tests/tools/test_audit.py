@@ -350,7 +350,7 @@ def test_every_whole_row_is_explained_and_others_are_counted(repository, checkpo
     run = run_audit(tmp_path, repository / "src", checkpoints["bert"])
     assert run.returncode == 0, run.stdout + run.stderr
     page = tmp_path / run.stdout.splitlines()[-1].split()[1]
-    assert "one trained classifier" in page.read_text()
+    assert "<strong>one classifier</strong>" in page.read_text()
     assert "3 rows are left out: 1 without author, 1 without review, 1" in page.read_text()
     # What Snakemake prints is in a file; the terminal says what the page begins with.
     log = page.parents[1] / "logs" / "snakemake.log"

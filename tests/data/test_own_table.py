@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
+from data.tables import write
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -41,22 +42,6 @@ def table(n=20):
         }
         for i in range(n)
     ]
-
-
-def write(path, rows):
-    """Write rows in the format that the suffix says."""
-    if path.suffix == ".parquet":
-        parquet.write_table(pa.Table.from_pylist(rows), path)
-        return path
-    with path.open("w", encoding="utf-8", newline="") as file:
-        if path.suffix == ".jsonl":
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            return path
-        delimiter = "\t" if path.suffix == ".tsv" else ","
-        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def load(path, **options):

@@ -1,10 +1,8 @@
 """Tables of premises and hypotheses, and data artefacts with and without pairs of texts."""
 
-import json
-
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data.tables import write
 from support import refused_by
 
 import exparity
@@ -32,20 +30,13 @@ ROWS = [
 COLUMNS = {"text_b": "b", "rationale": "why", "rationale_b": "why_b", "split": "split"}
 
 
-def write(path, rows=ROWS):
-    if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        cells = [[*rows[0]], *([value or "" for value in row.values()] for row in rows)]
-        path.write_text("".join(",".join(row) + "\n" for row in cells))
-    return {"path": str(path), **COLUMNS}
+def written(path, rows=ROWS):
+    return {"path": str(write(path, rows)), **COLUMNS}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_both_texts_and_their_marks_are_read(tmp_path, suffix):
-    options = write(tmp_path / f"pairs{suffix}")
+    options = written(tmp_path / f"pairs{suffix}")
     examples = load_dataset("table", DataSource(tmp_path), options)
     train = [e for e in examples if e.split == "train"]
     assert [e.words_b for e in train] == [
@@ -60,7 +51,7 @@ def test_both_texts_and_their_marks_are_read(tmp_path, suffix):
 
 
 def test_the_artefact_has_second_texts_only_where_there_are_some(tmp_path):
-    options = write(tmp_path / "pairs.jsonl")
+    options = written(tmp_path / "pairs.jsonl")
     paired, single = tmp_path / "data" / "pairs.parquet", tmp_path / "data" / "single.parquet"
     prepare(paired, use="table", params=options, dataset_id="pairs")
     prepare(single, use="table", params={"path": options["path"]}, dataset_id="single")
@@ -82,20 +73,20 @@ def test_the_artefact_has_second_texts_only_where_there_are_some(tmp_path):
     ("changes", "message"), REFUSED["columns_that_do_not_go_together_are_refused"]
 )
 def test_columns_that_do_not_go_together_are_refused(tmp_path, changes, message):
-    options = {**write(tmp_path / "pairs.jsonl"), **changes}
+    options = {**written(tmp_path / "pairs.jsonl"), **changes}
     with pytest.raises(InputError, match=message):
         load_dataset("table", DataSource(tmp_path), options)
 
 
 @pytest.mark.parametrize(("row", "message"), REFUSED["bad_second_texts_name_the_row"])
 def test_bad_second_texts_name_the_row(tmp_path, row, message):
-    options = write(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]])
+    options = written(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]])
     with pytest.raises(InputError, match=message):
         load_dataset("table", DataSource(tmp_path), options)
 
 
 def test_counterfactuals_of_pairs_are_refused(tmp_path):
-    options = write(tmp_path / "pairs.jsonl")
+    options = written(tmp_path / "pairs.jsonl")
     prepare(tmp_path / "data.parquet", use="table", params=options, dataset_id="nli")
     data = read_prepared(tmp_path / "data.parquet")
     with pytest.raises(InputError, match=r"counterfactuals.nli: example '\d' is a pair of texts"):

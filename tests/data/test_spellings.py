@@ -1,9 +1,8 @@
 """Values of tables as different programs write them: numbers, booleans, marks, missing ones."""
 
-import json
-
 import pandas as pd
 import pytest
+from data.tables import write
 
 from exparity import InputError
 from exparity.data._rows import read_rows
@@ -52,12 +51,6 @@ def rows_of(**changed):
     return [{**row, **changed} for row in rows]
 
 
-def write(folder, rows):
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 @pytest.mark.parametrize(
     "marks",
     [
@@ -72,21 +65,21 @@ def write(folder, rows):
     ],
 )
 def test_marks_are_numbers_or_booleans(tmp_path, marks):
-    found = load(write(tmp_path, rows_of(r=marks)), rationale="r")
+    found = load(write(tmp_path / "rows.jsonl", rows_of(r=marks)), rationale="r")
     assert {example.rationale for example in found.examples} == {(0, 1, 0)}
 
 
 @pytest.mark.parametrize("mark", [2, 0.5, "yes", None])
 def test_other_marks_are_refused(tmp_path, mark):
     with pytest.raises(InputError, match="r must be 0 or 1 per word"):
-        load(write(tmp_path, rows_of(r=[mark, 0, 1])), rationale="r")
+        load(write(tmp_path / "rows.jsonl", rows_of(r=[mark, 0, 1])), rationale="r")
 
 
 @pytest.mark.parametrize("missing", [None, "", "nan", "None", "N/A", "NULL", "<NA>", "#N/A"])
 def test_missing_groups_are_counted_and_left_out(tmp_path, missing):
     rows = rows_of()
     rows[3]["group"] = missing
-    path = write(tmp_path, rows)
+    path = write(tmp_path / "rows.jsonl", rows)
     with pytest.raises(InputError, match=r"1 of 6 rows is incomplete: 1 without group \(line 4\)"):
         load(path)
     found = load(path, drop_incomplete=True)
@@ -95,7 +88,7 @@ def test_missing_groups_are_counted_and_left_out(tmp_path, missing):
 
 def test_none_may_be_a_class(tmp_path):
     rows = [{**row, "label": ("None", "hate")[i % 2]} for i, row in enumerate(rows_of())]
-    assert load(write(tmp_path, rows)).labels == ("None", "hate")
+    assert load(write(tmp_path / "rows.jsonl", rows)).labels == ("None", "hate")
 
 
 @pytest.mark.parametrize("separator", [",", ";"])

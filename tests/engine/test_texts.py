@@ -1,10 +1,9 @@
 """The model reads a text byte for byte; words are spans in it, whatever parts them."""
 
-import json
 from dataclasses import replace
 
-import pandas as pd
 import pytest
+from data.tables import write
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import (
@@ -148,25 +147,11 @@ def test_replaced_words_keep_the_lines_of_an_example():
     assert (changed.text, changed.parts.words) == ("she was\nlate", ("she", "was", "late"))
 
 
-def write(folder, suffix, rows):
-    path = folder / f"table{suffix}"
-    table = pd.DataFrame(rows)
-    if suffix == ".csv":
-        table.assign(**{c: table[c].map(json.dumps) for c in ("spans",) if c in table}).to_csv(
-            path, index=False
-        )
-    elif suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        table.to_parquet(path)
-    return path
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_tables_keep_texts_byte_for_byte(tmp_path, suffix):
     texts = ["one\ntwo", "  a  b ", "plain text", "c\u00a0d\te"]
     rows = [{"text": t, "label": i % 2, "group": "mf"[i // 2]} for i, t in enumerate(texts)]
-    params = {"path": str(write(tmp_path, suffix, rows)), "test_share": 1.0}
+    params = {"path": str(write(tmp_path / f"table{suffix}", rows)), "test_share": 1.0}
     assert [e.text for e in load_dataset("table", DataSource(tmp_path), params)] == texts
     prepare(tmp_path / "data.parquet", use="table", params=params, data_dir=tmp_path)
     examples = read_prepared(tmp_path / "data.parquet").examples
@@ -181,7 +166,7 @@ def test_a_column_of_spans_tells_words(tmp_path, suffix):
     rows = [
         {"text": CHINESE, "label": i % 2, "group": "mf"[i // 2], "spans": spans} for i in range(4)
     ]
-    path = write(tmp_path, suffix, rows)
+    path = write(tmp_path / f"table{suffix}", rows)
     params = {"path": str(path), "test_share": 1.0, "spans": "spans"}
     prepare(tmp_path / "data.parquet", use="table", params=params, data_dir=tmp_path)
     for example in read_prepared(tmp_path / "data.parquet").examples:
@@ -197,7 +182,7 @@ def test_a_column_of_spans_tells_units(tmp_path, suffix):
         {"text": texts[i % 2], "label": i // 2, "group": "mf"[i % 2], "spans": spans[i % 2]}
         for i in range(4)
     ]
-    path = write(tmp_path, suffix, rows)
+    path = write(tmp_path / f"table{suffix}", rows)
     params = {"path": str(path), "test_share": 1.0, "unit_spans": "spans"}
     prepare(tmp_path / "data.parquet", use="table", params=params, data_dir=tmp_path)
     examples = read_prepared(tmp_path / "data.parquet").examples
@@ -207,13 +192,17 @@ def test_a_column_of_spans_tells_units(tmp_path, suffix):
 
 def test_spans_that_do_not_fit_name_the_line(tmp_path):
     rows = [{"text": "ab", "label": i % 2, "group": "m", "spans": [[0, 9]]} for i in range(2)]
-    params = {"path": str(write(tmp_path, ".jsonl", rows)), "spans": "spans"}
+    params = {"path": str(write(tmp_path / "table.jsonl", rows)), "spans": "spans"}
     with pytest.raises(InputError, match=r"table\.jsonl:1: spans must be the start and end"):
         load_dataset("table", DataSource(tmp_path), params)
 
 
 def test_a_separator_of_the_words_of_lists(tmp_path):
     rows = [{"text": WORDS, "label": i % 2, "group": "mf"[i // 2]} for i in range(4)]
-    params = {"path": str(write(tmp_path, ".jsonl", rows)), "separator": "", "test_share": 1.0}
+    params = {
+        "path": str(write(tmp_path / "table.jsonl", rows)),
+        "separator": "",
+        "test_share": 1.0,
+    }
     examples = load_dataset("table", DataSource(tmp_path), params)
     assert {(e.text, e.words) for e in examples} == {(CHINESE, tuple(WORDS))}

@@ -73,3 +73,10 @@ def counterfactuals(draw, complete=False):
         if to != own and (complete or draw(st.integers(0, 5)))
     ]
     return given
+
+
+def keyed(rows):
+    """Rows of bias by what they are of, each of which there is once."""
+    found = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
+    assert len(found) == len(rows)
+    return found

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from stats.drawn import CLASSES, GROUPS, counterfactuals
+from stats.drawn import CLASSES, GROUPS, counterfactuals, keyed
 
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import predictions_of
@@ -111,10 +111,7 @@ def sample(n=60, n_classes=3, seed=0, flips=0.3, matched=False):
 
 def measured(sample, **options):
     data = predictions_of(*(sample[name] for name in NAMES))
-    rows = causal_bias(data, sample["counterfactuals"], **{"resamples": 0, **options})
-    found = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
-    assert len(found) == len(rows)
-    return found
+    return keyed(causal_bias(data, sample["counterfactuals"], **{"resamples": 0, **options}))
 
 
 @pytest.mark.reference

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stats.drawn import counterfactuals, predictions, scores
+from stats.drawn import counterfactuals, keyed, predictions, scores
 
 from exparity.stats import compare_all, compare_groups, crossed_tests
 from exparity.stats.adjusted import adjusted_gaps
@@ -91,19 +91,14 @@ def of_interval(columns):
     return {"": {"low": low, "high": high, "flags": flags}}
 
 
-def keyed(rows):
-    found = {(r.quantity, r.group, r.group_b, r.class_name): vars(r) for r in rows}
-    assert len(found) == len(rows)
-    return found
-
-
 def of_predictions(columns):
-    return keyed(model_bias(**columns, resamples=0))
+    return {key: vars(row) for key, row in keyed(model_bias(**columns, resamples=0)).items()}
 
 
 def of_causes(columns):
     data = predictions_of(*(columns[name] for name in BIAS))
-    return keyed(causal_bias(data, columns["counterfactuals"], resamples=0))
+    rows = keyed(causal_bias(data, columns["counterfactuals"], resamples=0))
+    return {key: vars(row) for key, row in rows.items()}
 
 
 def swapped_pair(key):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stats.drawn import CLASSES, GROUPS, predictions
+from stats.drawn import CLASSES, GROUPS, keyed, predictions
 
 from exparity.core.errors import InputError
 from exparity.stats.model_bias import model_bias
@@ -94,12 +94,6 @@ def by_label(rows, pairs):
     ones = [r[2][1] for r in rows if r[0] == 1]
     zeros = [r[2][0] for r in rows if r[0] == 0]
     return mean([abs(x - y) for x in ones for y in zeros]), len(rows)
-
-
-def keyed(rows):
-    found = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
-    assert len(found) == len(rows)
-    return found
 
 
 def measured(given, **options):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from metrics.loops import naive_sets
 from metrics.sweep import evaluated
 from support import PAIRS
 
@@ -12,6 +13,7 @@ import exparity
 from exparity import Explanation, InputError
 from exparity.methods import explain
 from exparity.metrics import METRICS
+from exparity.metrics.removal import TENTHS
 
 pytestmark = pytest.mark.reference
 PAIR, TARGET = PAIRS[0], 2
@@ -32,14 +34,10 @@ def probability(classifier, kept):
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_removal_is_a_loop_over_tokens_of_both(pair_classifier, one, keep):
-    content = np.flatnonzero(one.content_mask)
-    ranked = [i for i in content[np.argsort(-one.scores[content])] if one.scores[i] > 0]
     drops = []
     whole = probability(pair_classifier, np.ones(len(one), dtype=bool))
-    sizes = {min(int(k / 10 * len(content) + 1e-9), len(ranked)) for k in range(1, 11)} - {0}
-    for size in sorted(sizes):
-        top = np.zeros(len(one), dtype=bool)
-        top[ranked[:size]] = True
+    for step in naive_sets(one.scores, one.special_mask, "fraction", TENTHS, True):
+        top = np.isin(np.arange(len(one)), [*step])
         left = top | one.special_mask if keep else ~top
         drops.append(whole - probability(pair_classifier, left))
     metric = "sufficiency" if keep else "comprehensiveness"

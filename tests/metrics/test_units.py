@@ -10,6 +10,7 @@ from methods.toy import Toy
 from methods.training import TARGETS, TEXTS, check_invariance
 from methods.training import explained as explained_quickly
 from methods.whole_words import of_one_piece
+from metrics.loops import naive_gini, naive_sets
 from metrics.sweep import bits_of, drawn, evaluated
 from scipy.stats import kendalltau
 
@@ -68,17 +69,8 @@ def test_removal_equals_the_loop(classifier, metric, unit, based_on):
     for one, value in zip(explanations, found, strict=True):
         units, scores = members(one, unit), sums(one, unit, "sequence")
         whole = exact.probability(exact.rows(one.token_ids), one.target)
-        ranked = sorted(range(len(units)), key=lambda u: (scores[u], u), reverse=True)
-        falls, before = [], None
-        for threshold in params["thresholds"]:
-            if based_on == "fraction":
-                top = ranked[: math.floor(threshold * len(units) + 1e-9)]
-            else:
-                top = [u for u in ranked if scores[u] > threshold]
-            top = {u for u in top if scores[u] > 0}
-            if not top or top == before:
-                continue
-            before = top
+        falls = []
+        for top in naive_sets(scores, [False] * len(units), *params.values(), True):
             gone = {p for u, own in enumerate(units) if (u in top) != keep for p in own}
             ids = [token for place, token in enumerate(one.token_ids) if place not in gone]
             ids = ids or list(classifier.empty_ids)
@@ -98,11 +90,8 @@ def test_concentration_and_correlation_equal_the_loop(classifiers, unit):
     }
     for index, one in enumerate(explanations):
         units, scores = members(one, unit), sums(one, unit, "content")
-        sizes = sorted(map(abs, scores))
-        n = len(sizes)
-        gini = 1 - 2 * sum(s * (n - i - 0.5) / n for i, s in enumerate(sizes))
-        assert found["gini"][index] == pytest.approx(gini, abs=1e-12)
-        assert found["sparsity"][index] == sum(size >= 0.3 for size in sizes) / n
+        assert found["gini"][index] == pytest.approx(naive_gini(scores), abs=1e-12)
+        assert found["sparsity"][index] == np.mean(np.abs(scores) >= 0.3)
         whole = exact.probability(exact.rows(one.token_ids), one.target)
         falls = [
             whole - exact.probability(exact.rows(np.delete(one.token_ids, own)), one.target)

@@ -59,8 +59,8 @@ TOKENS_A_WORD = 1.3
 LENGTH = 26  # tokens of a sentence in the mean, two special ones among them
 # Seconds: work is measured on so many texts that it lasts, and again unless that took too long.
 FEWEST, LASTING, TOO_LONG, REPEATS = 4, 0.3, 5.0, 3
-TINY = {"hidden_size": 48, "num_hidden_layers": 2, "intermediate_size": 64, "vocab_size": 300}
-TINY_GPT2 = {"n_embd": 48, "n_layer": 2, "vocab_size": 300}
+TINY = {"hidden_size": 48, "num_hidden_layers": 1, "intermediate_size": 64, "vocab_size": 300}
+TINY_GPT2 = {"n_embd": 48, "n_layer": 1, "vocab_size": 300}
 FEW = {
     **{"n_steps": 2, "num_samples": 8, "max_evals": 12, "n_samples": 4, "draws": 1, "steps": 1},
     **{"bisections": 1, "max_tokens": 1},
@@ -293,7 +293,7 @@ def trained(bench: Bench, killed_after: int = 0) -> tuple[dict[str, np.ndarray],
     examples = [example for example in pairs if example.split == "train"]
     labels = ("female", "male")
     data = TrainingSet("pairs", labels, labels, examples, np.ones(len(examples)), [], 0)
-    shape = {"hidden_size": 32 if bench.tiny else 256, "num_hidden_layers": 2 if bench.tiny else 4}
+    shape = {"hidden_size": 32 if bench.tiny else 256, "num_hidden_layers": 1 if bench.tiny else 4}
     spec = ModelSpec(init="scratch", architecture="bert", size={**shape, "num_attention_heads": 4})
     training = TrainingSpec(epochs=2 if bench.tiny else 6, batch_size=32, learning_rate=1e-3)
 

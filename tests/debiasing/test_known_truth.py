@@ -89,7 +89,7 @@ def of_bag_of_words(data, recipe):
         CounterfactualPrediction(i, other.group, int(changed[i]), sure[changed[i]], 1)
         for i, (_, other) in enumerate(versions)
     ]
-    return causal_bias(measured, counterfactuals, resamples=500)
+    return causal_bias(measured, counterfactuals, resamples=200)
 
 
 def of_transformer(data, recipe):
@@ -111,7 +111,7 @@ def of_transformer(data, recipe):
     )
     inputs = {"data": data, "counterfactuals": made, "checkpoint": checkpoint}
     counterfactual_predictions_cell(**inputs, predictions=predictions, output=changed, machine=CPU)
-    bias_model(data, [predictions], bias, [changed], resamples=500)
+    bias_model(data, [predictions], bias, [changed], resamples=200)
     names = [field.name for field in fields(BiasRow)]
     rows = read_artefact(bias, "bias")[0].select(names).to_pylist()
     return [BiasRow(**row) for row in rows]

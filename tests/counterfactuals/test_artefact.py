@@ -3,25 +3,17 @@
 import json
 
 import pytest
+from support import tiny
 
 from exparity import cli
 from exparity.artefacts.files import read_artefact
-from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
 
-MODEL = {"init": "scratch", "architecture": "bert"}
-
 
 def experiment(**changes):
-    config = {
-        "datasets": {"bios": {}, "pairs_all": {}},
-        "models": {"plain": MODEL},
-        "methods": {"gradient": {}},
-        "metrics": {"gini": {}},
-    }
-    return Experiment.from_mapping({**config, **changes})
+    return tiny(**{"datasets": {"bios": {}, "pairs_all": {}}, **changes})
 
 
 def options(found, dataset="bios"):

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from support import NARROW
+from support import NARROW, tiny
 
 from exparity.config.experiment import Experiment
 from exparity.config.models import Model
@@ -78,10 +78,8 @@ def experiment(repository, debias=None, **changes) -> Experiment:
         "datasets": {"bios": {}},
         "models": models,
         "counterfactuals": {"bios": "pronouns"},
-        "methods": {"gradient": {}},
-        "metrics": {"gini": {}},
     }
-    return Experiment.from_mapping({**config, **changes})
+    return tiny(**{**config, **changes})
 
 
 def finetune(found: Experiment, model="mended"):

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import NARROW
+from support import NARROW, tiny
 
 from exparity import ExparityError, InputError, cli
-from exparity.config.experiment import Experiment
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -137,39 +136,21 @@ class TestLoop:
         assert found.history[0].step == -(-len(plain.examples) // 8)
 
 
-def experiment(repository, **changes) -> Experiment:
+def test_the_source_and_the_files_count(tmp_path):
+    pairs, debias = tmp_path / "pairs.tsv", [{"use": "mirrored", "weight": 0.5}, "sampled"]
     config = {
         "plugins": PLUGINS,
         "datasets": {"pairs": {"use": "bios"}},
-        "models": {
-            "plain": BERT,
-            "mended": {
-                **BERT,
-                "debias": [{"use": "mirrored", "weight": 0.5}, "sampled"],
-            },
-        },
-        "counterfactuals": {"pairs": "pronouns"},
-        "methods": {"gradient": {}},
-        "metrics": {"gini": {}},
-        "training": {"epochs": 1},
+        "models": {"mended": {**BERT, "debias": debias}},
+        "counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": str(pairs)}},
     }
-    return Experiment.from_mapping({**config, **changes})
-
-
-class TestConfig:
-    def options(self, found, model):
-        return found.finetune_options("pairs", model, 0)
-
-    def test_the_source_and_the_files_count(self, repository, tmp_path):
-        pairs = tmp_path / "pairs.tsv"
-        pairs.write_text("boy\tgirl\n")
-        block = {"counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": str(pairs)}}}
-        before = self.options(experiment(repository, **block), "mended")
-        pairs.write_text("man\twoman\n")
-        after = self.options(experiment(repository, **block), "mended")
-        assert before["counterfactuals"] != after["counterfactuals"]
-        digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
-        assert len(digests) == 2  # one for each file
+    pairs.write_text("boy\tgirl\n")
+    before = tiny(**config).finetune_options("pairs", "mended", 0)
+    pairs.write_text("man\twoman\n")
+    after = tiny(**config).finetune_options("pairs", "mended", 0)
+    assert before["counterfactuals"] != after["counterfactuals"]
+    digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
+    assert len(digests) == 2  # one for each file
 
 
 def test_the_catalogue_lists_them(capsys):

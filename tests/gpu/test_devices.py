@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 from fake_cuda import fake_cuda
-from support import run_code
+from support import run_code, tiny
 
 from exparity import InputError, load_classifier
 from exparity.config.cautions import cautions
-from exparity.config.experiment import Experiment
 from exparity.core import device as devices
 from exparity.core.device import resolve_device
 
@@ -156,8 +155,6 @@ def test_cards_without_bf16_are_known_without_torch(v100, tmp_path, monkeypatch)
 )
 def test_a_plan_names_a_card_without_bf16(v100, settings, named):
     model = {"init": "scratch", "architecture": "bert", "training": settings.pop("training", {})}
-    config = {"datasets": {"pairs_all": {}}, "models": {"small": model}, "seeds": [0], **settings}
-    config |= {"methods": {"gradient": {}}, "metrics": {"gini": {}}}
-    found = [line for line in cautions(Experiment.from_mapping(config)) if "bf16" in line]
+    found = [line for line in cautions(tiny(models={"small": model}, **settings)) if "bf16" in line]
     expected = f"{named} is not computed by a GPU of this machine (Tesla V100-SXM2-16GB)"
     assert [line.startswith(expected) for line in found] == ([] if named is None else [True])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from support import tiny
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from exparity import InputError, load_classifier
-from exparity.config.experiment import Experiment
 from exparity.models import checkpoints as loading
 from exparity.models.checkpoints import load_model
 
@@ -180,9 +180,9 @@ def no_weights_read(monkeypatch):
     monkeypatch.setattr(loading, "load_weights", fail)
 
 
-def config_with(base, adapter):
-    models = {"tuned": {"checkpoint": str(base), "adapter": str(adapter)}}
-    return {"datasets": {"bios": {}}, "models": models, "methods": {}, "metrics": {}}
+def plan(base, adapter):
+    """Read a config with an adapter of a base."""
+    tiny(models={"tuned": {"checkpoint": str(base), "adapter": str(adapter)}})
 
 
 @pytest.mark.usefixtures("no_weights_read")
@@ -196,7 +196,7 @@ def test_a_damaged_adapter_is_refused_before_weights_are_read(checkpoints, adapt
     with pytest.raises(InputError, match=message):
         load_model(checkpoints["bert"], adapter=adapter)
     with pytest.raises(InputError, match=rf"models\.tuned: .*{message}"):
-        Experiment.from_mapping(config_with(checkpoints["bert"], adapter))
+        plan(checkpoints["bert"], adapter)
 
 
 @pytest.mark.usefixtures("no_weights_read")
@@ -209,7 +209,7 @@ def test_an_adapter_that_fits_another_model_is_refused(checkpoints, adapter, cas
     with pytest.raises(InputError, match=message):
         load_model(checkpoints["bert"], adapter=adapter)
     with pytest.raises(InputError, match=rf"models\.tuned: .*{message}"):
-        Experiment.from_mapping(config_with(checkpoints["bert"], adapter))
+        plan(checkpoints["bert"], adapter)
 
 
 def test_values_that_are_not_finite_are_refused(checkpoints, adapter):
@@ -226,14 +226,14 @@ def test_the_base_is_the_one_of_the_training(checkpoints, adapter, tmp_path, cap
     shutil.copytree(base, other)
     weights = load_file(other / "model.safetensors")
     save_file({n: w + 1 for n, w in weights.items()}, other / "model.safetensors", {"format": "pt"})
-    Experiment.from_mapping(config_with(copied, adapter))
+    plan(copied, adapter)
     assert not caplog.records
     with pytest.raises(InputError, match=rf"was trained on {base}, and the checkpoint is {other}"):
-        Experiment.from_mapping(config_with(other, adapter))
+        plan(other, adapter)
     with pytest.raises(InputError, match="was trained on"):
         load_model(str(other), adapter=adapter)
     _setting(base_model_name_or_path="/where/it/was/trained")(adapter)
-    Experiment.from_mapping(config_with(other, adapter))
+    plan(other, adapter)
     assert "nothing here tells" in caplog.text
     _setting(base_model_name_or_path=None)(adapter)
     with pytest.raises(InputError, match="is an adapter that names no base"):

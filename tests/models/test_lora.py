@@ -5,9 +5,9 @@ import warnings
 import pytest
 import torch
 from safetensors.torch import load_file
+from support import tiny
 
 from exparity import InputError
-from exparity.config.experiment import Experiment
 from exparity.data.bios import LABELS
 from exparity.data.table import read_prepared
 from exparity.data.training_set import TrainingSet
@@ -147,9 +147,8 @@ def test_a_saved_adapter_is_merged_into_its_base(base, data, tmp_path):
 
 def test_an_adapter_that_is_not_there_is_found_with_the_config(checkpoints, tmp_path):
     models = {"tuned": {"checkpoint": checkpoints["gpt2"], "adapter": str(tmp_path)}}
-    config = {"datasets": {"bios": {}}, "models": models, "methods": {}, "metrics": {}}
     with pytest.raises(InputError, match=r"models\.tuned: adapter .*: has no adapter_config"):
-        Experiment.from_mapping(config)
+        tiny(models=models)
     with pytest.raises(InputError, match="a model from scratch has none"):
         ModelSpec(init="scratch", architecture="gpt2", adapter=str(tmp_path))
 

@@ -3,10 +3,9 @@
 import logging
 
 import pytest
-from support import refused_by
+from support import refused_by, tiny
 
 from exparity import InputError
-from exparity.config.experiment import Experiment
 from exparity.models.auto import AutoConfig, auto_class, on_meta
 from exparity.models.scratch import SETTLED, check_buildable
 from exparity.models.spec import ENCODER_DECODERS, ModelSpec
@@ -28,10 +27,9 @@ def test_models_that_cannot_be_built(architecture, size, message):
     with pytest.raises(InputError, match=message) as refusal:
         check_buildable(spec_of(architecture, size))
     assert "\n" not in str(refusal.value)
-    config = {"models": {"mine": {"init": "scratch", "architecture": architecture, "size": size}}}
-    config |= {"datasets": {"bios": {}}, "methods": {}, "metrics": {}}
+    model = {"init": "scratch", "architecture": architecture, "size": size}
     with pytest.raises(InputError, match=rf"models\.mine: .*{message}"):
-        Experiment.from_mapping(config)
+        tiny(models={"mine": model})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The number of weights of a checkpoint, without loading it, and the memory that jobs ask for."""
 
 import pytest
+from support import tiny
 
-from exparity.config.experiment import Experiment
 from exparity.models.checkpoints import load_model
 from exparity.models.size import n_weights
 
@@ -37,15 +37,12 @@ def test_jobs_ask_for_their_models_weights(
 ):
     monkeypatch.setattr("exparity.config.experiment.n_weights", lambda *_: 8_000_000_000)
     model = {"checkpoint": checkpoints["bert"], "training": {"epochs": epochs}}
-    config = {
-        "datasets": {"pairs_all": {}},
-        "models": {"large": model, "tiny": {"init": "scratch", "architecture": "bert"}},
-        "methods": {method: {}},
-        "metrics": {"gini": {}},
-        "precision": precision,
-        "gradient_precision": "fp32" if epochs == 0 else "bf16",
-    }
-    experiment = Experiment.from_mapping(config)
+    experiment = tiny(
+        models={"large": model, "tiny": {"init": "scratch", "architecture": "bert"}},
+        methods={method: {}},
+        precision=precision,
+        gradient_precision="fp32" if epochs == 0 else "bf16",
+    )
     cell = {"dataset": "pairs_all", "model": "large", "seed": 0}
     ids = {**cell, "method": method} if stage == "explain" else cell
     assert experiment.memory_mb(stage, ids) == pytest.approx(expected * 8000 + 3000, abs=1)

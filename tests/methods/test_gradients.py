@@ -1,7 +1,6 @@
 """The gradients that a batch offers, and the gradient method that the docs write with them."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,16 +25,9 @@ def registering(monkeypatch):
 
 def with_batch(classifier, use, targets=TARGETS):
     """Hand the batch of some texts to a function that returns scores."""
-    facts = SimpleNamespace(
-        signed=True,
-        needs_gradient=True,
-        target="logit",
-        baseline=None,
-        stochastic=False,
-        reference="test",
-    )
+    facts = {"signed": True, "needs_gradient": True, "target": "logit", "baseline": None}
 
-    @method("probe", **vars(facts))
+    @method("probe", **facts, stochastic=False, reference="test")
     def probe(batch):
         """Hand the batch over."""
         return use(batch)

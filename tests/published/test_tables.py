@@ -63,6 +63,11 @@ def mismatches(columns, counts, effects, label, printed):
     return sum(here[cell][0] != there[cell][0] for cell in here if cell in there)
 
 
+def mismatches_of_all(columns, tables):
+    """Cells in which any column of Table 3 differs from any column of effect tables."""
+    return {(a, b): mismatches(columns, "3", tables, a, b) for a in METRIC_IDS for b in METRIC_IDS}
+
+
 def signs(columns, tables, a, b):
     """How the signs of d go together in two columns: opposite, same, or one has none."""
     found = Counter()
@@ -88,11 +93,7 @@ class TestLabels:
     """The heads of Tables 8 and 9 contradict the head of Table 3."""
 
     def test_one_permutation_of_all_makes_every_count_agree(self, columns):
-        differ = {
-            (a, b): mismatches(columns, "3", ("8", "9"), a, b)
-            for a in METRIC_IDS
-            for b in METRIC_IDS
-        }
+        differ = mismatches_of_all(columns, ("8", "9"))
         found = {
             order: sum(differ[pair] for pair in zip(METRIC_IDS, order, strict=True))
             for order in permutations(METRIC_IDS)
@@ -105,11 +106,7 @@ class TestLabels:
     def test_table_8_alone_decides_and_table_9_leaves_two(self, columns):
         fits = {"8": [], "9": []}
         for table, found in fits.items():
-            differ = {
-                (a, b): mismatches(columns, "3", (table,), a, b)
-                for a in METRIC_IDS
-                for b in METRIC_IDS
-            }
+            differ = mismatches_of_all(columns, (table,))
             for order in permutations(METRIC_IDS):
                 if not any(differ[pair] for pair in zip(METRIC_IDS, order, strict=True)):
                     found.append(dict(zip(METRIC_IDS, order, strict=True)))

@@ -74,7 +74,7 @@ def test_professions_are_the_classes_in_their_order(tmp_path):
 
 
 @pytest.mark.property
-@settings(max_examples=15)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(st.integers(1, 120), st.integers(0, 5))
 def test_a_sample_has_the_shares_of_all(tmp_path_factory, size, seed):
     source = source_of(tmp_path_factory.mktemp("bios"), train=everyone(each=3))

@@ -30,6 +30,7 @@ GENDERED = {*SWAPS, *SWAPS.values()}
 LARGER = {"baker": "male", "gardener": "female", "journalist": "male", "pharmacist": "female"}
 SEEDS = st.integers(-(10**9), 10**9)
 SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
+HALF = settings(max_examples=settings.default.max_examples // 2)
 
 
 def bios(**options):
@@ -110,7 +111,7 @@ def test_rationale_marks_the_own_occupation_and_nothing_else(default):
 
 
 @pytest.mark.property
-@settings(max_examples=15)
+@HALF
 @given(n=st.integers(MIN_BIOGRAPHIES, 300), imbalance=st.floats(0.5, 1), share=SHARES, seed=SEEDS)
 def test_imbalance_is_met_to_the_nearest_person(n, imbalance, share, seed):
     people = observed(n_biographies=n, imbalance=imbalance, test_share=share, generator_seed=seed)
@@ -200,7 +201,7 @@ def test_one_gender_alone_can_be_ambiguous(group):
 
 
 @pytest.mark.property
-@settings(max_examples=20)
+@HALF
 @given(
     n=st.integers(MIN_BIOGRAPHIES, 150),
     paired=st.booleans(),

@@ -261,20 +261,6 @@ class TestEnvironment:
         assert str(tmp_path / "raw") not in out
 
 
-class TestOtherStages:
-    def test_an_unknown_method_in_a_process_of_its_own(self, tmp_path):
-        write = ["--predictions", tmp_path / "p", "--output", tmp_path / "o"]
-        done = process(
-            "-m", "exparity", "explain", "--use", "gradent", "--data", tmp_path / "d",
-            "--checkpoint", tmp_path, *write,
-        )  # fmt: skip
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert "Traceback" not in done.stderr
-        assert "exparity: unknown method 'gradent'; did you mean 'gradient'" in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
 def comparing(folder, **changes):
     """A command that compares the groups of one scores artefact, and the tests that it writes."""
     scores = scores_file(folder / "s.parquet", **changes)

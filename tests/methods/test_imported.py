@@ -137,9 +137,8 @@ def changed(**changes):
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+WRONG = {
+    own: [
         (lambda rows: rows[:1], r"a\.jsonl: no line explains example 'His mother .*example_id"),
         (lambda rows: [*rows, rows[1] | {"scores": [0.0] * 9}], ":3: .*:2 as well; keep one"),
         (changed(target=0), r":2: explains class 0 of .*, and class 1 is to be .*`target`"),
@@ -157,18 +156,7 @@ NAN = float("nan")
         (changed(text=5), ":2: text must be a list of text"),
         (changed(text="Another text .", example_id=TEXTS[1]), ":2: its text is not that of"),
     ],
-)
-def test_wrong_lines_of_our_layout(classifiers, tmp_path, change, message):
-    made = exparity.explain(classifiers["bert"], TEXTS, TARGETS, "gradient_x_input")
-    path = write(tmp_path / "a.jsonl", change(own(made)))
-    with pytest.raises(InputError, match=message) as caught:
-        imported(classifiers["bert"], path)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+    thermostat: [
         (lambda rows: rows[1:], r"a\.jsonl: no line explains example 'The girl .*input_ids"),
         (changed(predictions=[2.0, 1.0]), ":2: explains class 0 of .*, and class 1 is"),
         (changed(predictions=[0.0, 1.0, 0.5]), ":2: predictions of 3 classes, and the model has 2"),
@@ -181,10 +169,16 @@ def test_wrong_lines_of_our_layout(classifiers, tmp_path, change, message):
             r":2: its input_ids are not the \d+ of the model's tokenizer, .* but 5 6 7; explain",
         ),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "change", "message"),
+    [(layout, *wrong) for layout, of_layout in WRONG.items() for wrong in of_layout],
 )
-def test_wrong_lines_of_thermostat(classifiers, tmp_path, change, message):
+def test_wrong_lines(classifiers, tmp_path, layout, change, message):
     made = exparity.explain(classifiers["bert"], TEXTS, TARGETS, "gradient_x_input")
-    path = write(tmp_path / "a.jsonl", change(thermostat(made)))
+    path = write(tmp_path / "a.jsonl", change(layout(made)))
     with pytest.raises(InputError, match=message) as caught:
         imported(classifiers["bert"], path)
     assert "\n" not in str(caught.value)

@@ -60,28 +60,20 @@ def matched(rng, n):
 
 @pytest.mark.reference
 class TestByLoops:
-    def test_length_in_pairs(self):
-        values, groups, sets, _, lengths = matched(np.random.default_rng(0), 25)
+    def test_in_pairs(self):
+        values, groups, sets, classes, lengths = matched(np.random.default_rng(0), 25)
         of = {(s, g): i for i, (s, g) in enumerate(zip(sets, groups, strict=True))}
-        gaps, others = [], []
+        gaps, of_length, of_class = [], [], []
         for name in sorted(set(sets)):
             a, b = of[name, "m"], of[name, "f"]
             gaps.append(values[a] - values[b])
-            others.append([1.0, lengths[a] - lengths[b]])
-        gap = one(values, groups, sets, length=lengths)
-        agrees(gap, *naive(gaps, others))
-        assert (gap.design, gap.n) == ("paired", 25)
-
-    def test_class_in_pairs(self):
-        values, groups, sets, classes, _ = matched(np.random.default_rng(1), 25)
-        of = {(s, g): i for i, (s, g) in enumerate(zip(sets, groups, strict=True))}
-        gaps, others = [], []
-        for name in sorted(set(sets)):
-            a, b = of[name, "m"], of[name, "f"]
-            gaps.append(values[a] - values[b])
+            of_length.append([1.0, lengths[a] - lengths[b]])
             indicators = [(classes[a] == c) * 1.0 - (classes[b] == c) for c in (0, 2)]
-            others.append([1.0, *indicators])  # which class is left out does not matter
-        agrees(one(values, groups, sets, **{"class": classes}), *naive(gaps, others))
+            of_class.append([1.0, *indicators])  # which class is left out does not matter
+        gap = one(values, groups, sets, length=lengths)
+        agrees(gap, *naive(gaps, of_length))
+        assert (gap.design, gap.n) == ("paired", 25)
+        agrees(one(values, groups, sets, **{"class": classes}), *naive(gaps, of_class))
 
     def test_several_values_of_a_group_in_a_set_count_as_their_mean(self):
         values = [1.0, 3.0, 0.5, 2.0, 1.0, 4.0, 3.0, 2.5, 0.0]

@@ -3,10 +3,43 @@
 from types import SimpleNamespace
 
 import pytest
+from made_up import config, make_study, options_of
 
 from exparity.report.sections.answers import _in_plain_numbers, _Largest
+from exparity.stages.report import report
 
 ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
+QUESTIONS = (
+    "Do the explanations differ, or is the classifier only surer of one group?",
+    "Which words cause it?",
+    "How large is that?",
+    "What should I do next?",
+    "Did every row of my table count?",
+)
+
+
+def page_of(folder, seeds):
+    settings = config(datasets=1, models=1, seeds=seeds, methods=2, metrics=2)
+    settings["report"] = {"figures": False}
+    make_study(folder, settings, pairs=12)
+    page = folder / "report" / "index.html"
+    report(folder, page, options_of(settings))
+    return " ".join(page.read_text(encoding="utf-8").split())
+
+
+def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
+    text = page_of(tmp_path, seeds=1)
+    end = text[text.index('<section id="answers"') :]
+    assert "<section" not in end[1:]
+    for question in QUESTIONS:
+        answer = end.split(f"<dt>{question}</dt><dd>")[1].split("</dd>")[0]
+        assert answer.rstrip().endswith(".")
+    assert "Mean probability that model_0 gives to the class it predicts: male " in end
+    assert "Yes: every row" in end
+
+
+def test_trainings_have_other_questions(tmp_path):
+    assert 'id="answers"' not in page_of(tmp_path, seeds=2)
 
 
 @pytest.mark.parametrize(("d", "draws"), [(0.2, 56), (-0.8, 71), (1.4, 84)])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import NamedTuple
 
+from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
+from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
+from exparity.report.gather import Study
+from exparity.report.picture import is_controlled
 from exparity.report.sections.findings import (
     dependence_sentences,
     judged_rows,
@@ -16,7 +21,10 @@ from exparity.report.sections.findings import (
     unreliable_sentences,
 )
 from exparity.report.tables import CellKey, Row, Table
-from exparity.report.verdicts import detectable, effect_size, is_decided, named
+from exparity.report.verdicts import detectable, effect_size, is_decided, named, standing_of
+
+_WORDS, _TEXTS = 3, 3
+"""Words that are named for a group, and texts that each of them is in at least."""
 
 
 class _Largest(NamedTuple):
@@ -51,11 +59,88 @@ def build(context: Context) -> Content | None:
     ]
     largest = max(cells, key=lambda cell: effect_size(cell.row), default=None)
     answers = {
+        "Do the explanations differ, or is the classifier only surer of one group?": (
+            _explanations_or_certainty(context)
+        ),
+        "Which words cause it?": _words(context, largest),
         "How large is that?": _in_plain_numbers(largest),
         "What should I do next?": " ".join(_next(context, largest))
         or "Nothing, for these groups and texts; check again after each training.",
+        "Did every row of my table count?": _rows(context),
     }
     return Content({"answers": answers}, unfolded=True)
+
+
+def _explanations_or_certainty(context: Context) -> str:
+    study = context.study
+    if not is_controlled(study):
+        return "That cannot be told: no random explanations were scored."
+    cells = [c.verdicts for table in context.tables for c in table.cells.values() if c.verdicts]
+    differ = [cell for cell in cells if _is_gap(cell.get("score"))]
+    beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
+    others = "; in the others the classifier differs" if beyond < len(differ) else ""
+    sure = " ".join(filter(None, (_certainty(study, *pair) for pair in study.pairs)))
+    return (
+        f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these the skill "
+        f"of explanations does, or the excess where a metric has none{others}. {sure}"
+    ).strip()
+
+
+def _is_gap(row: Row | None) -> bool:
+    return bool(row and row["verdict"] and named(row["verdict"]).is_gap)
+
+
+def _certainty(study: Study, dataset: str, model: str) -> str:
+    """Return how probable the predicted classes are on average, by group."""
+    path = study.path("predictions", dataset=dataset, model=model, seed=study.seeds[0])
+    if not path.is_file() or not study.declared(dataset).groups:
+        return ""
+    by_group: dict[str, list[float]] = defaultdict(list)
+    for row in read_artefact(path, "predictions")[0].to_pylist():
+        by_group[row["group"]].append(max(row["probabilities"]))
+    means = (
+        f"{group} {fmean(by_group[group]):.2f}"
+        for group in study.declared(dataset).groups
+        if by_group[group]
+    )
+    return f"Mean probability that {model} gives to the class it predicts: {', '.join(means)}."
+
+
+def _words(context: Context, largest: _Largest | None) -> str:
+    if largest is None:
+        return "No gap was found whose cause could be looked for."
+    study, (model, method, _) = context.study, largest.key
+    cell: dict[str, str | int] = {
+        "dataset": largest.table.dataset, "model": model, "seed": study.seeds[0], "method": method,
+    }  # fmt: skip
+    files = study.path("data", dataset=largest.table.dataset), study.path("explanations", **cell)
+    if not all(path.is_file() for path in files):
+        return "The explanations are not there."
+    texts = {row["example_id"]: row for row in read_artefact(files[0], "data")[0].to_pylist()}
+    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in read_artefact(files[1], "explanations")[0].to_pylist():
+        text = texts[row["example_id"]]
+        words = [*text["words"], *(text.get("words_b") or ())]
+        of_words: dict[str, float] = defaultdict(float)
+        for word, score in zip(row["word_ids"], row["scores"], strict=True):
+            if word >= 0:
+                of_words[words[word].lower()] += score
+        whole = sum(map(abs, of_words.values())) or 1.0
+        for word, score in of_words.items():
+            shares[text["group"]][word].append(score / whole)
+    named_words = []
+    for group in (largest.table.group_a, largest.table.group_b):
+        means = {w: fmean(of) for w, of in shares[group].items() if len(of) >= _TEXTS}
+        top = sorted(means, key=lambda word: -means[word])[:_WORDS]
+        if top:
+            named_words.append(f"in texts of {group} on {', '.join(f'“{word}”' for word in top)}")
+    if not named_words:
+        return f"No word is in {_TEXTS} texts or more."
+    return (
+        f"{study.display('method', method)}, with the largest gap, relies most "
+        f"{'; '.join(named_words)} (words of {_TEXTS} texts or more by their mean share). That is "
+        "where to look, and not proof of a cause."
+    )
 
 
 def _in_plain_numbers(largest: _Largest | None) -> str:
@@ -101,3 +186,15 @@ def _next(context: Context, largest: _Largest | None) -> Iterator[str]:
             f"Take more texts: {n_open} of {len(rows)} cells are undecided, and with these texts "
             f"half of the cells show no gap below |d| = {least:.2g}."
         )
+
+
+def _rows(context: Context) -> str:
+    dropped = [
+        f"{context.study.display('dataset', origin.ids['dataset'])}: "
+        f"{dropped_rows(origin.facts['dropped'])}"
+        for origin in context.origins
+        if origin.artefact == "data" and "dropped" in origin.facts
+    ]
+    if dropped:
+        return f"No. {'; '.join(dropped)}."
+    return "Yes: every row was predicted, and explained as far as the sample size asked for."

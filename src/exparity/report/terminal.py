@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
         yield ""
         sure = certainty(of_table, threshold)
         yield _text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
-        lines, sentences = [], dict[str, None]()
+        lines, methods = [], defaultdict[tuple[str, str, str], list[str]](list)
         for row in of_table:
             cell = cells[tuple(row[id] for id in CELL_IDS)]
             gaps = [cell.get(name, {}).get("d", math.nan) for name in _BY]
@@ -82,9 +83,10 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
                 )
             )
             if sentence := only_certainty(cell, threshold):
-                sentences[f"{row['model']}, {row['metric']}: {sentence}"] = None
+                methods[row["model"], row["metric"], sentence].append(row["method"])
         yield table_of((*_KINDS[1:], *_BY, "R, 95 %", "verdict"), lines)
-        yield from map(_text, sentences)
+        for (model, metric, sentence), of in methods.items():
+            yield _text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
     yield ""
     yield _text(
         f"d: mean over all {run}s, of scores, of their excess over random explanations and of "

@@ -161,6 +161,18 @@ class TestTerminal:
         ]
         assert untested in lines
 
+    def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):
+        verdicts = {"x": "different", "y": "undecided", "z": "equivalent"}
+        rows = [
+            row("m", method, quantity=quantity, verdict=verdict, stands=stands, certainty_d=1.0)
+            for method, of_skill in verdicts.items()
+            for quantity, verdict, stands in (
+                ("score", "different", False), ("skill", of_skill, True),
+            )
+        ]  # fmt: skip
+        (line,) = [one for one in printed(rows, 200).splitlines() if "is less sure of" in one]
+        assert line.startswith("m, k of y, z: The classifier is less sure of b; ")
+
     def test_ids_are_no_markup(self):
         assert "[red]m" in printed([row("[red]m", "[/]", "[bold]")], 80)
 

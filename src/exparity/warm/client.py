@@ -90,7 +90,11 @@ def _status(
     for file in (connection.fileno(), workers[0]):
         poll.register(file, select.POLLIN)
     poll.poll()
-    return int(messages.receive(connection)[0]["status"])
+    try:
+        ended = messages.receive(connection)
+    except ConnectionResetError:  # once, where a worker has ended before it read the message above
+        ended = messages.receive(connection)
+    return int(ended[0]["status"])
 
 
 def _kill(process: int) -> None:

@@ -180,11 +180,21 @@ def test_a_planted_change_is_found_with_its_size(sign):
 
 
 def test_equal_gaps_are_equivalent_where_there_is_enough_to_see_it():
-    values = drawn(np.random.default_rng(14), seeds=5, n=1500, gap=0.5, base_gap=-0.5)
+    values = drawn(np.random.default_rng(14), seeds=5, n=2000, gap=0.5, base_gap=-0.5)
     assert changed(values).over_seeds.equivalence_p < 0.05
 
 
 OTHERS = [pytest.param(*case, marks=pytest.mark.exhaustive) for case in ((3, 0.5), (5, 0.0))]
+
+
+@pytest.mark.parametrize(("gap", "base_gap", "seeds"), [(0.0, 0.2, 5), (0.8, 1.0, 3)])
+def test_a_change_at_the_threshold_is_seldom_called_small(gap, base_gap, seeds):
+    """Noise pulls |d| together where a gap is small: of 0 and 0.2 it shows less than 0.2."""
+    rng, hits, times = np.random.default_rng(16), 0, 100
+    for _ in range(times):
+        values = drawn(rng, seeds=seeds, n=60, gap=gap, base_gap=base_gap)
+        hits += changed(values).over_seeds.p_small <= 0.05
+    assert hits <= stats.binom.ppf(0.999, times, 0.05)
 
 
 @pytest.mark.parametrize(("seeds", "gap"), [(5, 0.5), *OTHERS])

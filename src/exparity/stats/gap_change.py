@@ -31,8 +31,9 @@ NAN = math.nan
 class GapChange(GapTest):
     """Change of |d| between two groups from a base model to another, on the same examples.
 
-    What is tested over trainings is the change, in units of d. Of a single training the interval is
-    the jackknife's; it is NaN where none covers.
+    What is tested over trainings is the change, in units of d; that it is small is tested of what
+    it cannot exceed. Of a single training the interval is the jackknife's; it is
+    NaN where none covers.
 
     Attributes:
         group_a, group_b: first and second group.
@@ -93,11 +94,14 @@ class _Training(NamedTuple):
     Attributes:
         contributions: (strata, m) with mean zero over a stratum; NaN for a cluster that is not
             there, or of another stratum.
+        linear: the same of d − d of the base and of their sum, which have no kink where a gap is
+            zero.
         present: (n,) the examples that both models have a value of.
     """
 
     change: GapChange
     contributions: FloatArray
+    linear: tuple[FloatArray, FloatArray]
     present: BoolArray
 
 
@@ -149,10 +153,10 @@ def _trained(
     present = ~np.isnan(values + base_values)
     base = replace(blank, **_sizes(sample, present))
     size = int(sample.clusters.max(initial=-1)) + 1
-    contributions = np.full((1 if sample.matched else 2, size), NAN)
+    nothing = np.full((1 if sample.matched else 2, size), NAN)
 
     def without_change(flag: str) -> _Training:
-        return _Training(replace(base, flags=[flag]), contributions, present)
+        return _Training(replace(base, flags=[flag]), nothing, (nothing, nothing), present)
 
     if min(base.n_a, base.n_b) < 2:
         return without_change("too_few")
@@ -166,22 +170,28 @@ def _trained(
     d, base_d = (float(estimate) for estimate, _ in jackknifed)
     if not np.isfinite(d + base_d):
         return without_change("no_variance")
-    signs = np.sign([d, base_d])
-    left_out = [
-        signs[0] * own - signs[1] * of_base
-        for own, of_base in zip(*(without for _, without in jackknifed), strict=True)
-    ]
+
+    def differences(sign: float, base_sign: float) -> list[FloatArray]:
+        without = zip(*(left_out for _, left_out in jackknifed), strict=True)
+        return [sign * own - base_sign * of_base for own, of_base in without]
+
+    def contributions(left_out: Sequence[FloatArray]) -> FloatArray:
+        rows = nothing.copy()
+        for row, one in enumerate(left_out):
+            members = np.unique(clusters if sample.matched else clusters[is_first == (row == 0)])
+            rows[row, members] = (len(one) - 1) * (one.mean() - one)
+        return rows
+
+    left_out = differences(*np.sign([d, base_d]))
     change = abs(d) - abs(base_d)
-    for row, one in enumerate(left_out):
-        members = np.unique(clusters if sample.matched else clusters[is_first == (row == 0)])
-        contributions[row, members] = (len(one) - 1) * (one.mean() - one)
     low, high = NAN, NAN
     if _are_shown(scores, is_first, clusters):
         ends = ends_of(np.asarray(change), left_out, confidence=settings.confidence)
         low, high = (float(end) for end in ends)
     measured: dict[str, Any] = dict(zip(_MEANS, (d, base_d, abs(d), abs(base_d)), strict=True))
     own = replace(base, n_seeds=1, **measured, change=change, ci_low=low, ci_high=high)
-    return _Training(own, contributions, present)
+    linear = contributions(differences(1, 1)), contributions(differences(1, -1))
+    return _Training(own, contributions(left_out), linear, present)
 
 
 def _sizes(sample: _Sample, present: BoolArray) -> dict[str, Any]:
@@ -237,17 +247,31 @@ def _over_trainings(
     )
     if len(kept) < 2:
         return replace(base, flags=[*base.flags, "one_training"])
-    gap = _crossed(kept)
+    gap = _crossed([one.change.change for one in kept], [one.contributions for one in kept])
     if not gap.errors.standard_error > 0:
         return replace(base, flags=[*base.flags, "no_change"])
-    return replace(base, **gap_tests(gap, 1.0, settings))
+    return replace(base, **{**gap_tests(gap, 1.0, settings), **_smallness(kept, settings)})
 
 
-def _crossed(trainings: Sequence[_Training]) -> MeanGap:
+def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str, float]:
+    """Return p-values of a change that is not small.
+
+    Noise pulls |d| of small gaps together, so that their change looks smaller than it is. It is at
+    most that of d, and at most the sum of both: one of these has to be small, at half of α.
+    """
+    bounds = []
+    for index, sign in enumerate((-1, 1)):
+        values = [one.change.d + sign * one.change.base_d for one in trainings]
+        crossed = _crossed(values, [one.linear[index] for one in trainings])
+        bounds.append(gap_tests(crossed, 1.0, settings))
+    names = ("p_small", "equivalence_p")
+    return {name: min(1.0, 2 * min(bound[name] for bound in bounds)) for name in names}
+
+
+def _crossed(changes: Sequence[float], contributions: Sequence[FloatArray]) -> MeanGap:
     """Return the mean change over trainings and texts, and the changes of the trainings."""
-    changes = np.array([one.change.change for one in trainings])
-    strata = np.array([one.contributions for one in trainings])  # (s, strata, m)
-    strata += (changes / strata.shape[1])[:, None, None]
+    strata: Any = np.array(contributions)  # (s, strata, m)
+    strata += (np.array(changes) / strata.shape[1])[:, None, None]
     strata[:, 1:] *= -1  # of two groups, the difference of means is taken
     columns = ~np.isnan(strata).all(axis=0)
     return mean_gap(*(strata[:, row, columns[row]] for row in range(strata.shape[1])))

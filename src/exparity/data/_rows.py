@@ -184,12 +184,7 @@ def _quotes_enclose(path: Path) -> bool:
 
 def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     """Yield the objects of a JSON array, of pandas' columns, or of lines where there is neither."""
-    with _open_text(path) as file:
-        try:
-            text = file.read()
-        except UnicodeDecodeError as error:
-            raise _not_utf8(path, error) from None
-    objects = _objects_in(text, path)
+    objects = _objects_in(path)
     if objects is None:
         yield from _jsonl_rows(path, columns)
         return
@@ -200,11 +195,16 @@ def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]
         yield where, _chosen(where, row, columns)
 
 
-def _objects_in(text: str, path: Path) -> list[Any] | None:
-    """Return the rows of a JSON text: of an array, also alone in an object, or of pandas' columns.
+def _objects_in(path: Path) -> list[Any] | None:
+    """Return the rows of a JSON file: of an array, also alone in an object, or of pandas' columns.
 
-    ``to_json`` writes columns as objects with the rows' numbers for keys. None of other texts.
+    ``to_json`` writes columns as objects with the rows' numbers for keys. None of other files.
     """
+    with _open_text(path) as file:
+        try:
+            text = file.read()
+        except UnicodeDecodeError as error:
+            raise _not_utf8(path, error) from None
     if text.lstrip().startswith("["):
         return list(parse_json(text, str(path)))
     try:

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 from fake_cuda import fake_cuda
-from stages.cells import evaluate, explain, train
+from stages.cells import evaluate, explain, prepare_pairs, train
 from support import CPU
 
 from exparity.artefacts.files import read_artefact
 from exparity.engine import loading
 from exparity.jobs import loop
-from exparity.stages.prepare import prepare
 
 pytestmark = pytest.mark.fake_cuda
 MACHINE = replace(CPU, device="cuda")
@@ -24,13 +23,7 @@ JOBS = [
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
-    prepare(
-        folder / "data.parquet",
-        use="pairs_all",
-        params={"n_pairs": 40},
-        data_dir=folder,
-        dataset_id="pairs",
-    )
+    prepare_pairs(folder, 40)
     train(folder, epochs=2, learning_rate=0.003)
     return folder
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from stages.cells import prepare_pairs
 from support import CPU, rotten
 
 from exparity import InputError, load_classifier
@@ -21,7 +22,6 @@ from exparity.models.manifest import (
     write_manifest,
 )
 from exparity.stages.finetune import finetune_cell
-from exparity.stages.prepare import prepare
 
 FACTS = {"dataset": "pairs", "model": "bert", "seed": 0, "fingerprint": "f" * 64, "version": "1"}
 TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -97,13 +97,7 @@ def test_a_checkpoint_from_elsewhere_is_loaded(checkpoint):
 def cell(tmp_path_factory):
     """A function that fine-tunes a cell, and the cell's folder."""
     folder = tmp_path_factory.mktemp("cell")
-    prepare(
-        folder / "data.parquet",
-        use="pairs_all",
-        params={"n_pairs": 20},
-        data_dir=folder,
-        dataset_id="pairs",
-    )
+    prepare_pairs(folder, 20)
 
     def run():
         finetune_cell(

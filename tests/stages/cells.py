@@ -11,6 +11,7 @@ from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
 
 SMALL = {
     "hidden_size": 16,
@@ -19,6 +20,17 @@ SMALL = {
     "intermediate_size": 32,
 }
 BERT = {"init": "scratch", "architecture": "bert", "size": SMALL}
+
+
+def prepare_pairs(folder: Path, n_pairs: int) -> None:
+    """Prepare the embedded pairs as the data of a cell."""
+    prepare(
+        folder / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": n_pairs},
+        data_dir=folder,
+        dataset_id="pairs",
+    )
 
 
 def inputs_of(cell: Path) -> dict[str, Path]:

@@ -4,20 +4,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from stages.cells import train
+from stages.cells import prepare_pairs, train
 
 from exparity.core.registry import load_plugin
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.stages.prepare import prepare
 
 
 @pytest.fixture(scope="session")
 def cell(tmp_path_factory) -> Path:
     """Data, checkpoint and predictions of a classifier that is right for some examples only."""
     folder = tmp_path_factory.mktemp("cell")
-    data = folder / "data.parquet"
-    prepare(data, use="pairs_all", params={"n_pairs": 60}, data_dir=folder, dataset_id="pairs")
+    prepare_pairs(folder, 60)
     train(folder, epochs=3, learning_rate=0.003)
     return folder
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from stages.cells import prepare_pairs
 from support import CPU
 
 from exparity import InputError
@@ -22,7 +23,6 @@ from exparity.models.checkpoints import build_model
 from exparity.models.folders import quiet_transformers
 from exparity.models.spec import ModelSpec
 from exparity.stages.finetune import finetune_cell
-from exparity.stages.prepare import prepare
 
 _SIZE = {
     "hidden_size": 16,
@@ -39,13 +39,7 @@ def tuned(tmp_path_factory):
     from transformers import BertForPreTraining
 
     folder = tmp_path_factory.mktemp("mlm")
-    prepare(
-        folder / "data.parquet",
-        use="pairs_all",
-        params={"n_pairs": 40},
-        data_dir=folder,
-        dataset_id="pairs",
-    )
+    prepare_pairs(folder, 40)
     texts = [e.text for e in read_prepared(folder / "data.parquet").examples]
     torch.manual_seed(1)
     spec = ModelSpec(init="scratch", architecture="bert", size=_SIZE, vocab_size=400)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import resource
 import select
 import signal
 import socket
-import sys
 from contextlib import contextmanager, suppress
 
 from exparity.warm import messages
-from exparity.warm.process import FORWARDED, process_identity, settings
+from exparity.warm.process import FORWARDED, request_of_job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,18 +17,15 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-# Seconds until a server is given up: it does not answer while it imports torch, which takes longer
-# than this only where jobs that import it themselves are as slow.
-_PATIENCE = 60
+_PATIENCE = 60  # seconds until a server is given up: it does not answer while it imports torch
 
 
 def hand_over(name: str) -> None:
     """Have the server do the job of this process, and end as its worker ends.
 
-    Returns only where the job has to be done here: there is no server, it cannot do this job, or it
-    was killed on the way. No worker is left then.
+    Returns only where the job has to be done here; no worker is left then.
     """
-    request = {"identity": process_identity(), "settings": settings()}
+    request = request_of_job()
     with _signals_held() as forward_to:
         status = _served(name, request, forward_to)
     if status is not None:
@@ -40,56 +35,31 @@ def hand_over(name: str) -> None:
 def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
     workers: list[int] = []
-    try:
-        with socket.socket(socket.AF_UNIX, messages.KIND) as connection:
-            connection.settimeout(_PATIENCE)
+    with socket.socket(socket.AF_UNIX, messages.KIND) as connection:
+        connection.settimeout(_PATIENCE)
+        try:
             connection.connect(f"\0{name}")
-            server = messages.process_of_this_user(connection)
-            if server is None:
+            if not messages.is_of_this_user(connection):
                 return None
-            try:
-                return _status(connection, request, workers, forward_to)
-            except TimeoutError:
-                _end_server(server)
-    except (OSError, EOFError):
-        pass
-    for worker in workers:
-        _kill(worker)
+            messages.receive(connection)  # a server that is stopped must not hold the files
+            messages.send(connection, request, (0, 1, 2))
+            workers = messages.receive(connection, 1)[1]
+            if workers:
+                forward_to(workers[0])
+                return _status(connection, workers[0])
+        except (OSError, EOFError):
+            pass
+    for worker in workers:  # it dies with the server; two must not do one job
+        _wait(worker)
     return None
 
 
-def _end_server(server: int) -> None:
-    """Kill a server that does not answer, so that no other job has to wait as long."""
-    print(
-        f"exparity: the server of warm workers has not answered for {_PATIENCE:g} s; this job and "
-        "later ones of the run do without it",
-        file=sys.stderr,
-    )
-    with open(f"/proc/{server}/comm", encoding="utf-8") as name:
-        if name.read().strip() == messages.SERVER:
-            os.kill(server, signal.SIGKILL)
-
-
-def _status(
-    connection: socket.socket,
-    request: dict[str, Any],
-    workers: list[int],
-    forward_to: Callable[[int], None],
-) -> int | None:
-    """Add the job's worker to the list, if it gets one, and return its wait status."""
-    messages.receive(connection)  # a server that is stopped must not hold this process's files
-    messages.send(connection, request, (0, 1, 2))
-    workers += messages.receive(connection, 1)[1]
-    if not workers:
-        return None
-    forward_to(workers[0])
+def _status(connection: socket.socket, worker: int) -> int:
+    """Have a worker begin, and return its wait status."""
     # Without this it does not begin: who gave up does the job itself. A signal may have ended it.
     with suppress(BrokenPipeError):
         messages.send(connection, {})
-    poll = select.poll()
-    for file in (connection.fileno(), workers[0]):
-        poll.register(file, select.POLLIN)
-    poll.poll()
+    _wait(worker, connection.fileno())
     try:
         ended = messages.receive(connection)
     except ConnectionResetError:  # once, where a worker has ended before it read the message above
@@ -97,14 +67,11 @@ def _status(
     return int(ended[0]["status"])
 
 
-def _kill(process: int) -> None:
-    """Kill a process and wait until it is gone; two must not do one job."""
-    try:
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+def _wait(*files: int) -> None:
+    """Wait until one of some files is readable; that of a process is when it has ended."""
     poll = select.poll()
-    poll.register(process, select.POLLIN)
+    for file in files:
+        poll.register(file, select.POLLIN)
     poll.poll()
 
 
@@ -138,7 +105,6 @@ def _end_as(status: int) -> None:
     """End this process with the wait status of another."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the worker's, if any, is the one to read
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])

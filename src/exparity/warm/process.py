@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Libraries look at these when they are used, if ever.
-_READ_LATE = frozenset(
-    {"_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"}
-)
+_READ_LATE = {"_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"}
 # How the names begin that shells, terminals and batch systems keep for themselves. No import reads
 # them, and bash drops or rewrites some for every job: PS1, which activating an environment exports.
 _OF_SESSIONS = (
@@ -30,15 +28,7 @@ _OF_SESSIONS = (
 )
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 _LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
-FORWARDED = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGALRM,
-)
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def read_by_imports(variable: str) -> bool:
@@ -58,7 +48,7 @@ def process_identity() -> dict[str, Any]:
         "user": [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         "cgroup": cgroup,
         "namespace": [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES],
-        "environment": {k: v for k, v in os.environ.items() if read_by_imports(k)},
+        **{f"environment ({k})": v for k, v in os.environ.items() if read_by_imports(k)},
         "umask": mask,
         "limits": [resource.getrlimit(limit) for limit in _LIMITS],
         "priority": os.getpriority(os.PRIO_PROCESS, 0),
@@ -66,13 +56,13 @@ def process_identity() -> dict[str, Any]:
         "ignored": [number for number in FORWARDED if signal.getsignal(number) == signal.SIG_IGN],
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
     }
-    common: dict[str, Any] = json.loads(json.dumps(identity))
-    return common
+    return dict(json.loads(json.dumps(identity)))
 
 
-def settings() -> dict[str, Any]:
-    """Return what a worker takes over from the process of its job."""
+def request_of_job() -> dict[str, Any]:
+    """Return what a worker checks, and takes over, of the process of its job."""
     return {
+        "identity": process_identity(),
         "process": os.getpid(),
         "argv": sys.argv,
         "path": sys.path,
@@ -82,18 +72,16 @@ def settings() -> dict[str, Any]:
 
 
 def take_over(wanted: dict[str, Any], files: list[int], ignored: Sequence[int]) -> None:
-    """Give this process the settings of another, its standard input, output and error, and signals.
-
-    Jobs write to files, so that these need not be opened as those of a terminal.
-    """
+    """Give this process the settings of another, its standard files (no terminal), and signals."""
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
     os.chdir(wanted["folder"])
-    os.environ.clear()
+    for name in os.environ.keys() - wanted["environment"].keys():
+        if not read_by_imports(name):  # others were set by imports
+            del os.environ[name]
     os.environ.update(wanted["environment"])
     sys.argv, sys.path[:] = wanted["argv"], wanted["path"]
     for number in FORWARDED:
-        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-    if signal.SIGINT not in ignored:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        own = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, signal.SIG_IGN if number in ignored else own)

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import logging
 import os
 import select
 import signal
 import socket
 import sys
-import time
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NoReturn
 
 import exparity
 from exparity.warm import messages
-from exparity.warm.process import process_identity, read_by_imports, take_over
+from exparity.warm.process import process_identity, take_over
 
-_ROOT = str(Path(exparity.__file__).parent)
-log = logging.getLogger(__name__)
+_control = ctypes.CDLL(None).prctl
 _DIE_WITH_PARENT, _SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
-_PATIENCE = 10  # seconds until a client has sent what it wants; it has it ready when it connects
 # What makes the start of a job slow, and does nothing but define when it is imported. Plug-ins are
 # imported by each job, as they are then.
 _PACKAGES = {
@@ -34,34 +31,26 @@ _PACKAGES = {
     "pandas", "pyarrow", "safetensors", "scipy", "shap", "sklearn", "tokenizers", "torch",
     "transformers",
 }  # fmt: skip
-# A thread of the allocator that pyarrow brings, which takes care of forks itself.
-_HARMLESS_THREADS = frozenset({"jemalloc_bg_thd"})
+_MOST = 1000  # of the modules that a worker had to import; a message has room for their names
+# The server's own, and one of the allocator that pyarrow brings, which takes care of forks itself.
+_HARMLESS_THREADS = {messages.SERVER, "jemalloc_bg_thd"}
 
 
 @dataclass(eq=False)
 class _Worker:
-    """A process that does jobs, one after the other.
-
-    Attributes:
-        process: its id.
-        exit: a file that is readable when it has ended.
-        channel: on which it tells how a job has ended, or why it did not begin, and what it has
-            imported; and is handed the next one.
-        client: connection to the client of its job; None while it waits for one.
-    """
+    """A process that does jobs, one after the other."""
 
     process: int
-    exit: int
-    channel: socket.socket
-    client: socket.socket | None
+    exit: int  # a file that is readable when it has ended
+    channel: socket.socket  # to hear from it, and to hand it the next client
+    client: socket.socket | None = None  # whose job it does, if it does one
 
 
 @dataclass
 class Server:
     """Serves the jobs of a run, until the run closes the server's standard input.
 
-    It reads nothing that a client sends: each is given a worker at once, which does. What a client
-    does, or leaves undone, is therefore no matter of the server and of other clients.
+    It reads nothing that a client sends, so that no client ends it or keeps others waiting.
 
     Attributes:
         listener: a socket that listens.
@@ -71,27 +60,24 @@ class Server:
 
     listener: socket.socket
     job: Callable[[Callable[[], object]], int]
-    _workers: list[_Worker] = field(default_factory=list)
-    _events: select.epoll = field(default_factory=select.epoll)
+    _busy: set[_Worker] = field(default_factory=set)
+    _idle: list[_Worker] = field(default_factory=list)
+    _events: select.poll = field(default_factory=select.poll)
     _calls: dict[int, Callable[[], None]] = field(default_factory=dict)
-    _sources: dict[str, tuple[int, int] | None] = field(default_factory=dict)
-    _refused: set[str] = field(default_factory=set)
     _open: bool = True
-    _variables: frozenset[str] = field(default_factory=lambda: frozenset(os.environ))
     _identity: dict[str, Any] = field(default_factory=process_identity)
 
     def run(self, ahead: Sequence[str] = ()) -> None:
-        """Serve until the run has ended and the last worker as well."""
+        """Serve until the run has ended and the last job as well."""
         gc.disable()
         self._watch(self.listener.fileno(), self._accept)
         self._watch(sys.stdin.fileno(), self._close)
         self._learn(ahead)
-        while self._open or any(worker.client for worker in self._workers):
-            # A call may close files, and others get their numbers.
-            for call in [self._calls[file] for file, _ in self._events.poll()]:
-                call()
+        while self._open or self._busy:
+            file, _ = self._events.poll()[0]  # a call may close the files of other events
+            self._calls[file]()
 
-    def _watch(self, file: int, call: Callable[[], None], event: int = select.EPOLLIN) -> None:
+    def _watch(self, file: int, call: Callable[[], None], event: int = select.POLLIN) -> None:
         self._events.register(file, event)
         self._calls[file] = call
 
@@ -100,7 +86,7 @@ class Server:
             self._events.unregister(file)
 
     def _close(self) -> None:
-        """The run has ended: take no more jobs."""
+        """Take no more jobs."""
         self._open = False
         for file in (self.listener.fileno(), sys.stdin.fileno()):
             self._unwatch(file)
@@ -108,86 +94,70 @@ class Server:
 
     def _accept(self) -> None:
         """Hand a client to a worker that waits, or to a new one."""
-        if not self._open:  # since the run ended with this event
+        client, _ = self.listener.accept()
+        if not messages.is_of_this_user(client):
+            client.close()
             return
-        try:
-            with ExitStack() as undo:
-                client = undo.enter_context(self.listener.accept()[0])
-                if messages.process_of_this_user(client) is None:
-                    return
-                worker = next((one for one in self._workers if one.client is None), None)
-                if worker is not None:
-                    messages.send(worker.channel, {}, [client.fileno()])
-                    worker.client = client
-                elif threads := _threads() - _HARMLESS_THREADS:
-                    self._tell(f"threads before the fork ({', '.join(sorted(threads))})")
-                    return
-                else:
-                    worker = self._forked(client, undo)
-                undo.pop_all()
-        except OSError as error:  # no process or file is left, until a job has ended
-            self._tell(str(error))
-            time.sleep(0.1)
-            return
-        self._watch(client.fileno(), lambda: self._left(worker, client), select.EPOLLRDHUP)
+        worker = self._idle.pop() if self._idle else self._forked()
+        worker.client = client
+        self._busy.add(worker)
+        self._watch(client.fileno(), lambda: self._left(worker, client), select.POLLRDHUP)
+        with suppress(OSError):  # it has just died, which an event will say
+            messages.send(worker.channel, {}, [client.fileno()])
 
-    def _forked(self, client: socket.socket, undo: ExitStack) -> _Worker:
-        """Fork a worker for a client."""
-        channel, of_worker = map(undo.enter_context, socket.socketpair(type=messages.KIND))
+    def _forked(self) -> _Worker:
+        channel, of_worker = socket.socketpair(type=messages.KIND)
         server = os.getpid()
         gc.freeze()
         with warnings.catch_warnings():  # of threads, from Python 3.12 on, harmless or not
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if not process:
-            channel.close()
-            self._work(server, client, of_worker)
-        undo.callback(os.waitpid, process, 0)
-        undo.callback(os.kill, process, signal.SIGKILL)
-        worker = _Worker(process, os.pidfd_open(process), channel, client)
+            self._work(server, of_worker)
         of_worker.close()
-        self._workers.append(worker)
+        worker = _Worker(process, os.pidfd_open(process), channel)
         self._watch(worker.exit, lambda: self._ended(worker))
         self._watch(channel.fileno(), lambda: self._told(worker))
         return worker
 
-    def _tell(self, refusal: str) -> None:
-        """Say once why jobs cannot be served."""
-        if refusal not in self._refused:
-            self._refused.add(refusal)
-            log.warning("jobs start anew, which takes seconds each: %s", refusal)
-
-    def _work(self, server: int, client: socket.socket, channel: socket.socket) -> NoReturn:
-        """Do the job of a client in this process, which was forked for it, and the next."""
+    def _work(self, server: int, channel: socket.socket) -> NoReturn:
+        """Do the jobs of the clients that this process is handed, which was forked for them."""
         try:
-            self._events.close()
             self.listener.close()
-            for other in self._workers:
-                other.channel.close()
-                os.close(other.exit)
-                if other.client:
-                    other.client.close()
-            self._set_ahead = self._set_by_imports()
-            while not (refusal := self._prepare(server, client)):
+            _control(_DIE_WITH_PARENT, signal.SIGKILL)
+            while os.getppid() == server:
+                _, [file] = messages.receive(channel, 1)
+                if refusal := self._prepare(socket.socket(fileno=file)):
+                    messages.send(channel, {"refusal": refusal})
+                    break
                 self._do(channel)
-                client = socket.socket(fileno=messages.receive(channel, 1)[1][0])
-            messages.send(channel, {"refusal": refusal})
-        finally:
+        finally:  # also where the client is gone, or sends what it should not
             os._exit(1)
 
-    def _do(self, channel: socket.socket) -> None:
-        """Do a job.
+    def _prepare(self, client: socket.socket) -> str:
+        """Take over what the client hands over; return why this cannot be, empty if all is done."""
+        messages.send(client, {})
+        request, files = messages.receive(client, 3)
+        other, own = request.pop("identity"), self._identity
+        for name in own | other:
+            if other.get(name) != own.get(name):
+                return f"another {name}"
+        _control(_SET_NAME, b"warm %d" % request["process"])  # Linux keeps 15 characters
+        os.setpgid(0, 0)
+        take_over(request, files, own["ignored"])
+        process = os.pidfd_open(os.getpid())
+        messages.send(client, {}, [process])
+        os.close(process)
+        messages.receive(client)
+        client.close()
+        return ""
 
-        The process ends with one that fails, or loads code of the user's own, which may change
-        until the next.
-        """
+    def _do(self, channel: socket.socket) -> None:
+        """Do a job, and end with one that fails or loads the user's own code, which may change."""
         before = set(sys.modules)
 
         def note(**facts: int) -> None:
-            try:
-                messages.send(channel, {"imports": _imported_since(before), **facts})
-            except OSError:  # too many for a message: the next worker imports them again
-                messages.send(channel, facts)
+            messages.send(channel, {"imports": _imported_since(before), **facts})
 
         gc.enable()
         code, ends = 1, True
@@ -210,57 +180,10 @@ class Server:
         with open(os.devnull, "r+b", buffering=0) as nothing:
             for number in range(3):  # who reads what the job says waits for its end
                 os.dup2(nothing.fileno(), number)
-        self._learn(())
         note(status=0)
-
-    def _prepare(self, server: int, client: socket.socket) -> str:
-        """Take over what the client hands over; return why this cannot be, empty if all is done."""
-        control = ctypes.CDLL(None).prctl
-        control(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() != server:
-            os._exit(1)
-        try:
-            client.settimeout(_PATIENCE)
-            messages.send(client, {})
-            request, files = messages.receive(client, 3)
-            if refusal := self._refusal(request):
-                return refusal
-            wanted = request["settings"]
-            wanted["environment"] = self._set_ahead | wanted["environment"]
-            control(_SET_NAME, b"warm %d" % wanted["process"])  # Linux keeps 15 characters
-            os.setpgid(0, 0)
-            take_over(wanted, files, self._identity["ignored"])
-            process = os.pidfd_open(os.getpid())
-            messages.send(client, {}, [process])
-            os.close(process)
-            client.settimeout(None)  # a client may be stopped
-            messages.receive(client)
-            client.close()
-        except (OSError, EOFError):  # the client is gone, or is about to meet the same
-            os._exit(1)
-        except Exception as error:
-            return f"a request that fails ({type(error).__name__}: {error})"
-        return ""
-
-    def _refusal(self, request: dict[str, Any]) -> str:
-        """Return why a job cannot be served; empty if it can."""
-        other, own = request["identity"], self._identity
-        for name in own | other:
-            if other.get(name) != own.get(name):
-                return f"another {name}{_differing(other.get(name), own.get(name))}"
-        if any(_state(path) != state for path, state in self._sources.items()):
-            return "exparity's own files have changed"
-        return ""
-
-    def _set_by_imports(self) -> dict[str, str]:
-        """Return the variables that imports have set, as they would in the process of a job."""
-        now = os.environ.items()
-        return {k: v for k, v in now if k not in self._variables and read_by_imports(k)}
 
     def _left(self, worker: _Worker, client: socket.socket) -> None:
         """End the worker of a client that is gone."""
-        if worker.client is not client:
-            return
         self._unwatch(client.fileno())
         with suppress(ProcessLookupError):
             os.killpg(worker.process, signal.SIGKILL)
@@ -273,20 +196,20 @@ class Server:
             self._unwatch(worker.channel.fileno())
             return
         if "refusal" in note:
-            self._tell(note["refusal"])
+            _tell(note["refusal"])
         if "status" in note:
             self._release(worker, note["status"])
-        if self._open:
-            self._learn(note.get("imports", ()))
+            self._idle.append(worker)
+        self._learn(note.get("imports", ()))
 
     def _ended(self, worker: _Worker) -> None:
-        self._workers.remove(worker)
         _, status = os.waitpid(worker.process, 0)
         worker.channel.setblocking(False)
         while worker.channel.fileno() in self._calls:
             self._told(worker)
         self._unwatch(worker.exit)
         self._release(worker, status)
+        self._idle = [other for other in self._idle if other is not worker]
         worker.channel.close()
         os.close(worker.exit)
 
@@ -299,9 +222,16 @@ class Server:
             messages.send(worker.client, {"status": status})
         worker.client.close()
         worker.client = None
+        self._busy.remove(worker)
 
     def _learn(self, names: Sequence[str]) -> None:
-        """Import what a worker had to import; of ``module:function`` the function is called."""
+        """Import what workers need; of ``module:function`` the function is called.
+
+        A thread could hold a lock at a fork, which is then never free: where an import starts one,
+        the server takes no more jobs.
+        """
+        if not self._open:
+            return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name in names:
@@ -309,57 +239,35 @@ class Server:
                     found = resolve_name(name)
                     if ":" in name:
                         found()
-        for module in [*sys.modules.values()]:
-            path = getattr(module, "__file__", None) or ""
-            if path.startswith(_ROOT) and path not in self._sources:
-                self._sources[path] = _state(path)
+        tasks = Path("/proc/self/task").glob("*/comm")
+        threads = {task.read_text(encoding="utf-8").strip() for task in tasks} - _HARMLESS_THREADS
+        if threads:
+            _tell(f"threads before the fork ({', '.join(threads)})")
+            self._close()
+
+
+@cache
+def _tell(refusal: str) -> None:
+    """Say once why jobs cannot be served."""
+    print(f"exparity: jobs start anew, which takes seconds each: {refusal}", file=sys.stderr)
 
 
 def _has_own_code(known: set[str]) -> bool:
     """Return whether this process has imported more than installed packages."""
-    places = (_ROOT, sys.prefix, sys.base_prefix)
+    places = (str(Path(exparity.__file__).parent), sys.prefix, sys.base_prefix)
     files = (getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - known)
     return any(file and not file.startswith(places) for file in files)
 
 
 def _imported_since(before: set[str]) -> list[str]:
     """Return the modules that this process has imported and the next may need."""
-    return [
-        name for name in sys.modules if name not in before and name.partition(".")[0] in _PACKAGES
-    ]
-
-
-def _differing(first: object, second: object) -> str:
-    """Return the keys in which two settings differ, if they have any."""
-    if not (isinstance(first, dict) and isinstance(second, dict)):
-        return ""
-    keys = sorted(k for k in first.keys() | second.keys() if first.get(k) != second.get(k))
-    return f" ({', '.join(keys)})"
-
-
-def _threads() -> set[str]:
-    """Return the names of all threads of this process but the first."""
-    tasks = Path("/proc/self/task")
-    return {
-        (task / "comm").read_text(encoding="utf-8").strip()
-        for task in tasks.iterdir()
-        if task.name != str(os.getpid())
-    }
-
-
-def _state(path: str) -> tuple[int, int] | None:
-    """Return what changes with a file."""
-    try:
-        facts = os.stat(path)
-    except OSError:
-        return None
-    return facts.st_mtime_ns, facts.st_size
+    new = [name for name in sys.modules if name not in before]
+    return [name for name in new if name.partition(".")[0] in _PACKAGES][:_MOST]
 
 
 def main(listener: int, job: str, *ahead: str) -> None:
     """Serve on a socket until standard input ends."""
-    logging.basicConfig(format="exparity: %(message)s")
-    ctypes.CDLL(None).prctl(_SET_NAME, messages.SERVER.encode())
+    _control(_SET_NAME, messages.SERVER.encode())
     with socket.socket(fileno=listener) as opened:
         opened.listen(128)  # for clients this process is the other side from now on
         server = Server(opened, resolve_name(job))
@@ -368,11 +276,7 @@ def main(listener: int, job: str, *ahead: str) -> None:
 
 
 def _ignore_signals() -> None:
-    """Ignore what a terminal and a batch system send to all processes.
-
-    The run closes the server's standard input when it has ended. Without the server, workers end
-    before they have saved what they have.
-    """
+    """Ignore what is sent to every process: a worker that dies with the server saves nothing."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 

@@ -23,32 +23,25 @@ FACTS = ("exparity.artefacts.files:facts_of_code", "exparity.core.registry:entry
 """What every job looks up, and keeps for the processes that it forks."""
 # Snakemake sets these for each job to its threads, which are one in all rules.
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "GOTO_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
+    *("OMP_NUM_THREADS", "GOTO_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
 )
 
 
 def start_server(
     job: str = "exparity.cli:run", ahead: Sequence[str] = ()
 ) -> subprocess.Popen[bytes] | None:
-    """Start a server for the jobs that this process is going to start; it ends with the process.
+    """Start a server for the jobs that this process starts, and name its socket in the environment.
 
-    Its socket is named to jobs in the environment; ``EXPARITY_WARM=0`` there starts none. Where
-    there can be none, it returns None, and jobs run as they do without.
+    ``EXPARITY_WARM=0`` there starts none, and None is returned, as where there can be none.
     """
     if os.environ.get(SWITCH) == "0":
-        return None
-    if not hasattr(os, "pidfd_open"):
-        print("exparity: warm workers need Linux 5.3; every job starts anew", file=sys.stderr)
         return None
     # Linux forgets such a name with its socket. Another user may take it or connect to it: both
     # sides ask the system who the other one is.
     name = f"exparity-{os.getpid()}-{secrets.token_hex(8)}"
     try:
+        os.close(os.pidfd_open(os.getpid()))  # Linux has it since 5.3
         with socket.socket(socket.AF_UNIX, KIND) as listener:
             listener.bind(f"\0{name}")
             listener.listen(128)
@@ -59,7 +52,7 @@ def start_server(
                 pass_fds=[listener.fileno()],
                 env={**os.environ, SWITCH: name, **dict.fromkeys(THREAD_VARIABLES, "1")},
             )
-    except OSError as error:
+    except (OSError, AttributeError) as error:
         print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
         return None
     os.environ[SWITCH] = name

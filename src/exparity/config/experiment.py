@@ -18,7 +18,7 @@ from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
-from exparity.config.presets import DEFAULT, with_preset
+from exparity.config.presets import with_preset
 from exparity.config.resolved import Cell, Options, ResolvedConfig
 from exparity.core.errors import InputError
 from exparity.core.strict import json_value, read_yaml
@@ -65,10 +65,7 @@ class Experiment(ResolvedConfig):
             written = json_value(config)
         except RecursionError:
             raise InputError("config: holds itself, or is nested too deeply") from None
-        settings = read_settings(Config, written, "config:")
-        if settings.study != DEFAULT:
-            settings = read_settings(Config, with_preset(written), "config:")
-        return cls(settings)
+        return cls(read_settings(Config, with_preset(written), "config:"))
 
     @property
     def environment(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from exparity.config import digests
 from exparity.config.applies import MissingFeature, lacks_of, left_out
 from exparity.config.instances import Instance, instances_of, named_instance
 from exparity.config.models import NOT_OF_SPEC, Config
+from exparity.config.presets import training_of_preset
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.overrides import matches
 from exparity.core.registry import load_plugin
@@ -19,7 +20,7 @@ from exparity.core.validation import read_settings
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
-from exparity.models.catalogue import known_models, resolve_model
+from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.heads import HEADS
 from exparity.models.prompts import PromptSpec
 from exparity.models.sources import own_sources
@@ -159,8 +160,10 @@ class ResolvedConfig:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
         spec = self.model_spec(model)
+        registered = self.datasets[dataset].entry.id, known_id(model, self.config.models[model].use)
         training = merge_training(
-            self.config.training.whole,
+            *training_of_preset(self.config.study, *registered),
+            self.config.training.written,
             self.models[model].get("training", {}),
             *self._blocks("training", cell),
         )

@@ -260,11 +260,12 @@ def test_a_signal_that_arrives_before_a_worker_is_for_the_worker(server):
     assert job.returncode == -signal.SIGTERM
 
 
-def test_a_job_does_not_wait_for_ever_for_a_server_that_is_stopped(server):
+def test_a_server_that_is_stopped_keeps_one_job_waiting(server):
+    assert result("leave", "4") == (4, "", "")  # it is up
     server.send_signal(signal.SIGSTOP)
     assert result("patience=1", "leave", "4") == (4, "cold\n", "")
-    server.send_signal(signal.SIGCONT)
-    assert result("leave", "4") == (4, "", "")
+    assert server.wait(60) == -signal.SIGKILL
+    assert result("leave", "4") == (4, "cold\n", "")
 
 
 def test_what_bash_sets_anew_for_a_job_is_no_other_environment():

@@ -21,10 +21,7 @@ _PATIENCE = 60  # seconds until a server is given up: it does not answer while i
 
 
 def hand_over(name: str) -> None:
-    """Have the server do the job of this process, and end as its worker ends.
-
-    Returns only where the job has to be done here; no worker is left then.
-    """
+    """Have the server do this process's job; return where it cannot, with no worker left."""
     request = request_of_job()
     with _signals_held() as forward_to:
         status = _served(name, request, forward_to)
@@ -34,12 +31,13 @@ def hand_over(name: str) -> None:
 
 def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
-    workers: list[int] = []
+    server, workers = None, []
     with socket.socket(socket.AF_UNIX, messages.KIND) as connection:
         connection.settimeout(_PATIENCE)
         try:
             connection.connect(f"\0{name}")
-            if not messages.is_of_this_user(connection):
+            server = messages.process_of_this_user(connection)
+            if server is None:
                 return None
             messages.receive(connection)  # a server that is stopped must not hold the files
             messages.send(connection, request, (0, 1, 2))
@@ -47,11 +45,20 @@ def _served(name: str, request: dict[str, Any], forward_to: Callable[[int], None
             if workers:
                 forward_to(workers[0])
                 return _status(connection, workers[0])
+        except TimeoutError:
+            _end_server(server)
         except (OSError, EOFError):
             pass
     for worker in workers:  # it dies with the server; two must not do one job
         _wait(worker)
     return None
+
+
+def _end_server(server: int | None) -> None:
+    """Kill a server that does not answer, so that no other job has to wait as long."""
+    with suppress(OSError), open(f"/proc/{server}/comm", encoding="utf-8") as name:
+        if server and name.read().strip() == messages.SERVER:
+            os.kill(server, signal.SIGKILL)
 
 
 def _status(connection: socket.socket, worker: int) -> int:
@@ -77,10 +84,7 @@ def _wait(*files: int) -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[Callable[[int], None]]:
-    """Hold signals back; yield a function that is given the worker that they are for.
-
-    Without one they are this process's own in the end.
-    """
+    """Hold signals back; yield a function that passes them on to a worker, if there is one."""
     own = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
 

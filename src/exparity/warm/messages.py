@@ -16,13 +16,13 @@ KIND = socket.SOCK_SEQPACKET
 """A message is whole or not there, so that nobody waits for the rest of one."""
 SERVER = "exparity server"  # what the system calls its process
 _LONGEST = 2**20  # bytes; the system takes fewer, 200 kB where nobody has set more
-_CREDENTIALS = struct.Struct("iII")  # process, user and group
 
 
-def is_of_this_user(connection: socket.socket) -> bool:
-    """Return whether the process on the other side of a connection is this user's."""
-    facts = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return bool(_CREDENTIALS.unpack(facts)[1] == os.geteuid())
+def process_of_this_user(connection: socket.socket) -> int | None:
+    """Return the process on the other side of a connection; None if it is another user's."""
+    facts = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    process, user, _ = struct.unpack("iII", facts)
+    return int(process) if user == os.geteuid() else None
 
 
 def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 # Libraries look at these when they are used, if ever.
 _READ_LATE = {"_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"}
-# How the names begin that shells, terminals and batch systems keep for themselves. No import reads
-# them, and bash drops or rewrites some for every job: PS1, which activating an environment exports.
+# Shells, terminals and batch systems keep these for themselves; bash drops some for every job.
 _OF_SESSIONS = (
     *("PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_", "RPROMPT", "BASH", "SHELLOPTS", "HIST", "IFS"),
     *("COMP_", "EPOCH", "PPID", "RANDOM", "SRANDOM"),

@@ -50,12 +50,9 @@ class _Worker:
 class Server:
     """Serves the jobs of a run, until the run closes the server's standard input.
 
-    It reads nothing that a client sends, so that no client ends it or keeps others waiting.
-
-    Attributes:
-        listener: a socket that listens.
-        job: does the job of ``sys.argv`` and ends the process, after a call of the function that
-            it gets; or returns the exit code, and after a 0 its worker waits for the next job.
+    It reads nothing that a client sends, so that no client ends it or keeps others waiting. ``job``
+    does the job of ``sys.argv`` and ends the process, after a call of the function that it gets; or
+    it returns the exit code, and after a 0 its worker waits for the next job.
     """
 
     listener: socket.socket
@@ -95,7 +92,7 @@ class Server:
     def _accept(self) -> None:
         """Hand a client to a worker that waits, or to a new one."""
         client, _ = self.listener.accept()
-        if not messages.is_of_this_user(client):
+        if messages.process_of_this_user(client) is None:
             client.close()
             return
         worker = self._idle.pop() if self._idle else self._forked()
@@ -268,11 +265,11 @@ def _imported_since(before: set[str]) -> list[str]:
 def main(listener: int, job: str, *ahead: str) -> None:
     """Serve on a socket until standard input ends."""
     _control(_SET_NAME, messages.SERVER.encode())
-    with socket.socket(fileno=listener) as opened:
-        opened.listen(128)  # for clients this process is the other side from now on
-        server = Server(opened, resolve_name(job))
-        _ignore_signals()
-        server.run(ahead)
+    opened = socket.socket(fileno=listener)
+    opened.listen(128)  # for clients this process is the other side from now on
+    server = Server(opened, resolve_name(job))
+    _ignore_signals()
+    server.run(ahead)
 
 
 def _ignore_signals() -> None:

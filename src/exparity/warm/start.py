@@ -17,10 +17,9 @@ from exparity.warm.messages import KIND
 _SERVER = str(Path(__file__).with_name("server.py"))
 """With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
+# Every job that runs a model imports the one, and every job looks up the other.
 ENGINE = ("exparity.engine.loading", "exparity.models.auto")
-"""What every job imports that runs a model, torch and transformers above all."""
 FACTS = ("exparity.artefacts.files:facts_of_code", "exparity.core.registry:entry_points")
-"""What every job looks up, and keeps for the processes that it forks."""
 # Snakemake sets these for each job to its threads, which are one in all rules.
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "GOTO_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
@@ -37,8 +36,7 @@ def start_server(
     """
     if os.environ.get(SWITCH) == "0":
         return None
-    # Linux forgets such a name with its socket. Another user may take it or connect to it: both
-    # sides ask the system who the other one is.
+    # Another user may take such a name or connect to it: both sides ask who the other one is.
     name = f"exparity-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         os.close(os.pidfd_open(os.getpid()))  # Linux has it since 5.3

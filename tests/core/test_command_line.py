@@ -136,7 +136,7 @@ class TestValues:
             ("--count 1", "--count: 1 is out of range (at least 2)"),
             ("--count 2.0", "--count: a whole number, found 2.0"),
             ("--count two", "--count: a whole number, found 'two'"),
-            ("--share 1", "--share: 1.0 is out of range (above 0 and below 1)"),
+            ("--share 1", "--share: 1.0 is out of range (below 1)"),
             ("--share nan", "--share: nan is not a finite number"),
             ("--source .", "--source: '.' names no file or folder"),
             ("--map k", "--map: 'k' is not KEY=VALUE"),

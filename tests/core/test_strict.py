@@ -5,7 +5,7 @@ import pytest
 from exparity.config.command_line import read_experiment
 from exparity.config.experiment import load_or_exit
 from exparity.core.errors import InputError
-from exparity.core.strict import MAX_VALUES, parse_json, parse_yaml, read_yaml
+from exparity.core.strict import parse_json, parse_yaml, read_yaml
 
 CONFIG = """\
 datasets: {pairs_all: {}}
@@ -13,27 +13,17 @@ models: {one: {init: scratch, architecture: bert}}
 methods: {gradient: {}}
 metrics: {gini: {}}
 """
-LAUGHS = "a0: &a0 [x, x, x]\n" + "".join(
-    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 40)
-)
 BAD = {
     "seeds: [0]\nseeds: [1]\n": ":6: key 'seeds' is 'seeds' of line 5 again; keep one",
     "no: 1\noff: 2\n": ":6: key 'off' is 'no' of line 5 again; keep one",
     "1: a\n01: b\n": ":6: key '01' is '1' of line 5 again; keep one",
     "1: a\n'1': b\n": ":6: key '1' is '1' of line 5 again; keep one",
     "training: {epochs: 1, epochs: 2}\n": ":5: key 'epochs' is 'epochs' of line 5 again",
-    "seeds: &s [0, *s]\n": ":5: holds itself through an alias",
-    "training: &t {epochs: *t}\n": ":5: holds itself through an alias",
-    "training: &t {<<: *t}\n": ":5: holds itself through an alias",
-    LAUGHS: f": more than {MAX_VALUES:,} values",
-    LAUGHS.replace("[", "{a: ").replace(", ", ", b: ", 1): ":5: ",
-    f"title: {'[' * 51}{']' * 51}\n": ":5: nested more than 50 levels deep",
-    f"title: {'[' * 500}{']' * 500}\n": ":5: nested more than 50 levels deep",
+    f"title: {'[' * 500}{']' * 500}\n": ": nested too deeply",
     "title: !!python/object/apply:os.system [ls]\n": ":5: not valid YAML (could not determine",
-    "title: !!int x\n": ":5: 'x' cannot be read",
-    "title: 2024-13-01\n": ":5: '2024-13-01' cannot be read",
-    "title: 2024-01-01\n": ":5: '2024-01-01' is no value of a config; put it in quotes",
-    "? [a]\n: 1\n": ":5: a list or mapping cannot be a key",
+    "title: !!int x\n": ": not valid YAML (invalid literal for int() with base 10: 'x')",
+    "title: 2024-13-01\n": ": not valid YAML (month must be in 1..12)",
+    "? [a]\n: 1\n": ":5: not valid YAML (found unhashable key)",
     "title: \x00\n": ": not valid YAML (unacceptable character",
     "seeds: [0\n": ":6: not valid YAML",
     "title: é\n".encode("latin-1"): ":5: not UTF-8 text (",
@@ -57,6 +47,13 @@ class TestYaml:
             load_or_exit({}, [path])
         assert stop.value.code == 2
         assert capsys.readouterr().err == f"exparity: {refused.value}\n"
+
+    @pytest.mark.parametrize("text", ["seeds: &s [0, *s]", "training: &t {epochs: *t}"])
+    def test_what_holds_itself(self, text, tmp_path):
+        path = tmp_path / "c.yaml"
+        path.write_text(CONFIG + text)
+        with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
+            read_experiment([path])
 
     def test_what_is_meant_is_read(self, tmp_path):
         text = (

@@ -97,7 +97,7 @@ ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "g
          r"row 1: 1 probabilities for 2 classes \(no, yes\)"),
         (of_bias, {"probabilities": [[0.5] * 2, [0.5] * 2, [2.0, -1.0], [0.5] * 2]},
          "row 2: a probability is not between 0 and 1"),
-        (of_bias, {"confidence": 1.0}, "statistics.confidence: 1.0 is out of range .above 0 and"),
+        (of_bias, {"confidence": 1.0}, "statistics.confidence: 1.0 is out of range .below 1"),
         (of_bias, {"resamples": -1}, "statistics.resamples: -1 is out of range"),
         (of_bias, dict.fromkeys(("labels", "predicted", "probabilities", "groups"), ()),
          "there are no predictions"),

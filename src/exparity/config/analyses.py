@@ -38,9 +38,7 @@ class Analyses:
 
     def __init__(self, experiment: ResolvedConfig) -> None:
         self._experiment = experiment
-        self.settings: dict[str, Mapping[str, Any]] = {
-            name: settings for name, settings in experiment.config.analyses.items()
-        }
+        self.settings = {name: own or {} for name, own in experiment.config.analyses.items()}
         asked_for = [id for id in ANALYSES.ids() if not ANALYSES.get(id).facts.always]
         for name, settings in self.settings.items():
             if name not in asked_for:

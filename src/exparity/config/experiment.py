@@ -23,7 +23,6 @@ from exparity.config.resolved import Cell, Options, ResolvedConfig
 from exparity.core.errors import InputError
 from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import read_settings
-from exparity.models.catalogue import known_id
 from exparity.models.size import n_weights
 
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
@@ -178,7 +177,7 @@ class Experiment(ResolvedConfig):
             **self.analyses.grid,
             "title": self.config.title,
             "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
-            "models": [[m, known_id(m, self.config.models[m].use)] for m in self.models],
+            "models": [*map(list, self.known.items())],
             "study": self.config.study,
             "statistics": self.config.statistics.whole,
             "controls": self.config.controls.whole,

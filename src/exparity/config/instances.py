@@ -85,7 +85,7 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
     registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
     instances = {}
     for id, raw in getattr(config, block).items():
-        settings = raw.written
+        settings = raw.written if raw else {}
         where = f"{block}.{id}"
         for key in ("max_examples", "datasets"):
             if block == "datasets" and key in settings:

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_vali
 from exparity.core.errors import did_you_mean
 from exparity.core.flags import Range, Seed
 from exparity.core.settings import Statistics
-from exparity.core.validation import DISTINCT, EMPTY_IF_NULL, Open, Settings, Text
+from exparity.core.validation import DISTINCT, Open, Settings, Text
 from exparity.data import DATASETS
 from exparity.methods import METHODS, Explains
 from exparity.metrics import METRICS
@@ -407,16 +407,16 @@ class Config(Settings):
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     gradient_precision: Literal["fp32", "bf16"] = "fp32"
     engine: Engine = Engine()
-    datasets: Annotated[Mapping[DatasetId, Annotated[InstanceEntry, EMPTY_IF_NULL]], MinLen(1)]
-    models: Annotated[Mapping[ModelId, Annotated[Model, EMPTY_IF_NULL]], MinLen(1)]
+    datasets: Annotated[Mapping[DatasetId, InstanceEntry | None], MinLen(1)]
+    models: Annotated[Mapping[ModelId, Model | None], MinLen(1)]
     counterfactuals: Mapping[Id, str | Named] = {}
     prompts: Mapping[Id, Prompts] = {}
     encoder: NonEmpty | None = None
     training: TrainingSettings = TrainingSettings()
-    methods: Mapping[MethodId, Annotated[InstanceEntry, EMPTY_IF_NULL]]
-    metrics: Mapping[MetricId, Annotated[InstanceEntry, EMPTY_IF_NULL]]
+    methods: Mapping[MethodId, InstanceEntry | None]
+    metrics: Mapping[MetricId, InstanceEntry | None]
     statistics: StudyStatistics = StudyStatistics()
     report: Report = Report()
     controls: Controls = Controls()
-    analyses: Mapping[Id, Annotated[Mapping[str, Any], EMPTY_IF_NULL]] = {}
+    analyses: Mapping[Id, Mapping[str, Any] | None] = {}
     overrides: Sequence[Override] = ()

@@ -10,7 +10,7 @@ from exparity.artefacts import layout
 from exparity.config import digests
 from exparity.config.applies import MissingFeature, lacks_of, left_out
 from exparity.config.instances import Instance, instances_of, named_instance
-from exparity.config.models import NOT_OF_SPEC, Config
+from exparity.config.models import NOT_OF_SPEC, Config, Model
 from exparity.config.presets import training_of_preset
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.overrides import matches
@@ -41,9 +41,11 @@ class ResolvedConfig:
         self.datasets = instances_of("datasets", config)
         self.methods = instances_of("methods", config)
         self.metrics = instances_of("metrics", config)
+        entries = {id: entry or Model() for id, entry in config.models.items()}
+        self.known = {id: known_id(id, entry.use) for id, entry in entries.items()}
         self.models: dict[str, dict[str, Any]] = {
-            id: resolve_model(id, settings.written, f"models.{id}", config.encoder)
-            for id, settings in config.models.items()
+            id: resolve_model(id, entry.written, f"models.{id}", config.encoder)
+            for id, entry in entries.items()
         }
         self.interventions = {
             id: _interventions(settings["debias"], f"models.{id}.debias")
@@ -160,9 +162,9 @@ class ResolvedConfig:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
         spec = self.model_spec(model)
-        registered = self.datasets[dataset].entry.id, known_id(model, self.config.models[model].use)
+        registered = self.datasets[dataset].entry.id
         training = merge_training(
-            *training_of_preset(self.config.study, *registered),
+            *training_of_preset(self.config.study, registered, self.known[model]),
             self.config.training.written,
             self.models[model].get("training", {}),
             *self._blocks("training", cell),

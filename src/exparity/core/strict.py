@@ -13,11 +13,6 @@ from exparity.core.escaping import UNSAFE
 if TYPE_CHECKING:
     import yaml
 
-MAX_VALUES = 100_000
-"""Number of values of a YAML file; those of an alias count at every use."""
-
-_MAX_DEPTH = 50
-_TOO_DEEP = f"nested more than {_MAX_DEPTH} levels deep"
 _SHOWN = 80
 _OF_LINES = "prompts."
 _MERGE = "tag:yaml.org,2002:merge"
@@ -38,78 +33,53 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Parse YAML whose values are those of JSON."""
+    """Parse YAML; a key that is twice in a mapping is an error."""
     import yaml
 
     try:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
-        if root is not None:
-            _Check(loader, where).visit(root, ())
-        return None if root is None else loader.construct_document(root)
-    except RecursionError:  # where the stack ends before the check starts
-        raise InputError(f"{where}:{loader.line + 1}: {_TOO_DEEP}") from None
+        if root is None:
+            return None
+        _check_keys(loader, root, where)
+        return loader.construct_document(root)
+    except InputError:
+        raise
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise InputError(f"{place}: not valid YAML ({reason})") from None
+    except RecursionError:
+        raise InputError(f"{where}: nested too deeply") from None
+    except (ValueError, LookupError, AttributeError) as error:  # `!!int x`, or a 13th month
+        raise InputError(f"{where}: not valid YAML ({error})") from None
 
 
-class _Check:
-    """Looks through the nodes of a document before any of them is expanded."""
-
-    def __init__(self, loader: yaml.SafeLoader, where: str) -> None:
-        self._loader = loader
-        self._where = where
-        self._left = MAX_VALUES
-
-    def visit(self, node: Any, above: tuple[yaml.Node, ...]) -> None:
-        self._left -= 1
-        if node in above:
-            raise self._error(node, "holds itself through an alias")
-        if self._left < 0:
-            raise self._error(node, f"more than {MAX_VALUES:,} values, with what aliases stand for")
-        if len(above) > _MAX_DEPTH:
-            raise self._error(node, _TOO_DEEP)
-        if node.id == "mapping":
-            self._check_keys(node)
-            for _, value in node.value:
-                self.visit(value, (*above, node))
-        elif node.id == "sequence":
-            for item in node.value:
-                self.visit(item, (*above, node))
-        else:
-            self._scalar(node)
-
-    def _check_keys(self, node: yaml.MappingNode) -> None:
-        seen: dict[Any, yaml.Node] = {}
-        for key, _ in node.value:
-            if key.tag == _MERGE:
+def _check_keys(loader: yaml.SafeLoader, root: yaml.Node, where: str) -> None:
+    """Check that no key is twice in its mapping, as YAML or as JSON compares keys."""
+    nodes, visited = [root], set()  # of which aliases make rings
+    while nodes:
+        node: Any = nodes.pop()
+        if node in visited or node.id == "scalar":
+            continue
+        visited.add(node)
+        if node.id == "sequence":
+            nodes += node.value
+            continue
+        seen: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            nodes.append(value)
+            if key.id != "scalar" or key.tag == _MERGE:
                 continue
-            if key.id != "scalar":
-                raise self._error(key, "a list or mapping cannot be a key")
-            value = self._scalar(key)
-            # As YAML and as JSON compare them: `no` and `off` are false, 1 is `true` and "1".
-            for form in (value, value if isinstance(value, str) else json.dumps(value)):
-                first = seen.setdefault(form, key)
-                if first is not key:
-                    line = first.start_mark.line + 1
-                    raise self._error(
-                        key, f"key '{key.value}' is '{first.value}' of line {line} again; keep one"
-                    )
-
-    def _scalar(self, node: yaml.Node) -> Any:
-        try:
-            value = self._loader.construct_object(node)
-        except (ValueError, LookupError, AttributeError):  # such as `!!int x`, or a 13th month
-            raise self._error(node, f"{node.value[:_SHOWN]!a} cannot be read") from None
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
-        raise self._error(node, f"{node.value!a} is no value of a config; put it in quotes")
-
-    def _error(self, node: yaml.Node, problem: str) -> InputError:
-        return InputError(f"{self._where}:{node.start_mark.line + 1}: {problem}")
+            written = loader.construct_object(key)
+            name = written if isinstance(written, str) else json.dumps(written, default=str)
+            first = seen.setdefault(name, key)
+            if first is not key:
+                raise InputError(
+                    f"{where}:{key.start_mark.line + 1}: key '{key.value}' is '{first.value}' of "
+                    f"line {first.start_mark.line + 1} again; keep one"
+                )
 
 
 def parse_json(text: str, where: str) -> Any:

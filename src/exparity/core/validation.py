@@ -15,12 +15,19 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from annotated_types import MinLen
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+from pydantic_core import core_schema
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
@@ -49,11 +56,11 @@ _EXPECTED = {
     "string_type": "text",
     "tuple_type": "a list",
 }
-_ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
-    "at_least": ("minimum", ge),
-    "above": ("exclusiveMinimum", gt),
-    "at_most": ("maximum", le),
-    "below": ("exclusiveMaximum", lt),
+_ENDS = {
+    "greater_than_equal": "at least",
+    "greater_than": "above",
+    "less_than_equal": "at most",
+    "less_than": "below",
 }
 
 
@@ -108,30 +115,15 @@ class Open(Settings):
     model_config = ConfigDict(extra="allow")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Range:
-    """Range of a number, as a mark on its type: ``Annotated[int, Range(at_least=1)]``."""
-
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
-
-    @property
-    def _ends(self) -> dict[str, float]:
-        return {name: end for name, end in vars(self).items() if end is not None}
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return core_schema.no_info_after_validator_function(self._held, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), **{_ENDS[name][0]: end for name, end in self._ends.items()}}
-
-    def _held(self, number: float) -> float:
-        if all(_ENDS[name][1](number, end) for name, end in self._ends.items()):
-            return number
-        ends = [f"{name.replace('_', ' ')} {end}" for name, end in self._ends.items()]
-        raise PydanticCustomError("out_of_range", " and ".join(ends))
+def Range(
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """Return a range as a mark on the type of a number, such as ``Annotated[int, ...]``."""
+    return Field(ge=at_least, gt=above, le=at_most, lt=below)
 
 
 @dataclass(frozen=True)
@@ -163,35 +155,14 @@ class Text:
         return text
 
 
-class _Distinct:
-    """Marks a list in which nothing is twice."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return core_schema.no_info_after_validator_function(self._held, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "uniqueItems": True}
-
-    def _held(self, items: Sequence[Any]) -> Sequence[Any]:
-        if len({*items}) < len(items):
-            raise ValueError(f"{_short([*items])} names one twice")
-        return items
+def _check_distinct(items: Sequence[Any]) -> Sequence[Any]:
+    if len({*items}) < len(items):
+        raise ValueError(f"{_short([*items])} names one twice")
+    return items
 
 
-class _EmptyIfNull:
-    """Marks a block that may be left null."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return core_schema.no_info_before_validator_function(
-            lambda block: {} if block is None else block, handler(source)
-        )
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"anyOf": [handler(schema), {"type": "null"}]}
-
-
-DISTINCT = _Distinct()
-EMPTY_IF_NULL = _EmptyIfNull()
+DISTINCT = AfterValidator(_check_distinct)
+"""Marks a list in which nothing is twice."""
 
 
 def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
@@ -354,8 +325,10 @@ def _reason(faults: Sequence[Any]) -> str:
         expected = list(dict.fromkeys(map(_expected, faults)))
         words = ", ".join(expected[:-1]) + " or " * (len(expected) > 1) + expected[-1]
         return f"{words}, found {_short(value)}{_rewritten({one['type'] for one in faults}, value)}"
-    if kind == "out_of_range":
-        return f"{_short(value)} is out of range ({fault['msg']})"
+    if kind in _ENDS:
+        [end] = context.values()
+        end = int(end) if end == int(end) else end
+        return f"{_short(value)} is out of range ({_ENDS[kind]} {end})"
     if kind == "missing":
         return f"'{fault['loc'][-1]}' is missing"
     if kind == "too_short":

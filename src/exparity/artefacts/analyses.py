@@ -30,43 +30,27 @@ _OF_JOB = ("model_id", "metric_id", "seed", "machine")
 
 
 class ExperimentView(Protocol):
-    """Answers of an experiment that an analysis needs for the options of a job."""
+    """Answers of an experiment that an analysis needs for the options of a job.
 
-    config: Any  # a Config of exparity.config.models, which knows this package
+    :class:`exparity.config.experiment.Experiment` gives them, which knows this package.
+    """
+
+    config: Any
     datasets: Mapping[str, Any]
     generators: Mapping[str, Any]
     methods: Mapping[str, Any]
     metrics: Mapping[str, Any]
     models: Mapping[str, Any]
     seeds: Sequence[int]
-
-    @property
-    def pairs(self) -> Sequence[tuple[str, str]]:
-        """Every (dataset, model) that is trained."""
-
-    def metrics_that_need(self, needs: str) -> list[str]:
-        """Return the metrics that compute with something, such as ``rationale``."""
-
-    def applying(self, kind: str, dataset: str) -> list[str]:
-        """Return the methods or metrics that a dataset is explained with or scored by."""
-
-    def finetune_options(self, dataset: str, model: str, seed: int) -> dict[str, Any]:
-        """Return what a checkpoint depends on."""
-
-    def evaluate_options(self, **cell: str | int) -> dict[str, Any]:
-        """Return what scores depend on; without a method, those of explanations of any method."""
-
-    def most_explained(self, ids: Mapping[str, Any]) -> int | None:
-        """Return the largest sample of test texts that a method explains; None if one takes all."""
-
-    def model_spec(self, model: str) -> Any:
-        """Return where a model comes from; see :class:`exparity.models.spec.ModelSpec`."""
-
-    def statistics(self, cell: Mapping[str, str | int]) -> Mapping[str, Any]:
-        """Return how the groups of a cell are compared."""
-
-    def statistics_within(self, cell: Mapping[str, str | int]) -> Mapping[str, Any]:
-        """Return how groups are compared in all cells that agree in some ids."""
+    pairs: Sequence[tuple[str, str]]
+    metrics_that_need: Callable[[str], list[str]]
+    applying: Callable[[str, str], list[str]]
+    finetune_options: Callable[..., dict[str, Any]]
+    evaluate_options: Callable[..., dict[str, Any]]
+    most_explained: Callable[[Mapping[str, Any]], int | None]
+    model_spec: Callable[[str], Any]
+    statistics: Callable[[Mapping[str, str | int]], Mapping[str, Any]]
+    statistics_within: Callable[[Mapping[str, str | int]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -183,7 +167,7 @@ class AnalysisFacts:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Parts of a dataset that it needs; see :mod:`exparity.config.applies`."""
+        """Parts of a dataset that it needs; see :mod:`exparity.config.instances`."""
         asked = {"rationale": self.needs_rationales, "groups": self.compares_groups}
         return tuple(need for need, wanted in asked.items() if wanted)
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from exparity.artefacts.analyses import made_by
 from exparity.artefacts.columns import ID, LEFT_OUT, type_named
 from exparity.artefacts.layout import levels, of_analyses
-from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.resources import resource
 
@@ -60,22 +59,13 @@ def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tupl
 def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Check that rows that came by hand hold values of an artefact's types where they have any."""
     for field in schema_of(artefact):
-        kind = getattr(field.type, "value_type", field.type)  # of ids, which are dictionaries
-        kind = field.type if pa.types.is_list(field.type) else kind
-        for position, row in enumerate(rows):
-            if field.name not in row:
-                continue
-            value = row[field.name]
-            # As pandas writes a missing number.
-            if field.nullable and isinstance(value, float) and value != value:
-                continue
-            try:
-                null = pa.array([value], kind).null_count
-                known = not isinstance(value, bytes) and (field.nullable or not null)
-            except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError):
-                known = False
-            if not known:
-                raise InputError(f"row {position}: {field.name} must be {kind}, not {shown(value)}")
+        values = [row[field.name] for row in rows if field.name in row]
+        try:
+            column = pa.array(values, field.type, from_pandas=field.nullable)  # NaN is null
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise InputError(f"{field.name} must be {_type_text(field.type)}: {error}") from None
+        if column.null_count and not field.nullable:
+            raise InputError(f"{field.name} is missing in a row")
 
 
 @cache

@@ -8,8 +8,14 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.config import digests
-from exparity.config.applies import MissingFeature, lacks_of, left_out
-from exparity.config.instances import Instance, instances_of, named_instance
+from exparity.config.instances import (
+    Instance,
+    MissingFeature,
+    instances_of,
+    lacks_of,
+    left_out,
+    named_instance,
+)
 from exparity.config.models import NOT_OF_SPEC, Config, Model
 from exparity.config.presets import training_of_preset
 from exparity.core.errors import InputError, did_you_mean

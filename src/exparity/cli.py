@@ -6,6 +6,7 @@ imported when it is called: comparing groups must not wait for torch.
 
 from __future__ import annotations
 
+import ast
 import errno
 import gc
 import logging
@@ -20,13 +21,13 @@ from pathlib import Path
 from textwrap import wrap
 from typing import NoReturn
 
-from exparity.core.command_line import Command, Parser, add_plugins, command_of
+from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
 from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, say, visible
 from exparity.core.usage import begin_usage
 from exparity.jobs.stop import Stopped, stoppable
 
-_FLAGS = ("-h", "--help", "--version", "--print-completion")
+_HOME = Path(__file__).parent
 log = logging.getLogger(__name__)
 _job = partial(Command, takes_options=True)
 
@@ -184,17 +185,42 @@ def _parser() -> Parser:
 
 def _commands_in_words() -> str:
     """Return all commands in groups, with a line for each."""
-    commands = known_commands()
+    summaries = _summaries()
     groups = {title: [command.name for command in group] for title, group in _GROUPS.items()}
-    groups["parts of the analysis, run by the workflow"] = sorted(commands.keys() - COMMANDS.keys())
+    groups["parts of the analysis, run by the workflow"] = sorted(summaries.keys() - COMMANDS)
     lines: list[str] = []
     width = shutil.get_terminal_size().columns - 2
     for title, names in groups.items():
         lines.append(f"{title}:" if not lines else f"\n{title}:")
         for name in names:
-            line = f"  {name:<27} {commands[name].summary}"
+            line = f"  {name:<27} {summaries[name]}"
             lines += wrap(line, max(width, 60), subsequent_indent=" " * 30, break_on_hyphens=False)
     return "\n".join(lines)
+
+
+def _summaries() -> dict[str, str]:
+    """Return the first lines of the docstrings of commands, whose modules take long to import."""
+    named = {command.place: command.name for command in COMMANDS.values()}
+    summaries = {}
+    for folder in ("tools", "stages", "analyses"):
+        files = [*_HOME.glob(f"{folder}/*.py"), *_HOME.glob(f"{folder}/*/__init__.py")]
+        for file in files:
+            for node in ast.parse(file.read_bytes()).body:
+                if isinstance(node, ast.FunctionDef):
+                    name = named.get(f"{folder}.{file.stem}:{node.name}") or _analysis_of(node)
+                    if name:
+                        first = (ast.get_docstring(node) or "").partition("\n")[0]
+                        summaries[name] = plain(first).rstrip(".")
+    return summaries
+
+
+def _analysis_of(function: ast.FunctionDef) -> str:
+    """Return the command of an analysis, from its decorator; empty if it is none."""
+    for mark in function.decorator_list:
+        match mark:
+            case ast.Call(func=ast.Name(id="analysis"), args=[ast.Constant(value=str(id))]):
+                return command_of(id)
+    return ""
 
 
 def _completion(shell: str) -> str:
@@ -203,9 +229,10 @@ def _completion(shell: str) -> str:
 
     parser = _parser()
     commands = parser.add_subparsers(metavar="COMMAND")
+    summaries = _summaries()
     for name, command in known_commands().items():
         own = commands.add_parser(
-            name, help=command.summary, parents=[command.parser], add_help=False
+            name, help=summaries.get(name), parents=[command.parser], add_help=False
         )
         paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
         for action in own._actions:
@@ -220,9 +247,6 @@ def _without_command(arguments: Sequence[str]) -> NoReturn:
     parser = _parser()
     if "-h" in arguments or "--help" in arguments:
         parser.epilog = _commands_in_words()
-    flag = arguments[0].partition("=")[0] if arguments else ""
-    if flag and flag not in _FLAGS:
-        parser.error(f"there is no flag {flag}; {did_you_mean(flag, _FLAGS)}")
     parsed = parser.parse_args(arguments)
     if parsed.version:
         from exparity import __version__

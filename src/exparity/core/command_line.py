@@ -245,7 +245,7 @@ def arguments_of(function: Callable[..., Any], part_of: Block | None = None) -> 
         if isinstance(kind := hints[name], type) and is_dataclass(kind):
             arguments |= arguments_of(kind, part_of=(name, kind))
         else:
-            line = _plain(lines.get(name, "")).replace("if None", "if unset")
+            line = plain(lines.get(name, "")).replace("if None", "if unset")
             arguments[name] = Argument(parameter, kind, line, part_of)
     return arguments
 
@@ -265,7 +265,7 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
             return annotation, marks, optional
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text of a docstring without its markup, on one line."""
     return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
 
@@ -298,11 +298,6 @@ class Command:
         function: Callable[..., Any] = resolve_name(f"exparity.{self.place}")
         return function
 
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return _plain((self.function.__doc__ or "").partition("\n")[0]).rstrip(".")
-
     @cached_property
     def arguments(self) -> dict[str, Argument]:
         """Arguments of the function, by name."""
@@ -312,7 +307,7 @@ class Command:
     def parser(self) -> Parser:
         """A parser, with defaults that the environment sets now."""
         description = _SECTION.split(inspect.getdoc(self.function) or "", maxsplit=1)[0]
-        parser = Parser(prog=f"exparity {self.name}", description=_plain(description))
+        parser = Parser(prog=f"exparity {self.name}", description=plain(description))
         for key, argument in self.arguments.items():
             if key != "options" and not argument.flag.hidden:
                 required = argument.is_required and key not in self._settable

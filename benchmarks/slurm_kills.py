@@ -87,7 +87,7 @@ class Run:
 
 def grid(seeds: int) -> dict[str, object]:
     """Return a config of some two hundred jobs a seed, of less than a second each."""
-    small = ROOT / "tests" / "slurm" / "small.yaml"
+    small = ROOT / ".test" / "config" / "config.yaml"
     return {
         **yaml.safe_load(small.read_text()),
         "seeds": [*range(seeds)],

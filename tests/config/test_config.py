@@ -173,7 +173,7 @@ class TestSchema:
         with_keys = [s for s in parts(SCHEMA) if "properties" in s and "type" in s]
         unclosed = [s for s in with_keys if s.get("additionalProperties") is not False]
         assert len(unclosed) == 3 + 2 + 2  # entries, overrides of them, generators, interventions
-        assert all("use" in schema["properties"] for schema in unclosed)
+        assert all({"use", "max_examples"} & {*schema["properties"]} for schema in unclosed)
 
     @pytest.mark.parametrize(("path", "name"), MISSPELT, ids=lambda v: str(v))
     def test_a_misspelt_key_is_refused_at_every_level(self, path, name):

@@ -12,13 +12,11 @@ import pytest
 from held import Held
 from slurm.cluster import Cluster, missing_programs
 from support import need
-from workflow.conftest import Checkout, add_slow, copy_checkout, made_once
+from workflow.conftest import Checkout, add_slow, copy_checkout
+from workflow.conftest import baseline as baseline
 
 from workflow import forked
 
-SMALL = Path("tests/slurm/small.yaml")
-LACKING = {"evaluate", "compare"}
-"""Rules that run where the baseline is to have the small experiment's third metric as well."""
 SCORES = ("--until", "evaluate")
 """What is compared; tests/slurm/test_run.py goes on to the report."""
 
@@ -103,35 +101,12 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
         made.stop()
 
 
-@dataclass
-class Pair:
-    """One experiment, run through the cluster and on this machine alone."""
-
-    cluster: ClusterCheckout
-    local: Checkout
-
-
-def copy_small(repository: Path, folder: Path, cluster: Cluster) -> ClusterCheckout:
-    """Return a copy of the project in a folder, with the small experiment."""
-    root = folder / "checkout"
-    copy_checkout(repository, root)
-    (root / SMALL).parent.mkdir(parents=True)
-    shutil.copy(repository / SMALL, root / SMALL)
-    return ClusterCheckout(root, cluster, SMALL)
-
-
-@pytest.fixture(scope="session")
-def small(cluster, repository, tmp_path_factory) -> Pair:
-    """The small experiment: on the cluster whole, and locally what the baseline lacks of it."""
-    local = Checkout(tmp_path_factory.mktemp("local") / "checkout")
-    made = Pair(copy_small(repository, tmp_path_factory.mktemp("cluster"), cluster), local)
-    run = made.cluster.start()
-    finished = made_once("baseline", repository, tmp_path_factory, Checkout.configure)
-    shutil.copytree(finished.root, local.root, symlinks=True)
-    shutil.copy(repository / SMALL, local.config_path)
-    assert set(local.plan("--until", "compare")) == LACKING
-    local.snakemake("--until", "compare")
-    assert run.wait(timeout=600) == 0, made.cluster.said
+@pytest.fixture(scope="module")
+def small(cluster, repository, tmp_path_factory) -> ClusterCheckout:
+    """The small experiment on the cluster, finished."""
+    local = copy_checkout(repository, tmp_path_factory.mktemp("cluster") / "checkout")
+    made = ClusterCheckout(local.root, cluster, Path("config/tiny.yaml"))
+    assert made.start().wait(timeout=600) == 0, made.said
     return made
 
 

@@ -11,7 +11,7 @@ GPU = "gres:gpu:v100:1"
 
 @pytest.fixture(scope="module")
 def jobs(small):
-    return submissions(small.cluster)
+    return submissions(small)
 
 
 def submissions(run):
@@ -20,14 +20,14 @@ def submissions(run):
     return sorted(found, key=lambda job: int(job.id))
 
 
-def test_the_tables_are_those_of_a_local_run(small):
-    assert tables(small.cluster) == tables(small.local)
-    assert len(tables(small.cluster)) == 1  # of the one dataset and model
-    assert small.cluster.plan() == {}
+def test_the_tables_are_those_of_a_local_run(small, baseline):
+    assert tables(small) == tables(baseline)
+    assert len(tables(small)) == 1  # of the one dataset and model
+    assert small.plan() == {}
 
 
 def test_a_training_is_one_submission_on_a_gpu_and_the_rest_has_none(jobs):
-    """Of 11 jobs of a training, metrics without a model among them, and of 4 others."""
+    """Of 10 jobs of a training, metrics without a model among them, and of 4 others."""
     names = [job.comment.removeprefix("rule_").partition("_")[0] for job in jobs]
     assert names == ["prepare", "training.pairs", "statistics", "report"]
     for job in jobs:
@@ -38,13 +38,13 @@ def test_a_training_is_one_submission_on_a_gpu_and_the_rest_has_none(jobs):
 
 
 def test_a_training_loads_its_model_once(small):
-    """Of eight jobs that run it: two explain, four score, two make controls."""
-    logs = (small.cluster.results / "logs").rglob("*.log")
+    """Of six jobs that run it: two explain, two score, two make controls."""
+    logs = (small.results / "logs").rglob("*.log")
     again = [log for log in logs if "classifier of an earlier job is used" in log.read_text()]
-    assert len(again) == 7
-    assert small.cluster.said.count("start anew") == 0
+    assert len(again) == 5
+    assert small.said.count("start anew") == 0
 
 
 def test_a_submission_starts_one_snakemake_for_all_its_jobs(small, jobs):
-    steps = Counter(use.job for use in small.cluster.cluster.uses())
+    steps = Counter(use.job for use in small.cluster.uses())
     assert {job.id: steps[job.id] for job in jobs} == {job.id: 1 for job in jobs}

@@ -23,7 +23,8 @@ def cpu_seconds(before: str, repository: Path, folder: Path) -> float:
     environment.pop("PYTEST_CURRENT_TEST", None)
     environment["PYTHONPATH"] = str(repository / "src")
     snakemake = (
-        f"{sys.executable} -m snakemake --cores 2 --configfile config/config.yaml --quiet all"
+        f"{sys.executable} -m snakemake --cores 2 --configfile config/config.yaml --quiet all "
+        "--until evaluate"
     )
     command = f"{before}; {snakemake} --snakefile {repository}/Snakefile"
     start = resource.getrusage(resource.RUSAGE_CHILDREN)

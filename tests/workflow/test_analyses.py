@@ -17,11 +17,9 @@ ANALYSES = {"correctness": {}, "attribution_difference": {"min_sets": 3}, "datas
 def test_named_analyses_are_added_to_a_finished_run(finished):
     figures = {"figures": True}
     finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
-    plan = finished.plan()
-    added = {"evaluate": 2, "compare": 1, "correctness": 1, "attribution_difference": 1,
+    assert finished.plan() == {"evaluate": 2, "compare": 1, "correctness": 1, "attribution_difference": 1,
              "dataset_bias": 1, "judge": 1, "negative_control": 1, "cost": 1,
              "report": 1}  # fmt: skip
-    assert plan == added
     finished.snakemake()
     found = exparity.read_results(finished.results, "correctness")
     assert set(found["metric"]) == {"mass_accuracy"}
@@ -29,10 +27,6 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     differences = exparity.read_results(finished.results, "attribution_differences")
     assert differences["n_sets"].max() == 8
     assert len(exparity.read_results(finished.results, "dataset_bias")) > 20
-    changed = {**ANALYSES, "attribution_difference": {"min_sets": 4}}
-    finished.configure(metrics=METRICS, analyses=changed, report=figures)
-    assert finished.plan() == {"attribution_difference": 1, "cost": 1, "report": 1}
-    finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
     snakemakes_report_holds_page_tables_and_figures_with_captions(finished)
 
 

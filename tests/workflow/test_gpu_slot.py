@@ -25,7 +25,7 @@ class WithGpu(Checkout):
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
-        return {**super().environment, "PATH": path, "SLOW_SECONDS": "0.1"}
+        return {**super().environment, "PATH": path, "SLOW_SECONDS": "0.05"}
 
 
 def span(path: Path) -> tuple[float, float]:
@@ -42,8 +42,9 @@ def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
         methods={"slow": {}, "again": {"use": "slow"}},
         metrics={"slow_drop": {}},
         controls={"random": {"draws": 1}},
+        datasets={"pairs_all": {"n_pairs": 40}},
     )
-    made.snakemake("--until", "compare")
+    made.snakemake("--until", "evaluate", "negative_control")
     model_jobs = [
         *made.results.glob("predictions/*/*/*.parquet"),
         *made.results.glob("explanations/*/*/*/*.parquet"),

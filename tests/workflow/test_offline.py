@@ -7,17 +7,13 @@ from workflow import forked
 pytestmark = pytest.mark.workflow
 
 
-def test_fetch_gets_what_the_config_names_and_runs_nothing_else(checkout):
-    run = checkout.snakemake("--", "fetch")
-    assert "pairs_all: embedded, nothing to fetch" in run.stdout
-    assert not list(checkout.results.rglob("*.parquet"))
-
-
-def test_fetch_says_what_is_not_to_be_had(checkout, monkeypatch):
+def test_fetch_asks_for_what_the_config_names_and_runs_nothing_else(checkout, monkeypatch):
     checkout.configure(models={"bert": {"checkpoint": "nobody/nothing"}})
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     run = checkout.snakemake("--", "fetch", check=1)
     said = run.stdout + run.stderr
+    assert "pairs_all: embedded, nothing to fetch" in run.stdout
+    assert not list(checkout.results.rglob("*.parquet"))
     assert "exparity: checkpoint nobody/nothing: could not be fetched" in said
     assert "Traceback" not in said
 

@@ -20,20 +20,15 @@ _OVERRIDE = re.compile(r"[a-zA-Z_][\w-]*\w=")
 
 def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Experiment:
     """Return the experiment of ``--configfile`` and ``--config``, as the workflow reads it."""
-    return experiment_of(read_config(files, overrides))
+    from exparity.config.experiment import Experiment  # which most commands do without
+
+    return Experiment.from_mapping(read_config(files, overrides))
 
 
 def results_of(files: Sequence[Path], overrides: Sequence[str]) -> Path:
     """Return the results folder of an experiment; ``results`` if no config is named."""
     named = files or overrides
     return Path(read_experiment(files, overrides).results if named else "results")
-
-
-def experiment_of(config: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of a config."""
-    from exparity.config.experiment import Experiment
-
-    return Experiment.from_mapping(config)
 
 
 def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:

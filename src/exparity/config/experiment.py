@@ -33,8 +33,7 @@ def load_or_exit(
 ) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2.
 
-    The config files are read again for what Snakemake takes without a word, such as a key that is
-    twice, and the number of cores is one that its dry run takes so.
+    Keys that are twice in a file, and a negative number of cores, Snakemake takes without a word.
     """
     try:
         if cores is not None and cores < 0:

@@ -24,8 +24,6 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES
 
-_RESERVED = ("use", "max_examples", "datasets")
-
 
 @dataclass(frozen=True)
 class Instance:
@@ -51,7 +49,7 @@ class Instance:
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a job of this instance depends on, with overrides applied."""
-        merged = {**self.params, **{k: v for k, v in changes.items() if k not in _RESERVED}}
+        merged = {**self.params, **{k: v for k, v in changes.items() if k != "max_examples"}}
         return {
             "use": self.entry.id,
             "params": complete(self.options, merged, where),

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import MinLen
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, WithJsonSchema, model_validator
 
 from exparity.core.errors import did_you_mean
 from exparity.core.flags import Range, Seed
@@ -42,10 +42,6 @@ def _check_id(known: Callable[[], Iterable[str]], written: str) -> str:
         f"'{shown}' is not an id: use lower-case letters, digits and underscores, at most {MAX_ID}"
         + (f"; {hint}" if hint.startswith("did you mean") else "")
     )
-
-
-def _refuse(reason: str, _: Any) -> None:
-    raise ValueError(reason)
 
 
 _ID = WithJsonSchema({"type": "string", "pattern": f"^[a-z][a-z0-9_]{{0,{MAX_ID - 1}}}$"})
@@ -113,28 +109,13 @@ class InstanceEntry(Open):
     datasets: Names = LEFT_OUT
 
 
-_NOWHERE = WithJsonSchema({"not": {}})
-
-
 class Changes(Open):
     """What an override changes of a method or metric.
 
     Attributes:
-        use: not here; which implementation an id stands for cannot differ by cell.
-        datasets: not here; which datasets a method or metric is used on is said once.
         max_examples: size of the sample in matching cells; null for all examples.
     """
 
-    use: Annotated[
-        Any,
-        BeforeValidator(partial(_refuse, "which implementation an id stands for cannot differ")),
-        _NOWHERE,
-    ] = LEFT_OUT
-    datasets: Annotated[
-        Any,
-        BeforeValidator(partial(_refuse, "which datasets it is used on is said once")),
-        _NOWHERE,
-    ] = LEFT_OUT
     max_examples: Size = None
 
 

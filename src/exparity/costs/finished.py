@@ -21,13 +21,6 @@ from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError
 from exparity.metrics import METRICS
 
-_STAGES = {
-    "prepare": "data",
-    "finetune": "predictions",
-    "explain": "explanations",
-    "evaluate": "scores",
-}
-
 
 @dataclass(frozen=True)
 class JobCost:
@@ -75,7 +68,8 @@ class Finished:
 
 def artefact_of_stage() -> dict[str, str]:
     """Return the first artefact of every stage and analysis, by its name."""
-    return {**_STAGES, **layout.made_by_analyses()}
+    stages = {stage: writes[0] for stage, (_, writes) in layout.STAGES.items()}
+    return {**stages, **layout.made_by_analyses()}
 
 
 def runs_model(stage: str, use: str = "") -> bool:

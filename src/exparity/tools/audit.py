@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from exparity.artefacts import layout
 from exparity.config.checks import check_results
-from exparity.config.command_line import experiment_of
 from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
 from exparity.core.errors import InputError, did_you_mean
@@ -240,7 +239,7 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     """Check a config, write and run it, and say what was found."""
     path = results / "config.yaml"
     _refuse_foreign(path)
-    experiment = experiment_of(config)
+    experiment = Experiment.from_mapping(config)
     check_results(experiment)
     samples = planned_samples(experiment, ExampleCounts(experiment))
     check_samples(samples, experiment.config.statistics.alpha)

@@ -102,7 +102,7 @@ class TestHelp:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            ("prepare", "--no-download turn off: download what is missing"),
+            ("prepare", "--download, --no-download download what is missing"),
             ("finetune", "--model KEY=VALUE key of an entry of the config's models, such as init="),
             ("debiasing", "--base ID the model without debiasing --recipes ID [ID ...]"),
         ],
@@ -120,7 +120,7 @@ class TestHelp:
     def test_of_a_command_lists_every_option(self, command, run):
         code, out, _ = run(command, "--help")
         assert code == 0
-        for action in cli.known_commands()[command].parser._actions:
+        for action in cli.known_commands()[command].parser()._actions:
             assert action.help or action.choices, action.dest
             for flag in action.option_strings:
                 assert flag in out

@@ -475,7 +475,7 @@ FLAGS = sorted(
     {
         flag
         for name in cli.known_commands()
-        for flag in cli.known_commands()[name].parser._option_string_actions
+        for flag in cli.known_commands()[name].parser()._option_string_actions
     }
 )
 KEYS = st.sampled_from(["use", "params", "model", "training", "statistics", "controls"])

@@ -232,7 +232,7 @@ def _completion(shell: str) -> str:
     summaries = _summaries()
     for name, command in known_commands().items():
         own = commands.add_parser(
-            name, help=summaries.get(name), parents=[command.parser], add_help=False
+            name, help=summaries.get(name), parents=[command.parser()], add_help=False
         )
         paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
         for action in own._actions:

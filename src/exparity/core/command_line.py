@@ -24,7 +24,6 @@ from pkgutil import resolve_name
 from textwrap import fill, wrap
 from typing import Annotated, Any, Literal, NoReturn
 
-from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag
@@ -68,27 +67,26 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
 
-Block = tuple[str, type]
-"""An argument whose fields are flags: its name, and its dataclass."""
-
-
 class Argument:
     """An argument of a function, as the command line has it.
 
     ``kind`` is its type without None, that of one value where it takes ``several``; ``part_of`` is
-    the argument that it is a field of.
+    the name and type of the argument that it is a field of.
     """
 
     empty = inspect.Parameter.empty
 
     def __init__(
-        self, parameter: inspect.Parameter, annotation: Any, help: str, part_of: Block | None = None
+        self,
+        parameter: inspect.Parameter,
+        annotation: Any,
+        help: str,
+        part_of: tuple[str, Any] | None = None,
     ) -> None:
         self.name, self.default, self.help = parameter.name, parameter.default, help
         self.part_of = part_of
         self.annotation = annotation
         self.positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
-        self.is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
         self.kind, marks, self.optional = _unwrapped(annotation)
         self.several = typing.get_origin(self.kind) in (list, Sequence)
         if self.several:
@@ -100,18 +98,19 @@ class Argument:
             if isinstance(mark, Flag):
                 facts |= {key: value for key, value in vars(mark).items() if value}
         self.flag = Flag(**facts)
+        is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        self.is_option = is_keyword_only and self.kind is not Path  # ``--options`` may bring it
         self._marks = marks
 
     @property
     def written(self) -> str:
         """The flag, with its dashes."""
-        negation = "no-" if self.kind is bool and self.default is True else ""
-        return f"--{negation}{(self.flag.name or self.name).replace('_', '-')}"
+        return f"--{(self.flag.name or self.name).replace('_', '-')}"
 
     @property
     def is_required(self) -> bool:
-        """Whether the function cannot be called without it."""
-        return self.default is self.empty and not self.optional
+        """Whether the function cannot be called without it; a block may be empty."""
+        return self.default is self.empty and not self.optional and not self.is_block
 
     @property
     def is_block(self) -> bool:
@@ -135,15 +134,11 @@ class Argument:
                 raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
             is_text = typing.get_args(self.kind)[1] is str
             return key, setting if is_text else _json_or_word(setting)
-        if typing.get_origin(self.kind) is Mapping:
-            return json_object(text)
         if self.kind is Path:
             # A folder may be the current one; a file is read or written by its name.
             if self.flag.path in ("", "output") and not Path(text).name:
                 raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
-        if typing.get_origin(self.kind) is Literal:
-            return {str(choice): choice for choice in typing.get_args(self.kind)}.get(text, text)
         value = text if self.kind is str else _json_or_word(text)
         if self.kind is float:
             with suppress(ValueError):
@@ -152,28 +147,23 @@ class Argument:
             raise argparse.ArgumentTypeError(fault)
         return value
 
-    def add_to(self, parser: Any, required: bool) -> None:
-        """Add it to a parser or a group of one."""
+    def add_to(self, parser: argparse.ArgumentParser, *, required: bool) -> None:
+        """Add it to a parser."""
         settings: dict[str, Any] = {"help": self._help(required), "default": self._default()}
         if self.kind is bool:
-            action = "store_false" if self.default is True else "store_true"
-            if self.default is True:
-                settings["help"] = f"turn off: {settings['help']}"
-            parser.add_argument(self.written, dest=self.name, action=action, **settings)
-            return
-        settings["type"] = self.read
-        if typing.get_origin(self.kind) is Literal:
-            settings["choices"] = typing.get_args(self.kind)
+            settings["action"] = argparse.BooleanOptionalAction
+        elif typing.get_origin(self.kind) is Literal:
+            settings |= {"type": self.read, "choices": typing.get_args(self.kind)}
         else:
-            settings["metavar"] = self.metavar
+            settings |= {"type": self.read, "metavar": self.metavar}
         if self.several and not self.flag.repeat:
             settings["nargs"] = "*" if self.optional else "+"
         elif self.optional and self.default is self.empty:
             settings["nargs"] = "?"  # the workflow may have none to name
         if self.positional:
             if not required:
-                settings["nargs"] = "*" if self.several else "?"
-            parser.add_argument(self.name, **settings | {"default": self.default})
+                settings |= {"nargs": "*" if self.several else "?", "default": self.default}
+            parser.add_argument(self.name, **settings)
             return
         if self.several or self.is_block:
             settings["action"] = "append" if self.flag.repeat or self.is_block else "extend"
@@ -182,9 +172,9 @@ class Argument:
     def _default(self) -> Any:
         """Return the default that the environment sets, for argparse to read; None otherwise."""
         value = os.environ.get(f"EXPARITY_{self.flag.environment}") if self.flag.environment else ""
-        if self.kind is bool:
-            return value == "1" if value else argparse.SUPPRESS
-        return value or argparse.SUPPRESS
+        if not value:
+            return argparse.SUPPRESS
+        return value == "1" if self.kind is bool else value
 
     def _help(self, required: bool) -> str:
         text = self.help
@@ -233,7 +223,9 @@ def _json_or_word(text: str) -> Any:
         return text
 
 
-def arguments_of(function: Callable[..., Any], part_of: Block | None = None) -> dict[str, Argument]:
+def arguments_of(
+    function: Callable[..., Any], part_of: tuple[str, Any] | None = None
+) -> dict[str, Argument]:
     """Return what a function takes, by name, from its signature and docstring.
 
     Of an argument that is a dataclass, its fields are arguments.
@@ -303,15 +295,14 @@ class Command:
         """Arguments of the function, by name."""
         return arguments_of(self.function)
 
-    @property
-    def parser(self) -> Parser:
-        """A parser, with defaults that the environment sets now."""
+    def parser(self, *, has_options: bool = False) -> Parser:
+        """Return a parser, with defaults that the environment sets now."""
         description = _SECTION.split(inspect.getdoc(self.function) or "", maxsplit=1)[0]
         parser = Parser(prog=f"exparity {self.name}", description=plain(description))
-        for key, argument in self.arguments.items():
-            if key != "options" and not argument.flag.hidden:
-                required = argument.is_required and key not in self._settable
-                argument.add_to(parser, required)
+        for name, argument in self.arguments.items():
+            if name != "options" and not argument.flag.hidden:
+                required = argument.is_required and not (has_options and argument.is_option)
+                argument.add_to(parser, required=required)
         if self.takes_options:
             parser.add_argument(
                 "--options",
@@ -323,28 +314,18 @@ class Command:
             add_plugins(parser)
         return parser
 
-    @cached_property
-    def _settable(self) -> dict[str, Argument]:
-        """The arguments that ``--options`` may bring."""
-        if not self.takes_options:
-            return {}
-        return {
-            name: argument
-            for name, argument in self.arguments.items()
-            if argument.is_keyword_only and argument.kind is not Path
-        }
-
     def parse(self, argv: Sequence[str]) -> Call:
-        """Return what a command line asks for; a bad one ends the process with 2."""
+        """Return the call that a command line asks for; a bad line ends the process with 2."""
         bare = next((one for one in self.arguments.values() if one.flag.bare), None)
         if bare and argv and not argv[0].startswith("-"):
             argv = [bare.written, *argv]
-        parsed = vars(self.parser.parse_args(argv))
-        plugins, options = parsed.pop("plugins", []), parsed.pop("options", None)
-        for name in parsed.keys() & self.arguments.keys():
-            if self.arguments[name].is_block:
-                parsed[name] = dict(parsed[name])
-        return Call(self, parsed, options, plugins)
+        has_options = any(word.partition("=")[0] == "--options" for word in argv)
+        flags = vars(self.parser(has_options=has_options).parse_args(argv))
+        plugins, options = flags.pop("plugins", []), flags.pop("options", None)
+        for name, argument in self.arguments.items():
+            if argument.is_block and name in flags:
+                flags[name] = dict(flags[name])
+        return Call(self, flags, options, plugins)
 
 
 @dataclass(frozen=True)
@@ -365,12 +346,11 @@ class Call:
 
     def run(self) -> None:
         """Call the function."""
-        keywords, arguments = self._keywords(), self.command.arguments
-        positional = [keywords.pop(one.name) for one in arguments.values() if one.positional]
-        for block in dict.fromkeys(one.part_of for one in arguments.values() if one.part_of):
-            given = [name for name in keywords if arguments[name].part_of == block]
-            name, kind = block
-            keywords[name] = kind(**{one: keywords.pop(one) for one in given})
+        keywords, arguments = dict(self.keywords), self.command.arguments.values()
+        positional = [keywords.pop(one.name) for one in arguments if one.positional]
+        for name, kind in dict.fromkeys(one.part_of for one in arguments if one.part_of):
+            fields = kind.__dataclass_fields__.keys() & keywords.keys()
+            keywords[name] = kind(**{field: keywords.pop(field) for field in fields})
         self.command.function(*positional, **keywords)
 
     def files(self) -> Iterator[Path]:
@@ -393,33 +373,27 @@ class Call:
         held = self.options or {}
         return any(name in held or self.command.arguments[name].is_block for name in self.flags)
 
-    def _keywords(self) -> dict[str, Any]:
-        known, options = self.command._settable, dict(self.options or {})
-        arguments = self.command.arguments.values()
-        unset = {a.name: None for a in arguments if a.optional and a.default is a.empty}
-        if "options" in self.command.arguments:
-            return {"options": options, **unset, **self.flags}
-        if "digest" not in known:
-            options.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
-        blocks = [name for name, argument in known.items() if argument.is_block]
-        plain = {key: value for key, value in options.items() if key not in blocks}
-        types = {name: (argument.annotation, None) for name, argument in known.items()}
-        complete(settings_of("options", types), plain, "--options")
-        keywords = {**plain, **self.flags}
-        for name in blocks:
-            keywords[name] = {**self.block(name), **self.flags.get(name, {})}
-        for name, argument in known.items():
-            if argument.is_required and name not in keywords:
-                what = re.split("[,;(]", argument.help)[0].strip()
-                raise InputError(
-                    f"name the {what}: `{argument.written} {argument.metavar}`"
-                    + (" (`exparity list` shows them)" if name == "use" else "")
-                )
+    @cached_property
+    def keywords(self) -> dict[str, Any]:
+        """The arguments of the function, of which flags win over options that have been checked."""
+        arguments, flags, options = self.command.arguments, self.flags, self.options or {}
+        unset = {name: None for name, a in arguments.items() if a.optional and a.default is a.empty}
+        if "options" in arguments:
+            return {**unset, **flags, "options": options}
+        keywords = {**options, **flags}
+        for name, argument in arguments.items():
+            if argument.is_block and (name in keywords or argument.default is argument.empty):
+                block = options.get(name, {})
+                is_extended = name in flags and isinstance(block, Mapping)
+                keywords[name] = {**block, **flags[name]} if is_extended else block
+        if "digest" not in arguments:
+            keywords.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
+        types = {
+            name: (argument.annotation, ... if argument.is_required else None)
+            for name, argument in arguments.items()
+            if argument.is_option
+        }
+        others = arguments.keys() - types.keys()
+        values = {name: value for name, value in keywords.items() if name not in others}
+        complete(settings_of("options", types), values, "--options")
         return {**unset, **keywords}
-
-    def block(self, name: str) -> dict[str, Any]:
-        """Return a block of the options; empty if they have none."""
-        block = (self.options or {}).get(name, {})
-        if not isinstance(block, dict):
-            raise InputError(f"--options: '{name}' must be an object, not {shown(block)}")
-        return block

@@ -32,14 +32,14 @@ def job_inputs(call: Call) -> Iterator[Path]:
     name = call.command.name
     if name == "prepare" and "use" in options:
         entry = DATASETS.get(options["use"])
-        yield from entry.input_files(call.block("params"), f"dataset {entry.id}")
+        yield from entry.input_files(call.keywords["params"], f"dataset {entry.id}")
     elif name == "explain" and "use" in options:
         from exparity.methods import METHODS
 
         method = METHODS.get(options["use"])
-        yield from method.input_files(call.block("params"), f"method {method.id}")
+        yield from method.input_files(call.keywords["params"], f"method {method.id}")
     elif name == "finetune":
-        spec = read_settings(ModelSpec, call.block("model"), "model")
+        spec = read_settings(ModelSpec, call.keywords["model"], "model")
         yield from map(Path, own_sources(spec))
     elif name == "report":
         results = flags.get("results") or flags["page"].parent.parent

@@ -26,7 +26,7 @@ for analysis in EXPERIMENT.analyses.used:
             gpu_slot=EXPERIMENT.gpu_slots() if analysis.facts.runs_model else 0,
         params:
             command=command_of(analysis.id),
-            options=get_analysis_options(analysis.id),
+            options=get_options(analysis.id),
             flags=get_analysis_flags(analysis.id),
         message:
             EXPERIMENT.analyses.message(analysis.id)

@@ -1,23 +1,17 @@
 # What jobs are told, from the ids in the path of the file they make.
 
 
-def get_options(stage):
-    """What the result of a stage depends on."""
+def get_options(name):
+    """What the result of a stage or an analysis depends on."""
 
     # Only where these jobs are to run: a job on a cluster starts a Snakemake of its own, which has no
     # use for what the report depends on.
     def options(wildcards):
         if workflow.scheduler is not None:  # it comes after the plan
             serve()
-        return canonical(EXPERIMENT.options(stage, get_ids(wildcards)))
+        return canonical(EXPERIMENT.options(name, get_ids(wildcards)))
 
     return options
-
-
-def get_analysis_options(name):
-    return lambda wildcards: canonical(
-        EXPERIMENT.analyses.options(name, get_ids(wildcards))
-    )
 
 
 def get_analysis_flags(name):

@@ -32,15 +32,10 @@ _ALTERED = "its bytes are not those that were written"
 
 
 class Seal(NamedTuple):
-    """Content of a seal, in hexadecimal.
+    """Content of a seal, in hexadecimal."""
 
-    Attributes:
-        lineage: key of what the file was made from; empty where it is unknown.
-        digest: of the whole file.
-    """
-
-    lineage: str
-    digest: str
+    lineage: str  # key of what the file was made from; empty where it is unknown
+    digest: str  # of the whole file
 
 
 def write_sealed(table: pa.Table, path: Path, lineage: str = "") -> None:

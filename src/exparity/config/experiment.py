@@ -144,10 +144,18 @@ class Experiment(ResolvedConfig):
             return 240
         return 30 if self.runs_model(part) else 5
 
-    def reads(self, stage: str, ids: Cell) -> list[str]:
-        """Return the artefacts that a job reads, without the user's own files."""
-        paths: list[str] = []
-        for artefact in layout.STAGES[stage][0]:
+    def options(self, name: str, ids: Cell) -> Options:
+        """Return what the result of a stage or an analysis depends on, by the ids in its path."""
+        of_stage = getattr(self, f"{name}_options", None)
+        return of_stage(**ids) if of_stage else self.analyses.options(name, ids)
+
+    def reads(self, name: str, ids: Cell) -> list[str]:
+        """Return what a job of a stage or an analysis reads."""
+        if name not in layout.STAGES:
+            inputs = self.analyses.inputs(name, ids).values()
+            return [path for one in inputs for path in ([one] if isinstance(one, str) else one)]
+        paths = self.own_inputs(name, ids)
+        for artefact in layout.STAGES[name][0]:
             if artefact == "counterfactuals":
                 paths += self.counterfactuals(ids)
             else:

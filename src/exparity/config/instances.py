@@ -27,25 +27,15 @@ from exparity.metrics import METRICS, SHARED_SOURCES
 
 @dataclass(frozen=True)
 class Instance:
-    """A named use of a registered implementation.
-
-    Attributes:
-        id: name in the config.
-        entry: the implementation.
-        params: its options as set, without defaults.
-        max_examples: sample size, or None.
-        options: all options it knows.
-        shared: source files that all implementations of its kind run through.
-        datasets: those that it is used on; all if None.
-    """
+    """A named use of a registered implementation."""
 
     id: str
     entry: Entry[Any]
-    params: Mapping[str, Any]
+    params: Mapping[str, Any]  # as set, without defaults
     max_examples: int | None
-    options: type[Settings]
-    shared: tuple[Path, ...] = ()
-    datasets: Sequence[str] | None = None
+    options: type[Settings]  # all that it knows
+    shared: tuple[Path, ...] = ()  # sources that all implementations of its kind run through
+    datasets: Sequence[str] | None = None  # those that it is used on; all if None
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a job of this instance depends on, with overrides applied."""
@@ -126,17 +116,11 @@ def named_instance(
 
 
 class MissingFeature(NamedTuple):
-    """Part that a dataset does not have.
+    """Part that a dataset does not have."""
 
-    Attributes:
-        reason: why something leaves the dataset out.
-        purpose: what a metric does with it, and that it is not there; empty if no metric needs it.
-        remedy: how to bring it; empty if the data cannot.
-    """
-
-    reason: str
-    purpose: str = ""
-    remedy: str = ""
+    reason: str  # for which something leaves the dataset out
+    purpose: str = ""  # what a metric does with it, if one needs it, and that it is not there
+    remedy: str = ""  # how to bring it, if the data can
 
 
 def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, MissingFeature]:

@@ -156,13 +156,8 @@ class ResolvedConfig:
         instance = self._instance(kind, ids)
         if not instance.entry.facts.path_options:  # most: a large grid asks for each cell
             return []
-        params = self.options(stage, ids)["params"]
+        params = getattr(self, f"{stage}_options")(**ids)["params"]
         return [str(p) for p in instance.entry.input_files(params, f"{kind}s.{instance.id}")]
-
-    def options(self, stage: str, ids: Cell) -> Options:
-        """Return what the result of a stage depends on, by the ids in its path."""
-        options: Options = getattr(self, f"{stage}_options")(**ids)
-        return options
 
     def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
         """Return what a checkpoint depends on."""

@@ -15,25 +15,15 @@ _LAST = ("cost", "report")
 
 
 class Task(NamedTuple):
-    """A job.
-
-    Attributes:
-        rule: its rule.
-        ids: its wildcards.
-        options: returns what it is told.
-        reads: its inputs, as far as they tell what results are made from.
-        makes: its results that carry a key of these.
-        beside: what it makes without one.
-        results: the results folder.
-    """
+    """A job, told apart by what it reads: the results that it ``makes`` carry a key of that."""
 
     rule: str
-    ids: Mapping[str, Any]
+    ids: Mapping[str, Any]  # its wildcards
     options: Callable[[], Options]
     reads: Sequence[str]
     makes: Sequence[str]
-    beside: Sequence[str]
-    results: str
+    beside: Sequence[str]  # what it makes without a key
+    results: str  # the folder of all results
 
     @property
     def benchmark(self) -> str:
@@ -61,14 +51,9 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
 
     for name, (_, writes) in _makers(experiment):
         for ids in layout.cells(experiment.grid, writes[0]):
-            if name in layout.STAGES:
-                inputs = [*experiment.own_inputs(name, ids), *experiment.reads(name, ids)]
-                options = partial(experiment.options, name, ids)
-            else:
-                several = experiment.analyses.inputs(name, ids).values()
-                inputs = [p for one in several for p in ([one] if isinstance(one, str) else one)]
-                options = partial(experiment.analyses.options, name, ids)
-            yield Task(name, ids, options, inputs, place(writes, ids), [], results)
+            options = partial(experiment.options, name, ids)
+            reads = experiment.reads(name, ids)
+            yield Task(name, ids, options, reads, place(writes, ids), [], results)
     inputs, costs = experiment.report_inputs(), place(["cost"], {})
     yield Task("cost", {}, experiment.cost_options, inputs, costs, [], results)
     page, *beside = [f"{results}/{path}" for path in layout.REPORT.values()]

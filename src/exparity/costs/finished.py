@@ -24,33 +24,16 @@ from exparity.metrics import METRICS
 
 @dataclass(frozen=True)
 class JobCost:
-    """A job of an experiment, and what it took or is estimated to take.
+    """A job of an experiment, and what it took or is estimated to take; None where unknown."""
 
-    Attributes:
-        stage: its stage or analysis.
-        ids: ids of its cell.
-        examples: what its work is on; of a training, its examples times its epochs.
-            None if unknown.
-        finished: whether its output is there.
-        output: its path below the results folder.
-        runs_model: whether it runs a model, and so is one for a GPU.
-        seconds: from start to end, with what an interrupted run of it had left finished; None if
-            it has no benchmark.
-        work_seconds: of these, those that grow with the examples; None if it did not measure them.
-        cpu_seconds: of all threads; None if not measured.
-        max_rss_mb: most memory held at once; None if not measured.
-        device: where it ran.
-        bytes: size of its output.
-    """
-
-    stage: str
+    stage: str  # or analysis
     ids: layout.Ids
-    examples: int | None = None
-    finished: bool = True
-    output: str = ""
-    runs_model: bool = False
-    seconds: float | None = None
-    work_seconds: float | None = None
+    examples: int | None = None  # of a training, times its epochs
+    finished: bool = True  # its output is there
+    output: str = ""  # below the results folder
+    runs_model: bool = False  # and so is one for a GPU
+    seconds: float | None = None  # with what an interrupted run of it had left finished
+    work_seconds: float | None = None  # those that grow with the examples
     cpu_seconds: float | None = None
     max_rss_mb: float | None = None
     device: str = "cpu"

@@ -16,21 +16,17 @@ HEAD = ("stage", "jobs", "finished", "hours", "to go", "CPU-hours", "model hours
 
 @dataclass(frozen=True)
 class Total:
-    """The jobs of a stage, or ``total``; amounts are sums over those whose time is known.
-
-    ``unknown`` jobs are those whose time is not known, and ``max_rss_mb`` is the most of one job,
-    or None.
-    """
+    """The jobs of a stage, or ``total``; amounts are sums over those whose time is known."""
 
     stage: str
     jobs: int
     finished: int
-    unknown: int
+    unknown: int  # jobs whose time is not known
     seconds: float
     seconds_to_go: float
     model_seconds: float
     cpu_seconds: float
-    max_rss_mb: float | None
+    max_rss_mb: float | None  # of one job
     bytes: float
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from exparity.artefacts import layout
-from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
 from exparity.core.validation import defaults_of
@@ -55,8 +54,7 @@ def _examples(
     dataset = str(ids["dataset"])
     if len(ids) == 1:
         return counts.total(dataset)
-    settings = experiment.analyses if stage in ANALYSES.ids() else experiment
-    options = settings.options(stage, ids)
+    options = experiment.options(stage, ids)
     if stage == "finetune":
         return int(options["training"]["epochs"]) * counts.train(dataset)
     sizes = [options.get("max_examples")]

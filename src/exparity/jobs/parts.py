@@ -39,34 +39,19 @@ def chunk_size(passes: int) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """Work of a stage on the examples of a cell, and the facts that its rows depend on.
-
-    Attributes:
-        output: the artefact to write.
-        artefact: its kind.
-        ids: ids of the cell.
-        parameters: all parameters, as the artefact's metadata has them.
-        files: input files.
-        checkpoint: folder of the classifier, if it is run.
-        sources: implementing modules.
-        passes: model passes per example, roughly.
-        load: returns the model, which has a ``device``; None for work without one, which is over
-            before saving pays.
-        doing: what the progress says.
-        known: what the artefact says of itself, unless the parts say otherwise.
-    """
+    """Work of a stage on the examples of a cell, and the facts that its rows depend on."""
 
     output: Path
     artefact: str
     ids: Mapping[str, str | int]
-    parameters: Mapping[str, Any]
-    files: Sequence[Path]
-    checkpoint: Path | None
-    sources: Sequence[Path]
-    passes: int
-    load: Callable[[], Any] | None
-    doing: str
-    known: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # as the artefact's metadata has them
+    files: Sequence[Path]  # that it reads
+    checkpoint: Path | None  # of the classifier, if it is run
+    sources: Sequence[Path]  # implementing modules
+    passes: int  # of the model per example, roughly
+    load: Callable[[], Any] | None  # the model; work without one is over before saving pays
+    doing: str  # what the progress says
+    known: Mapping[str, Any]  # of the artefact, unless the parts say otherwise
 
     def fingerprint(self) -> str:
         """Digest everything but the examples; reads all inputs."""
@@ -88,27 +73,16 @@ def _ids(examples: Sequence[Example]) -> list[str]:
 
 @dataclass
 class Parts:
-    """The chunks of one job: which are done, and what came out.
-
-    Attributes:
-        job: what is made.
-        chunks: examples by position in the whole cell.
-        folder: where part files go; None if they are not worth it.
-        key: the job's fingerprint; empty where it is not needed.
-        provenance: facts that the artefact must carry.
-        finished: True if another job has written the artefact meanwhile.
-        done: what is known of each finished chunk.
-        earlier_seconds: what the chunks of an earlier run took.
-    """
+    """The chunks of one job: which are done, and what came out."""
 
     job: Job
-    chunks: Mapping[int, Sequence[Example]]
-    folder: Path | None
-    key: str = ""
-    provenance: dict[str, Any] = field(default_factory=dict)
-    finished: bool = False
-    done: dict[int, dict[str, Any]] = field(default_factory=dict)
-    earlier_seconds: float = 0.0
+    chunks: Mapping[int, Sequence[Example]]  # by position in the whole cell
+    folder: Path | None  # where part files go; None if they are not worth it
+    key: str = ""  # the job's fingerprint, where it is needed
+    provenance: dict[str, Any] = field(default_factory=dict)  # that the artefact must carry
+    finished: bool = False  # by another job meanwhile
+    done: dict[int, dict[str, Any]] = field(default_factory=dict)  # what is known of each
+    earlier_seconds: float = 0.0  # of the chunks of an earlier run
     _tables: dict[int, pa.Table] = field(default_factory=dict)
 
     @property

@@ -9,18 +9,13 @@ from types import FrameType
 
 
 class Stopped(BaseException):
-    """The job was told to end; no ``Exception``, so that nothing on the way holds it up.
-
-    Attributes:
-        kept: examples whose results are saved, or None if the job does not know yet.
-        total: examples of the job.
-    """
+    """The job was told to end; no ``Exception``, so that nothing on the way holds it up."""
 
     exit_code = 128 + signal.SIGTERM
 
     def __init__(self) -> None:
         super().__init__()
-        self.kept: int | None = None
+        self.kept: int | None = None  # examples whose results are saved, once that is known
         self.total = 0
 
     def __str__(self) -> str:

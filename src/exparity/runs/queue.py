@@ -24,12 +24,8 @@ def ask(*command: str) -> str | None:
 def check_ends_are_told(settings: Any) -> None:
     """Refuse a SLURM that forgets jobs before Snakemake looks: a run would wait for ever.
 
-    Args:
-        settings: those of Snakemake's plug-in for SLURM, which asks ``sacct`` where it is told to,
-            or where jobs stay in ``squeue`` for less than three of its first waits.
-
-    Raises:
-        SystemExit: nothing that the plug-in would ask tells how jobs end, as is said.
+    Snakemake's plug-in for SLURM asks ``sacct`` where its settings say so, or where jobs stay in
+    ``squeue`` for less than three of its first waits.
     """
     if ask("sacct", "--allocations", "--noheader", "--starttime=now") is not None:
         return

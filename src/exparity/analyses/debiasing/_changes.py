@@ -11,8 +11,8 @@ import numpy as np
 from exparity.analyses.debiasing._scored import Scored, ScoredCell
 from exparity.core.errors import InputError
 from exparity.stages.excess import SCORED_ALIKE
+from exparity.stages.quantities import over_scales, scales_of
 from exparity.stats.gap_change import GapChanges, gap_changes
-from exparity.stats.skill import Scale, on_all_scales
 from exparity.types import FloatArray
 
 
@@ -60,7 +60,9 @@ class RecipeComparison:
             _require_scored_alike(*pair)
             for cell in pair:
                 flags |= dict.fromkeys(cell.metadata.get("flags", []))
-        quantities = dict.fromkeys(name for pair in trainings for one in pair for name in one.names)
+        quantities = dict.fromkeys(
+            name for pair in trainings for one in pair for name in one.quantities.shown
+        )
         measured = {name: self._measured(name, trainings, collapsed) for name in quantities}
         for of_pair in zip(*measured.values(), strict=True):
             for quantity, changes in zip(measured, of_pair, strict=True):
@@ -83,28 +85,23 @@ class RecipeComparison:
     ) -> list[GapChanges]:
         """Return the changes of a quantity between every two groups, of skill on all scales."""
         skills = [
-            cell.skill for pair in trainings for cell in pair if cell.skill and quantity == "skill"
+            cell.quantities.skill
+            for pair in trainings
+            for cell in pair
+            if cell.quantities.skill and quantity == "skill"
         ]
-        scales = dict.fromkeys(scale for skill in skills for scale in skill.values) or (None,)
-        by_scale: dict[Scale | None, list[GapChanges]] = {}
-        for scale in scales:
+        changes = {}
+        for scale in scales_of(skills):
             values = np.full((2, len(trainings), len(self._scored.examples)), np.nan)
             for s, pair in enumerate(trainings):
                 for m, cell in enumerate(pair):
-                    if quantity in cell.names and not collapsed[s]:
-                        values[m, s, cell.places] = cell.values(quantity, scale)
-            by_scale[scale] = self._changes(*values)
-        if not skills:
-            return by_scale[None]
-        changes = []
-        for each in zip(*by_scale.values(), strict=True):
-            tests = {
-                scale: one.over_seeds for scale, one in zip(by_scale, each, strict=True) if scale
-            }
-            claims_means = all(skill.claims_means for skill in skills)
-            whole, _ = on_all_scales(tests, estimate="change", claims_means=claims_means)
-            changes.append(each[0]._replace(over_seeds=whole))
-        return changes
+                    if quantity in cell.quantities.shown and not collapsed[s]:
+                        values[m, s, cell.places] = cell.quantities.values(quantity, scale)
+            changes[scale] = self._changes(*values)
+        over_seeds = {scale: [pair.over_seeds for pair in own] for scale, own in changes.items()}
+        tests = over_scales(skills, over_seeds, "change")
+        shown = next(iter(changes.values()))
+        return [pair._replace(over_seeds=one) for pair, (one, _) in zip(shown, tests, strict=True)]
 
     def _changes(self, values: FloatArray, base_values: FloatArray) -> list[GapChanges]:
         """Compare (s, n) scores of all examples by two models."""

@@ -12,9 +12,9 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.stages.cell import compared_in, read_scores, require_same_cell
 from exparity.stages.excess import random_by
-from exparity.stages.skill import Controls, Skill, controls_by_model, skill_of
-from exparity.stats.skill import Scale
-from exparity.types import FloatArray, IntArray
+from exparity.stages.quantities import Quantities
+from exparity.stages.skill import Controls, controls_by_model
+from exparity.types import IntArray
 
 Cell = tuple[str, str, str, int]
 """Model, method, metric and seed."""
@@ -27,28 +27,14 @@ class ScoredCell:
     Attributes:
         path: the file.
         places: (n,) numbers of its examples.
-        quantities: (n,) their scores, and what these have over random explanations where there are
-            some.
-        skill: that of the explanations; None without.
+        quantities: what is compared of them.
         metadata: of the file.
     """
 
     path: Path
     places: IntArray
-    quantities: Mapping[str, FloatArray]
-    skill: Skill | None
+    quantities: Quantities
     metadata: Mapping[str, Any]
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The quantities that its explanations have."""
-        return [*self.quantities, *["skill"] * (self.skill is not None)]
-
-    def values(self, quantity: str, scale: Scale | None) -> FloatArray:
-        """Return (n,) values of a quantity, of skill on a scale."""
-        if scale is None or self.skill is None:
-            return self.quantities[quantity]
-        return self.skill.values[scale]
 
 
 class Scored:
@@ -103,10 +89,7 @@ class Scored:
         if cell in self.cells:
             raise InputError(f"{path}: is of the same cell as {self.cells[cell].path}")
         random = self._random.get((cell[0], cell[2], str(cell[3])))
-        quantities, skill = {"score": table.column("score").to_numpy()}, None
-        if random is not None and random.are_scored_as(metadata):
-            quantities["excess"] = random.excess(table)
-            controls = self._controls.get(cell[0]) or Controls(())
-            skill = skill_of(table, metadata, random, controls)
+        controls = self._controls.get(cell[0]) or Controls(())
+        quantities = Quantities.of(table, metadata, random, controls)
         places = self.examples.places(path, table)
-        self.cells[cell] = ScoredCell(path, places, quantities, skill, metadata)
+        self.cells[cell] = ScoredCell(path, places, quantities, metadata)

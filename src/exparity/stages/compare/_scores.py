@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.artefacts.examples import Examples
 from exparity.core.errors import InputError
@@ -18,34 +17,18 @@ from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.metrics import METRICS
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
-from exparity.stages.excess import RandomScores, random_by
+from exparity.stages.excess import random_by
 from exparity.stages.limits import RANDOM
+from exparity.stages.quantities import Quantities
 from exparity.stages.reading import read_compared
-from exparity.stages.skill import Controls, Skill, skill_of
+from exparity.stages.skill import Controls
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
-from exparity.stats.skill import Scale
 from exparity.types import FloatArray, IntArray
 
 NOT_RELATIVE = "not_relative"
 """Flag of scores that nothing is compared with, so that a gap may be one of the classifier."""
-
-
-def quantities_of(
-    table: pa.Table, random: RandomScores | None, skill: Skill | None
-) -> dict[str, FloatArray]:
-    """Return what is compared of the scores of a cell: (n,) values by quantity.
-
-    The first is what was measured. What is defined by random explanations is there only where some
-    were scored alike.
-    """
-    quantities = {"score": table.column("score").to_numpy()}
-    if random is not None:
-        quantities["excess"] = random.excess(table)
-    if skill is not None:
-        quantities["skill"] = skill.shown
-    return quantities
 
 
 @dataclass(frozen=True)
@@ -55,8 +38,7 @@ class Cell:
     Attributes:
         draw: number of a random explanation; None of a method.
         places: (n,) numbers of its examples.
-        quantities: (n,) values by quantity; the first is what was measured.
-        skill: that of its explanations, whose tests are those of all scales; None without.
+        quantities: what is compared; the first is what was measured.
         direction: whether ``higher`` or ``lower`` is better; None of an unknown metric.
         flags: those of the scores themselves.
         bounds: range of the metric.
@@ -67,8 +49,7 @@ class Cell:
     metric: str
     draw: int | None
     places: IntArray
-    quantities: Mapping[str, FloatArray]
-    skill: Skill | None
+    quantities: Quantities
     direction: str | None
     flags: Sequence[str]
     bounds: tuple[float, float]
@@ -78,16 +59,10 @@ class Cell:
         """The ids of its rows."""
         return {"seed": self.seed, "method": self.method, "metric": self.metric}
 
-    def values(self, quantity: str, scale: Scale | None = None) -> FloatArray:
-        """Return (n,) values of a quantity, of skill on a scale."""
-        if scale is None or self.skill is None:
-            return self.quantities[quantity]
-        return self.skill.values[scale]
-
     @property
     def scores(self) -> FloatArray:
         """(n,) what was measured."""
-        return next(iter(self.quantities.values()))
+        return next(iter(self.quantities.shown.values()))
 
 
 @dataclass(frozen=True)
@@ -138,20 +113,14 @@ def read_scores_of_model(
         of_cell = random.get((str(ids["seed"]), str(ids["metric"])))
         if of_cell is not None:
             require_same_cell((scores[0], cell_of(metadata)), (of_cell.path, of_cell.ids))
-        alike = of_cell if of_cell and of_cell.are_scored_as(metadata) else None
-        skill = None if alike is None else skill_of(table, metadata, alike, controls)
-        quantities = quantities_of(table, alike, skill)
+        quantities = Quantities.of(table, metadata, of_cell, controls)
         places = examples.places(path, table)
-        cells.append(_cell(metadata, str(ids["method"]), None, places, quantities, skill))
+        cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
     for one in random.values():
         for draw, table, others in one.draws():
-            skill = None
-            if others is not None:
-                skill = skill_of(table, one.metadata, others, controls, is_drawn=True)
-            quantities = quantities_of(table, others, skill)
-            named = {f"random_{name}": values for name, values in quantities.items()}
+            quantities = Quantities.of(table, one.metadata, others, controls, is_drawn=True)
             places = examples.places(one.path, table)
-            cells.append(_cell(one.metadata, RANDOM, draw, places, named, skill))
+            cells.append(_cell(one.metadata, RANDOM, draw, places, quantities))
     return ModelScores(metadata, examples, cells)
 
 
@@ -160,8 +129,7 @@ def _cell(
     method: str,
     draw: int | None,
     places: IntArray,
-    quantities: Mapping[str, FloatArray],
-    skill: Skill | None,
+    quantities: Quantities,
 ) -> Cell:
     use, ids = metadata["parameters"].get("use"), metadata["wildcards"]
     # Metrics of plug-ins may not be loaded here.
@@ -175,7 +143,6 @@ def _cell(
         draw=draw,
         places=places,
         quantities=quantities,
-        skill=skill,
         direction=None if facts is None else facts.direction,
         flags=[*metadata.get("flags", []), *[NOT_RELATIVE] * has_no_control],
         bounds=(low, high),

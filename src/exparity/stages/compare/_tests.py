@@ -11,10 +11,11 @@ from exparity.core.grouping import grouped
 from exparity.core.strict import canonical
 from exparity.stages.compare._adjusted import NOT_ADJUSTED, Covariates
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings, better_group
+from exparity.stages.quantities import over_scales
 from exparity.stages.skill import Skill, is_skill, rooms_of
 from exparity.stats.compare import GroupComparison, compare_many
-from exparity.stats.crossed import crossed_tests
-from exparity.stats.skill import on_all_scales
+from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.stats.skill import Scale
 
 NAN = float("nan")
 _OF_RANKS = (
@@ -61,14 +62,15 @@ def _compared(
     for of_alike in grouped(cells, alike).values():
         first, own = of_alike[0], settings_of(of_alike[0])
         groups, sets = model.groups[first.places].tolist(), model.sets[first.places].tolist()
-        values = [row for cell in of_alike for row in cell.quantities.values()]
+        values = [row for cell in of_alike for row in cell.quantities.shown.values()]
         compared = iter(compare_many(values, groups, model.order, sets, **own))
         for cell in of_alike:
-            comparisons = {quantity: next(compared) for quantity in cell.quantities}
-            if cell.skill is not None:
+            comparisons = {quantity: next(compared) for quantity in cell.quantities.shown}
+            skill = cell.quantities.skill
+            if skill is not None:
                 for quantity in filter(is_skill, list(comparisons)):
                     pairs = comparisons[quantity]
-                    comparisons[quantity] = _of_skill(pairs, cell.skill, groups, sets, own)
+                    comparisons[quantity] = _of_skill(pairs, skill, groups, sets, own)
             yield cell, comparisons
 
 
@@ -113,14 +115,12 @@ def _of_skill(
     """
     order = list(dict.fromkeys(name for pair in pairs for name in (pair.group_a, pair.group_b)))
     options = {name: settings[name] for name in ("alpha", "threshold", "confidence")}
-    tests = {
+    tests: dict[Scale | None, list[CrossedTest]] = {
         scale: crossed_tests([values], groups, order, sets, **options)
         for scale, values in skill.values.items()
     }
     found = []
-    for pair, *each in zip(pairs, *tests.values(), strict=True):
-        of_scales = dict(zip(tests, each, strict=True))
-        whole, _ = on_all_scales(of_scales, claims_means=skill.claims_means)
+    for pair, (whole, _) in zip(pairs, over_scales([skill], tests), strict=True):
         _, flags = rooms_of([skill], pair.group_a, pair.group_b)
         found.append(
             replace(

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings, better_group
+from exparity.stages.quantities import over_scales, scales_of
 from exparity.stages.skill import is_skill, rooms_of
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.skill import Rooms, Scale, ScaleTests, on_all_scales
+from exparity.stats.skill import Rooms, Scale
 from exparity.types import FloatArray
 
 _OPTIONS = ("alpha", "threshold", "confidence")
@@ -51,34 +52,33 @@ def _tested(
     # What is left out says nothing of the others.
     counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
     of_scores = {flag for cell in counted for flag in cell.flags}
-    quantities = dict.fromkeys(name for cell in cells for name in cell.quantities)
+    quantities = dict.fromkeys(name for cell in cells for name in cell.quantities.shown)
 
     def values_of(quantity: str, scale: Scale | None = None) -> FloatArray:
         values = np.full((len(cells), len(used)), np.nan)
         for row, cell in zip(values, cells, strict=True):
-            if cell.seed not in classifiers.uninformative and quantity in cell.quantities:
-                row[np.searchsorted(used, cell.places)] = cell.values(quantity, scale)
+            if cell.seed not in classifiers.uninformative and quantity in cell.quantities.shown:
+                own = cell.quantities.values(quantity, scale)
+                row[np.searchsorted(used, cell.places)] = own
         return values
 
     scores = values_of(next(iter(quantities)))
     for quantity in quantities:
         direction = "higher" if is_skill(quantity) else cells[0].direction
-        skills = [cell.skill for cell in counted if cell.skill and is_skill(quantity)]
+        skills = [
+            cell.quantities.skill
+            for cell in counted
+            if cell.quantities.skill and is_skill(quantity)
+        ]
         tests = {
             scale: crossed_tests(
                 list(values_of(quantity, scale)), groups, model.order, sets, **options
             )
-            for scale in dict.fromkeys(scale for skill in skills for scale in skill.values)
-            or (None,)
+            for scale in scales_of(skills)
         }
-        for each in zip(*tests.values(), strict=True):
-            test, scales, rooms = each[0], ScaleTests(), Rooms()
-            flags = set(of_scores)
+        for test, scales in over_scales(skills, tests):
+            rooms, flags = Rooms(), set(of_scores)
             if skills:
-                test, scales = on_all_scales(
-                    {scale: one for scale, one in zip(tests, each, strict=True) if scale},
-                    claims_means=all(skill.claims_means for skill in skills),
-                )
                 rooms, of_rooms = rooms_of(skills, test.group_a, test.group_b)
                 flags.update(of_rooms)
             elif not test.n_seeds and quantity != next(iter(quantities)):

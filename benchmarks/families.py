@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +106,35 @@ def main() -> None:
     arguments.write.write_text(renewed, encoding="utf-8")
 
 
-def table_of(families: list[str]) -> str:
-    """Return a row for each family, with what passes of each kind of classifier."""
-    heads = {"sequence head": sequence_classifier, "label words": prompted_model}
-    rows = [
-        {"family": f"`{family}`", **{name: tried(build, family) for name, build in heads.items()}}
+def table_of(families: Sequence[str]) -> str:
+    """Return a row for each kind of classifier and what its families pass."""
+    builds = {"sequence head": sequence_classifier, "label words": prompted_model}
+    found = {
+        (head, family): tried(build, family)
+        for head, build in builds.items()
         for family in families
-    ]
-    return markdown(rows)
+    }
+    return by_result(found)
+
+
+def by_result(found: Mapping[tuple[str, str], str]) -> str:
+    """Return the table of what was found of heads and families, those that pass all first."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for (head, family), result in found.items():
+        grouped.setdefault((head, result), []).append(f"`{family}`")
+    return markdown(
+        [
+            {"classifier": head, "passes": result, "families": ", ".join(families)}
+            for (head, result), families in sorted(
+                grouped.items(), key=lambda row: (row[0][0] != "sequence head", -len(row[1]))
+            )
+            if result != "none"
+        ]
+    )
 
 
 def tried(build: Callable[[str], exparity.Classifier | None], family: str) -> str:
-    """Return ``yes``, or what does not pass and why."""
+    """Return ``all``, or what does not pass and why."""
     try:
         classifier = build(family)
     except ExparityError as error:
@@ -130,7 +147,7 @@ def tried(build: Callable[[str], exparity.Classifier | None], family: str) -> st
             check(classifier)
         except (AssertionError, ExparityError) as error:
             failed.append(f"{name} ({_brief(error)})")
-    return f"all but {'; '.join(failed)}" if failed else "yes"
+    return f"all but {'; '.join(failed)}" if failed else "all"
 
 
 def _brief(error: Exception) -> str:

@@ -19,8 +19,6 @@ from exparity.artefacts.files import (
     atomic_path,
     job,
     read_artefact,
-    read_parquet,
-    save_parquet,
     write_artefact,
 )
 from exparity.artefacts.schemas import artefacts, columns_of, may_be_left_out, schema_of
@@ -188,12 +186,6 @@ class TestProvenance:
             **used,
         }
 
-    def test_metadata_of_others_is_left_out(self, tmp_path):
-        path = tmp_path / "s.parquet"
-        table = pa.Table.from_pylist([{**CELL, **r} for r in ROWS["scores"]], schema_of("scores"))
-        pq.write_table(table.replace_schema_metadata({"pandas": "not json {"}), path)
-        assert read_artefact(path, "scores")[1] == {}
-
 
 @pytest.mark.contract
 class TestRefusedOnWrite:
@@ -242,7 +234,7 @@ class TestRefusedOnWrite:
 
 @pytest.mark.contract
 class TestRot:
-    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    @pytest.mark.parametrize("artefact", ["data", "scores", "verdicts"])
     def test_every_flipped_bit_is_found(self, artefact, tmp_path):
         path = tmp_path / f"{artefact}.parquet"
         write(path, artefact)
@@ -251,13 +243,6 @@ class TestRot:
             with pytest.raises(InputError, match=r"not a readable.*; delete it and run again"):
                 pytest.fail(f"{flip}: {read_artefact(path, artefact)}")
         assert read_artefact(path, artefact) == before
-
-    def test_part_files_as_well(self, tmp_path):
-        path = tmp_path / "00000.part"
-        save_parquet(path, pa.table({"score": [0.5, 1.5]}), {"fingerprint": "f"})
-        for flip in rotten(path, 60):
-            with pytest.raises(InputError, match=r"00000\.part: not a readable Parquet file"):
-                pytest.fail(f"{flip}: {read_parquet(path)}")
 
 
 @pytest.mark.contract
@@ -419,18 +404,6 @@ class TestReadResults:
         moved.mkdir(parents=True)
         (study / "scores").rename(moved / "scores")
         assert len(read_results(moved, "scores")) == 12
-
-    def test_pandas_reads_the_folder_as_the_same_table(self, study):
-        import pandas as pd
-
-        found = pd.read_parquet(study / "scores")
-        means = found.groupby(["model", "seed"], observed=True)["score"].mean()
-        assert means.to_dict() == {
-            ("bert", 0): 0.25,
-            ("bert", 1): 1.25,
-            ("gpt", 0): 0.25,
-            ("gpt", 1): 1.25,
-        }
 
     def test_no_files(self, tmp_path):
         with pytest.raises(InputError, match=r"tests: no 'tests' files there; has that stage run"):

@@ -134,7 +134,7 @@ def is_number(_, value):
 
 TYPES = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
 STRICT = validators.extend(Draft202012Validator, type_checker=TYPES.redefine("number", is_number))
-STRANGE = [None, True, 3, 0.5, "many words", [], [-1], [0, 0], {}, {"a": 1}, float("nan"), 10**20]
+STRANGE = [None, True, 0.5, "many words", [0, 0], {"a": 1}, float("nan")]
 
 
 def beyond(schema):
@@ -498,10 +498,6 @@ def stages(jobs) -> set[str]:
 
 @pytest.mark.contract
 class TestWhatAChangeTouches:
-    def test_options_are_canonical_json(self):
-        for text in all_options(experiment()).values():
-            assert canonical(json.loads(text)) == text
-
     def test_the_order_of_keys_does_not_matter(self):
         def turned(value):
             if isinstance(value, dict):
@@ -632,15 +628,6 @@ class TestWhatAChangeTouches:
         before, after = experiment(**own), experiment(**own, gradient_precision="bf16")
         touched = {job[4:] for job in changed(before, after) if job[0] in ("explain", "evaluate")}
         assert touched == {("gradient",), ("gradient", "sensitivity")}
-
-
-def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_path, repository):
-    """Bytecode appears when a module is first used, and must not make the report stale."""
-    from exparity.config.digests import sources
-
-    found = sources("report")
-    assert {path.suffix for path in found} == {".py", ".j2", ".css", ".js"}
-    assert not any("__pycache__" in path.parts for path in found)
 
 
 def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):

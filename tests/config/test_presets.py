@@ -241,15 +241,6 @@ class TestWhatTheConfigSetsWins:
         assert rest.items() <= found.items()
 
 
-@pytest.mark.parametrize("study", PRESETS)
-class TestWhatComesOut:
-    def test_the_config_is_not_changed(self, study):
-        config = {**copy.deepcopy(GRID), "study": study, "training": {"epochs": 2}}
-        before = copy.deepcopy(config)
-        with_preset(config)
-        assert config == before
-
-
 LAYERS = st.lists(
     st.dictionaries(st.sampled_from(["epochs", "warmup_share", "warmup_steps"]), st.integers(1, 9)),
     max_size=4,

@@ -2,7 +2,6 @@
 
 import pytest
 from made_up import IDS
-from support import rotten
 
 from exparity.costs.finished import read_finished
 
@@ -175,14 +174,6 @@ class TestOdd:
         path.write_text(path.read_text() + "2.00\t0:00:02\t5\t1\t1\t1\t0\t0\t50\t3\n")
         job = only(made, "explain")
         assert (job.seconds, job.cpu_seconds) == (2.0, 3.0)
-
-    def test_flips_of_a_benchmark_are_no_traceback(self, made):
-        """Snakemake writes these without a seal: they hold what a job took, and no result."""
-        made.explanations()
-        path = made.benchmark("explain/pairs/bert/3/lime", "1.76")
-        for _ in rotten(path, 100):
-            (job,) = read_finished(made.root).jobs
-            assert job.seconds is None or job.seconds >= 0
 
     def test_what_was_too_short_to_be_sampled(self, made):
         made.explanations()

@@ -89,9 +89,7 @@ def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path
     assert f"process {os.getpid()}" in refused(path)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[1]", b"5", b"null", b'"x"', b"{}", b"{", b"\xff", b"[" * 9999]
-)
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{}", b"\xff"])
 def test_an_owner_who_wrote_something_else_is_another_run(path, content, capsys):
     with holder(path):
         path.write_bytes(content)

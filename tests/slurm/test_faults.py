@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
-from slurm.conftest import SCORES, ClusterCheckout, kill
+from slurm.conftest import SCORES, ClusterCheckout
 from support import need
-from workflow.conftest import Checkout, add_slow
 from workflow.test_kills import tables
 
 from workflow import forked
@@ -46,9 +44,6 @@ class Outcome:
         return sum(n > 1 for n in Counter(self.checkout.evaluated()).values())
 
 
-LEFT = "cancelled 1 job that an earlier run had left in the queue"
-
-
 def wait_for_parts(checkout: ClusterCheckout, count: int = 2) -> None:
     """Wait until a job works on its part number ``count``, so that those before are saved."""
     checkout.wait_until(lambda: len(checkout.evaluated()) >= count * PART, f"{count} parts")
@@ -74,27 +69,6 @@ def out_of_time(checkout: ClusterCheckout) -> Outcome:
     wait_for_parts(checkout)
     (job,) = checkout.cluster.running("evaluate", checkout.root)
     checkout.cluster.expire(job)
-    return finish(checkout, run)
-
-
-def killed(checkout: ClusterCheckout) -> Outcome:
-    """Snakemake dies, its job works on, until the next Snakemake ends it."""
-    run = checkout.start(*SCORES)
-    checkout.held.wait(run)
-    kill(run)
-    run = checkout.start(*SCORES)
-    checkout.wait_until(lambda: LEFT in checkout.said, "it ends the job")
-    checkout.held.release()
-    return finish(checkout, run)
-
-
-def started_twice(checkout: ClusterCheckout) -> Outcome:
-    """Two people, one folder."""
-    run = checkout.start(*SCORES)
-    checkout.held.wait(run)
-    second = checkout.snakemake(*SCORES, check=2)
-    assert f"another run is using this folder (process {run.pid}" in second.stderr
-    checkout.held.release()
     return finish(checkout, run)
 
 
@@ -147,11 +121,8 @@ def fill(path: Path) -> None:
 AT_WORK = {"held_at": "00002.part"}
 """Two parts are saved, and the third is done."""
 SCENARIOS = {cancelled: AT_WORK, out_of_memory: {"slow_memory": 1000}}
-# Much like the first: the job gets the same signal, or fails and is run again. A run that is killed
-# is in test_restarts.py as well, and a second one in the folder in tests/workflow/test_kills.py.
+# Much like the first: the job gets the same signal, or fails and is run again.
 MORE = {
-    killed: AT_WORK,
-    started_twice: AT_WORK,
     out_of_time: {"slow_seconds": 5},
     disk_full: {"slow_seconds": 2},
 }
@@ -185,7 +156,7 @@ def test_the_run_ends_with_the_undisturbed_tables(outcomes, undisturbed, name):
     assert outcome.checkout.plan(*SCORES) == {}
 
 
-@pytest.mark.parametrize("name", named(cancelled, out_of_time, out_of_memory, killed, disk_full))
+@pytest.mark.parametrize("name", named(cancelled, out_of_time, out_of_memory, disk_full))
 def test_a_job_that_was_ended_goes_on_after_its_last_part(outcomes, name):
     outcome = outcomes[name]
     assert "examples are taken over from an earlier run" in outcome.log
@@ -210,38 +181,6 @@ def test_the_memory_limit_was_what_ended_the_job(outcomes):
 def test_a_full_disk_is_named_with_the_remedy(outcomes):
     said = outcomes["disk_full"].checkout.said
     assert ".part: No space left on device; make room and run again" in said, said
-
-
-@pytest.mark.exhaustive
-def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
-    assert LEFT in outcomes["killed"].checkout.said
-
-
-@pytest.mark.exhaustive
-def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, repository, tmp_path):
-    """A submission of two jobs, which a server of warm workers runs."""
-    checkout = unevaluated("group", **AT_WORK)
-    metrics = {"slow_drop": {}, "comprehensiveness": {}}
-    add_slow(checkout, repository, methods={"slow": {}}, metrics=metrics)
-    shutil.copytree(checkout.root, tmp_path / "checkout", symlinks=True)
-    local = Checkout(tmp_path / "checkout")
-    local.snakemake(*SCORES)
-
-    run = checkout.start(*SCORES)
-    checkout.held.wait(run)
-    (job,) = checkout.cluster.running("training", checkout.root)
-    served = [p for p in psutil.process_iter() if p.name().startswith("warm ")]
-    (worker,) = [p for p in served if p.cwd() == str(checkout.root)]
-    checkout.cluster.command("scancel", job.id)
-    worker.wait(timeout=60)
-    checkout.held.release()
-    outcome = finish(checkout, run)
-    assert outcome.exit_code == 0, checkout.said
-    assert "Trying to restart" in checkout.said
-    assert tables(checkout, "scores") == tables(local, "scores")
-    (log,) = (checkout.results / "logs/evaluate").rglob("slow_drop.log")
-    assert "examples are taken over from an earlier run" in log.read_text()
-    assert outcome.repeated() <= PART
 
 
 @pytest.mark.exhaustive

@@ -283,6 +283,7 @@ def test_what_bash_sets_anew_for_a_job_is_no_other_environment():
     assert not {name for name in changed if read_by_imports(name)}
 
 
+@pytest.mark.exhaustive
 def test_no_import_reads_what_sessions_set():
     code = """
 import importlib, os, sys

@@ -1,15 +1,12 @@
 """On a machine with one GPU, jobs that run a model wait for each other."""
 
 import os
-import re
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from workflow.conftest import Checkout, add_slow, copy_checkout
-
-from exparity.artefacts.analyses import ANALYSES
 
 pytestmark = pytest.mark.workflow
 
@@ -54,13 +51,3 @@ def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
     spans = sorted(span(path) for path in model_jobs)
     assert len(spans) == 1 + 2 + 2 + 1
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
-
-
-def test_every_rule_that_runs_a_model_takes_the_slot(repository):
-    text = "\n".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
-    rules = {rule.split(":")[0]: rule for rule in re.split(r"^(?:use )?rule ", text, flags=re.M)}
-    running = {name for name, rule in rules.items() if "gpu_slot=get_gpu_slots()" in rule}
-    assert running == {"finetune", "explain", "evaluate"}
-    analyses = (repository / "workflow/rules/analyses.smk").read_text()
-    assert "gpu_slot=EXPERIMENT.gpu_slots() if analysis.facts.runs_model else 0" in analyses
-    assert ANALYSES.get("mlm_score").facts.runs_model

@@ -7,11 +7,8 @@ import pytest
 from support import N_METRICS, TINY
 from workflow.conftest import Checkout
 
-from exparity.artefacts.files import read_artefact, write_artefact
-
 pytestmark = pytest.mark.workflow
 
-CELL = "pairs_all/bert_tiny/0"
 AFTER = {"compare": 1, "judge": 1, "cost": 1, "report": 1}
 
 
@@ -38,15 +35,3 @@ def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
     finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
     finished.snakemake("--until", "explain")
     assert finished.plan() == {"evaluate": N_METRICS, **AFTER}
-
-
-def test_a_result_made_by_hand_is_made_again(finished):
-    path = finished.results / "scores" / CELL / "gradient" / "gini.parquet"
-    table, facts = read_artefact(path, "scores")
-    write_artefact(
-        path, "scores", table, facts["wildcards"], stage="evaluate",
-        parameters=facts["parameters"], extra={"groups": facts["groups"]},
-    )  # fmt: skip
-    os.utime(path, (1, 1))
-    plan = finished.plan()
-    assert plan == {"evaluate": 1, **AFTER}

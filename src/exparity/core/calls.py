@@ -15,6 +15,8 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from exparity.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,31 +78,17 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
 
 
 def is_of(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a type; lists count as tuples, whole numbers as numbers."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return True
-    if origin is typing.Literal:
-        return isinstance(value, str) and value in inner
-    if origin in (typing.Union, types.UnionType):
-        return any(is_of(value, one) for one in inner)
-    if origin in (tuple, Sequence):
-        if not isinstance(value, tuple | list):
-            return False
-        if origin is tuple and inner[-1] is not Ellipsis and len(value) != len(inner):
-            return False
-        each = inner if origin is tuple and inner[-1] is not Ellipsis else [inner[0]] * len(value)
-        return all(map(is_of, value, each))
-    if origin is Mapping:
-        return isinstance(value, Mapping) and all(
-            is_of(k, inner[0]) and is_of(v, inner[1]) for k, v in value.items()
-        )
-    if origin is Callable:
-        return callable(value)
-    if hint in (int, float):
-        number = isinstance(value, int) or (hint is float and isinstance(value, float))
-        return number and not isinstance(value, bool)
-    return isinstance(value, os.PathLike if hint is Path else hint)
+    """Return whether a value is of a type; whole numbers count as numbers."""
+    try:
+        _adapter(hint).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+@functools.cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint, config={"strict": True, "arbitrary_types_allowed": True})
 
 
 def listed(value: Any, name: str, what: str) -> list[Any]:

@@ -111,7 +111,7 @@ class TestHelp:
         assert words in " ".join(run(line, "--help")[1].split())
 
     def test_a_path_may_come_first(self, run, tmp_path):
-        code, _, err = run("plan", tmp_path / "my.yaml", "--json")
+        code, _, err = run("plan", tmp_path / "my.yaml", "--device", "cpu")
         assert (code, len(err)) == (2, 1)
         assert "my.yaml: cannot be read" in err[0]
         refused(run("cost", tmp_path / "gone"), "gone: no such folder")

@@ -465,7 +465,7 @@ report --page results/report/index.html --results results
 show results --dataset pairs --seed 0
 cost --results results --output out.parquet
 compare results results --all
-plan --configfile config.yaml --json
+plan --configfile config.yaml --device cpu
 list methods
 data check pairs --configfile config.yaml --data-dir data
 compare-published results --study dhaini2025 --map tiny=bert --output out

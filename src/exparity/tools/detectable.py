@@ -213,20 +213,6 @@ def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[
             )
 
 
-def rows_of(
-    planned: list[PlannedGaps], trainings: Sequence[int], taken: Sequence[tuple[int, float]]
-) -> Iterator[dict[str, Any]]:
-    """Yield what each number of trainings takes in all, and shows of each sample, for JSON."""
-    for i, (n, (jobs, seconds)) in enumerate(zip(trainings, taken, strict=True)):
-        samples = []
-        for one in planned:
-            about = {"dataset": one.sample.dataset, "sample": one.name}
-            gaps = {name: float(getattr(one, name)[i]) for name in _GAPS}
-            known = {name: gap if gap == gap else None for name, gap in gaps.items()}
-            samples.append({**about, "correlation": one.correlation, **known})
-        yield {"trainings": n, "jobs": jobs, "seconds": seconds, "samples": samples}
-
-
 def trainings_text(
     experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
 ) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment
@@ -16,14 +15,13 @@ from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.finished import Finished, JobCost, read_finished
-from exparity.costs.forecast import Total, at_trainings, estimated, hours, table, totals
+from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import ExampleCounts, check_data, planned_jobs, without_news_of_data
 from exparity.tools.detectable import (
     check_samples,
     planned_gaps,
     planned_numbers,
     planned_samples,
-    rows_of,
     trainings_text,
     undecidable,
 )
@@ -43,7 +41,6 @@ def plan(
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     device: Literal["cpu", "cuda"] | None = None,
     data_dir: Folder | None = None,
-    as_json: Annotated[bool, Flag("json")] = False,
 ) -> None:
     """Estimate what an experiment takes, from finished jobs, and what it can show.
 
@@ -53,7 +50,6 @@ def plan(
         sources: folder of results of another run to learn from.
         device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.
         data_dir: folder of raw files; the config's if None.
-        as_json: print JSON instead of a table.
 
     Raises:
         InputError: a bad config, a sample too small for any test, or a folder that is not there.
@@ -81,23 +77,7 @@ def plan(
     finished_jobs = [job for finished in known for job in finished.jobs]
     jobs = estimated(planned_jobs(experiment, counts), finished_jobs, device)
     *stages, total = totals(jobs)
-    numbers = planned_numbers(experiment)
-    taken = [at_trainings(jobs, len(experiment.seeds), n) for n in numbers]
     tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in jobs)
-    if as_json:
-        measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
-        values = {
-            "config": named,
-            "results": str(results),
-            "device": device,
-            "tests": tests,
-            "sources": measured,
-            "stages": [_values(stage) for stage in stages],
-            "total": _values(total),
-            "by_trainings": list(rows_of(planned, numbers, taken)),
-        }
-        say(json.dumps(values, indent=1))
-        return
     say(f"{named}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
     for finished in known:
         if finished.jobs:
@@ -113,6 +93,9 @@ def plan(
         say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
     mark = "+" if total.unknown else ""
     nothing = total.unknown == total.jobs
+    taken = [
+        at_trainings(jobs, len(experiment.seeds), count) for count in planned_numbers(experiment)
+    ]
     amounts = [(n, "unknown" if nothing else f"{hours(seconds)}{mark}") for n, seconds in taken]
     say(f"\n{trainings_text(experiment, planned, amounts)}")
 
@@ -127,12 +110,6 @@ def _listed(missing: Counter[str]) -> str:
     names = [f"{work} ({count:,})" for work, count in missing.most_common(_NAMED)]
     more = len(missing) - len(names)
     return ", ".join([*names, f"{more} more"] if more else names)
-
-
-def _values(total: Total) -> dict[str, Any]:
-    """Return a total as plain values; unknown ones are None."""
-    amounts = ("seconds", "seconds_to_go", "model_seconds", "cpu_seconds", "bytes")
-    return {**vars(total), **dict.fromkeys(amounts if total.unknown == total.jobs else ())}
 
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:

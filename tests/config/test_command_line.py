@@ -53,7 +53,7 @@ def test_the_default_config_is_changed_where_no_file_is_named(files):
 
 @pytest.mark.parametrize("override", ["title", "=x", "1a=x", "a b=x", ""])
 def test_what_is_no_override(override, files):
-    with pytest.raises(InputError, match="is not KEY=VALUE"):
+    with pytest.raises(InputError, match="write KEY=VALUE"):
         read_config([Path("a.yaml")], [override])
 
 

@@ -2,15 +2,14 @@
 
 A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
 ``seeds``, ``methods`` and ``metrics`` of an experiment, and the cells of each of its ``analyses``.
-What does not apply to a dataset is in ``left_out``, by kind (``methods``, ``metrics`` or
-``artefacts``) and id, and is there only where something is.
+What does not apply to a dataset is in ``left_out``, by kind (``methods`` or ``metrics``) and id.
 Where a method is not scored by some metrics, it is in ``unmeasured`` with these.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -120,10 +119,10 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
     free = [name for name in names if name not in named]
     places = [(name, (*named, *free).index(name)) for name in names]
     spans = cache(lambda dataset: [_axis(grid, name, dataset) for name in free])
-    without, unmeasured = _left_out(grid, "artefacts", artefact), grid.get("unmeasured", {})
+    unmeasured = grid.get("unmeasured", {})
     for target in dict.fromkeys(tuple(target[: len(named)]) for target in targets):
         dataset = target[0] if target else ""
-        for rest in product(*spans(dataset)) if dataset not in without else ():
+        for rest in product(*spans(dataset)):
             ids = (*target, *rest)
             cell = {name: ids[place] for name, place in places}
             if not unmeasured or cell.get("metric") not in unmeasured.get(cell.get("method"), ()):
@@ -132,13 +131,8 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
 
 def applying(grid: Grid, kind: str, dataset: str) -> list[str]:
     """Return the ids of a grid's ``methods`` or ``metrics`` that apply to a dataset."""
-    return [id for id in dict(grid[kind]) if dataset not in _left_out(grid, kind, id)]
-
-
-def _left_out(grid: Grid, kind: str, id: str) -> Collection[str]:
-    """Return the datasets that a method, a metric or an artefact leaves out."""
-    datasets: Collection[str] = grid.get("left_out", {}).get(kind, {}).get(id, ())
-    return datasets
+    omitted = grid.get("left_out", {}).get(kind, {})
+    return [id for id in dict(grid[kind]) if dataset not in omitted.get(id, ())]
 
 
 def paths_of(results: Path, grid: Grid, artefact: str) -> list[Path]:

@@ -46,7 +46,14 @@ class Analyses:
                 raise InputError(f"analyses.{name}: there is no such analysis; {hint}")
             complete(config_options(ANALYSES.get(name)), settings, f"analyses.{name}")
             if not self.targets(name):
-                raise InputError(f"analyses.{name}: no dataset {self._wanted(name)}; leave it out")
+                lacks = [experiment.lacks[dataset] for dataset, _ in experiment.pairs]
+                needs = [
+                    n for n in ANALYSES.get(name).facts.needs if all(n in one for one in lacks)
+                ]
+                raise InputError(
+                    f"analyses.{name}: no dataset has {' and '.join(needs) or 'what it needs'}; "
+                    "leave it out"
+                )
 
     @cached_property
     def used(self) -> list[Entry[AnalysisFacts]]:
@@ -99,18 +106,6 @@ class Analyses:
             metrics = [m for m in metrics if m in experiment.metrics_that_need(facts.metric_needs)]
         reads = facts.metric_needs or self._reads_explanations(facts)
         return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
-
-    def _wanted(self, name: str) -> str:
-        """Return what an analysis needs of a dataset and every dataset lacks."""
-        facts, experiment = ANALYSES.get(name).facts, self._experiment
-        wanted = {"rationale": "marks the words that carry the label", "groups": "has groups"}
-        lacking = [
-            words
-            for need, words in wanted.items()
-            if need in facts.needs
-            and all(need in experiment.lacks[dataset] for dataset, _ in experiment.pairs)
-        ]
-        return " or ".join(lacking) or "has what it needs"
 
     def cells(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the ids of every artefact of an analysis that is made."""

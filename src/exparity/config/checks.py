@@ -24,7 +24,7 @@ from exparity.models.scratch import check_buildable
 _OTHER = {"methods": "metric", "metrics": "method"}
 
 # What a block of an override cannot differ by.
-_TOO_NARROW = {"training": ("method", "metric"), "method": ("metric",)}
+_TOO_NARROW = {"training": {"method", "metric"}, "method": {"metric"}}
 
 # Options of datasets that decide on their classes.
 _CLASS_OPTIONS = {"labels", "classes", "professions"}
@@ -57,7 +57,7 @@ def _is_trained(experiment: ResolvedConfig, model: str) -> bool:
 
 
 def check_references(experiment: ResolvedConfig) -> None:
-    """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept."""
+    """Check that ids in ``models`` and ``overrides`` exist."""
     known: dict[str, list[Any]] = {
         "dataset": list(experiment.datasets),
         "model": list(experiment.models),
@@ -79,27 +79,25 @@ def check_references(experiment: ResolvedConfig) -> None:
         for dataset in datasets or ():
             _require(dataset, known["dataset"], f"{where}.datasets")
     for position, override in enumerate(experiment.overrides):
-        where = f"overrides[{position}]"
         for key, wanted in override["match"].items():
             for value in wanted if isinstance(wanted, list) else [wanted]:
-                _require(value, known[key], f"{where}.match.{key}")
+                _require(value, known[key], f"overrides[{position}].match.{key}")
+
+
+def check_overrides(experiment: ResolvedConfig) -> None:
+    """Check that each override can be kept, and changes something of some job."""
+    for position, override in enumerate(experiment.overrides):
+        where, match = f"overrides[{position}]", override["match"]
         if "family" in override.get("statistics", {}):
             raise InputError(
                 f"{where}.statistics.family: there is one for the whole report; set it under "
                 "statistics"
             )
-        for block, too_narrow in _TOO_NARROW.items():
-            for key in too_narrow:
-                if block in override and key in override["match"]:
-                    raise InputError(
-                        f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
-                    )
-
-
-def check_overrides(experiment: ResolvedConfig) -> None:
-    """Check that each override changes something of some job."""
-    for position, override in enumerate(experiment.overrides):
-        where, match = f"overrides[{position}]", override["match"]
+        for block in override.keys() & _TOO_NARROW.keys():
+            for key in match.keys() & _TOO_NARROW[block]:
+                raise InputError(
+                    f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
+                )
         if not override.keys() - {"match"}:
             raise InputError(
                 f"{where}: changes nothing; add training, method, metric or statistics"

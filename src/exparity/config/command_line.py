@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 DEFAULT = Path("config", "config.yaml")
 """The config of a run that names none."""
-_OVERRIDE = re.compile(r"[a-zA-Z_][\w-]*\w=")
 
 
 def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Experiment:
@@ -53,15 +51,12 @@ def _content(path: Path) -> dict[str, Any]:
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
     """Return what ``--config`` sets."""
-    for override in overrides:
-        if not _OVERRIDE.match(override):
-            raise InputError(f"--config: '{override}' is not KEY=VALUE, such as seeds=[0]")
-    if not overrides:
-        return {}
     from snakemake.cli import parse_config  # takes a second
 
-    config: dict[str, Any] = as_in_a_file(parse_config(overrides))
-    return config
+    try:
+        return dict(as_in_a_file(parse_config(overrides)))
+    except ValueError as error:
+        raise InputError(f"--config: write KEY=VALUE, such as seeds=[0]: {error}") from None
 
 
 def as_in_a_file(value: Any) -> Any:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-# Imports that begin a line, with all lines up to a closing parenthesis; and those that do not.
-_LINE = re.compile(
-    rb"^[ \t]*((?:from|import)[ \t]+exparity\b(?:[^\n(]*\([^)]*\)|[^\n]*))", re.MULTILINE
-)
-_WITHIN_LINE = re.compile(rb"[:;,][ \t]*(?:(?:from|import)[ \t]+)?exparity\.")
 
 
 def _module_file(dotted: str, root: Path) -> Path | None:
@@ -31,17 +25,8 @@ def _module_file(dotted: str, root: Path) -> Path | None:
 
 @cache
 def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Return the statements that import from ``exparity``, wherever in a source.
-
-    Where all of them begin a line, nothing else is parsed: every start of Snakemake waits for it,
-    and whole files take fifteen times as long.
-    """
-    text = source if _WITHIN_LINE.search(source) else b"\n".join(_LINE.findall(source))
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:  # a statement that a backslash continues, say
-        tree = ast.parse(source)
-    nodes = _statements(tree)
+    """Return the statements that import, wherever in a source."""
+    nodes = _statements(ast.parse(source))
     return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
 
 

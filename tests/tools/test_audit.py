@@ -301,23 +301,18 @@ def test_what_is_wrong_is_said_before_any_job(runs, asked, changes, message):
     assert not Path("results").exists()
 
 
-def run_audit(folder, package, checkpoint):
-    """Run the command in a folder, with the package that lies elsewhere."""
-    named = ["--checkpoint", checkpoint, "--methods", "gradient", "--metrics", "mass_accuracy"]
-    return run_command(folder, package, *named, "--rationale", "marks", "--drop-incomplete")
-
-
-def run_command(folder, package, *flags):
-    """Run the command on the table of a folder."""
+def run_audit(folder, package, method, *named):
+    """Run the command on the table of a folder, with the package that lies elsewhere."""
     path = os.pathsep.join([str(package), str(held.HERE)])
     source = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
     source[zygote.ADDRESS] = zygote.address()
-    command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv"]
-    command += ["--text", "review", "--label", "author", "--group", "town"]
-    command += ["--max-examples", "40", "--quick", "--cores", "2"]
+    command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv", "--quick"]
+    command += ["--text", "review", "--label", "author", "--group", "town", "--drop-incomplete"]
+    command += ["--methods", method, "--metrics", "mass_accuracy", "--rationale", "marks", *named]
     return subprocess.run(
-        [*command, *flags], cwd=folder, env=source, capture_output=True, text=True
-    )
+        [*command, "--max-examples", "40", "--cores", "2"],
+        cwd=folder, env=source, capture_output=True, text=True,
+    )  # fmt: skip
 
 
 def spoil(path):
@@ -344,34 +339,13 @@ def test_incomplete_rows_are_refused_in_one_line_or_left_out(runs, asked, capsys
 
 
 @pytest.mark.workflow
-def test_every_whole_row_is_explained_and_others_are_counted(repository, checkpoints, tmp_path):
-    write_table(tmp_path / "reviews.csv")
-    spoil(tmp_path / "reviews.csv")
-    run = run_audit(tmp_path, repository / "src", checkpoints["bert"])
-    assert run.returncode == 0, run.stdout + run.stderr
-    page = tmp_path / run.stdout.splitlines()[-1].split()[1]
-    assert "<strong>one classifier</strong>" in page.read_text()
-    assert "3 rows are left out: 1 without author, 1 without review, 1" in page.read_text()
-    # What Snakemake prints is in a file; the terminal says what the page begins with.
-    log = page.parents[1] / "logs" / "snakemake.log"
-    assert "steps (100%) done" in log.read_text()
-    assert "Finished jobid" not in run.stdout + run.stderr
-    assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
-    assert "Caution: On reviews, one class is predicted for every test example" in run.stdout
-    predictions = exparity.read_results(page.parents[1], "predictions")
-    assert len(predictions) == 40
-    data = exparity.read_results(page.parents[1], "data")
-    assert set(data["split"]) == {"test"}
-    assert len(exparity.read_results(page.parents[1], "correctness"))
-
-
-@pytest.mark.workflow
 def test_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tmp_path):
     write_table(tmp_path / "reviews.csv")
     results = tmp_path / "results" / "audit_reviews_bert"
     results.mkdir(parents=True)
     (results / "data").write_text("in the way of a folder")
-    run = run_audit(tmp_path, repository / "src", checkpoints["bert"])
+    named = ["--checkpoint", checkpoints["bert"]]
+    run = run_audit(tmp_path, repository / "src", "gradient", *named)
     assert run.returncode == 1
     assert run.stdout == ""
     assert "results/audit_reviews_bert/data" in run.stderr
@@ -474,21 +448,32 @@ class TestFunctions:
         assert not runs
 
     @pytest.mark.workflow
-    def test_its_page_says_what_it_is_and_nothing_is_made_again(
-        self, repository, tmp_path, monkeypatch
-    ):
+    def test_a_whole_run(self, repository, tmp_path, monkeypatch):
+        """Every whole row is explained, others are counted, and nothing is made again."""
         write_table(tmp_path / "reviews.csv")
+        spoil(tmp_path / "reviews.csv")
         (tmp_path / "run_black_box.py").write_text(
             "def predict(texts):\n"
             "    return [[0.2 + 0.6 * ('fine' in text), 0.8 - 0.6 * ('fine' in text)] "
             "for text in texts]\n"
         )
-        flags = ["--methods", "occlusion", "--metrics", "comprehensiveness"]
-        flags += ["--predict", "run_black_box:predict", "--labels", *CLASSES]
-        run = run_command(tmp_path, repository / "src", *flags)
+        named = ["--predict", "run_black_box:predict", "--labels", *CLASSES]
+        run = run_audit(tmp_path, repository / "src", "occlusion", *named)
         assert run.returncode == 0, run.stdout + run.stderr
         page = tmp_path / run.stdout.splitlines()[-1].split()[1]
-        assert "is a function of texts, and only its answers are known" in page.read_text()
+        text = page.read_text()
+        assert "<strong>one classifier</strong>" in text
+        assert "is a function of texts, and only its answers are known" in text
+        assert "3 rows are left out: 1 without author, 1 without review, 1" in text
+        # What Snakemake prints is in a file; the terminal says what the page begins with.
+        log = page.parents[1] / "logs" / "snakemake.log"
+        assert "steps (100%) done" in log.read_text()
+        assert "Finished jobid" not in run.stdout + run.stderr
+        assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
+        assert "that works has scores that differ" in run.stdout
+        assert len(exparity.read_results(page.parents[1], "predictions")) == 40
+        assert set(exparity.read_results(page.parents[1], "data")["split"]) == {"test"}
+        assert len(exparity.read_results(page.parents[1], "correctness"))
         monkeypatch.chdir(tmp_path)
         config = yaml.safe_load((page.parents[1] / "config.yaml").read_text())
         assert outdated(Experiment.from_mapping(config)) == {}

@@ -193,7 +193,8 @@ def audit(
     options["labels"] = list(order)
     base, names = _as_id(Path(table).stem, "table"), _name_of(predict or str(checkpoint))
     model = _as_id("_".join(names), "model")
-    ids = _ids_of(base, [*compared], several=(len(label) > 1, len(group) > 1))
+    varied = [[of] * (len(label) > 1) + [by] * (len(group) > 1) for of, by in compared]
+    ids = _ids_of(base, ["_".join(columns) for columns in varied])
     results = results or Path("results", f"audit_{base}_{model}")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
     usual = (*(QUICK_METRICS if quick else METRICS), *(CORRECTNESS if rationale else ()))
@@ -223,16 +224,15 @@ def _models(
     model: str, entry: Mapping[str, Any], outputs: Mapping[str, str | None], datasets: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the entry of the classifier, or one for each of its labels, with their datasets."""
-    if len(outputs) == 1:
-        (output,) = outputs.values()
-        return {model: {**entry, **({"label": output} if output else {})}}
     size = len(datasets) // len(outputs)
-    return {
-        id: {**entry, "label": output, "datasets": list(datasets[i * size :][:size])}
-        for i, (id, output) in enumerate(
-            zip(_ids_of_columns(model, [*outputs]), outputs.values(), strict=True)
-        )
-    }
+    models = {}
+    for i, (id, output) in enumerate(
+        zip(_ids_of(model, [*outputs]), outputs.values(), strict=True)
+    ):
+        named = {"label": output} if output else {}
+        chosen = {"datasets": list(datasets[i * size :][:size])} if len(outputs) > 1 else {}
+        models[id] = {**entry, **named, **chosen}
+    return models
 
 
 def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
@@ -304,11 +304,8 @@ def _asked(
 
 def _refuse_foreign(path: Path) -> None:
     """Refuse to overwrite a config that no audit has written."""
-    if path.is_file():
-        with path.open("rb") as file:
-            start = f"# {_MADE_BY}".encode()
-            if file.read(len(start)) == start:
-                return
+    if path.is_file() and path.read_bytes().startswith(f"# {_MADE_BY}".encode()):
+        return
     if path.exists():
         raise InputError(
             f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
@@ -418,21 +415,13 @@ def _as_id(name: str, otherwise: str) -> str:
     return (id if id[0].isalpha() else f"{otherwise}_{id}")[:MAX_ID]
 
 
-def _ids_of(
-    table: str, compared: Sequence[tuple[str, str]], several: tuple[bool, bool]
-) -> list[str]:
-    """Return an id for each comparison, by label and group where there are several of them."""
-    if not any(several):
-        return [table]
-    chosen = ([part for part, is_one in zip(of, several, strict=True) if is_one] for of in compared)
-    return _ids_of_columns(table, ["_".join(parts) for parts in chosen])
-
-
-def _ids_of_columns(table: str, columns: Sequence[str]) -> list[str]:
-    """Return an id for the comparison of each column; those that would be equal are numbered."""
+def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
+    """Return an id for each of several comparisons; those that would be equal are numbered."""
+    if len(names) == 1:
+        return [stem]
     ids: list[str] = []
-    for column in columns:
-        id, suffix = f"{table}_{_as_id(column, 'group')}", ""
+    for name in names:
+        id, suffix = f"{stem}_{_as_id(name, 'group')}", ""
         while (unique := id[: MAX_ID - len(suffix)] + suffix) in ids:
             suffix = f"_{int(suffix[1:] or 1) + 1}"
         ids.append(unique)

@@ -125,7 +125,7 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
         load_plugin(plugin)
     stop = stoppable() if command.keeps_parts else nullcontext()
     start = time.monotonic()
-    with stop, job() as left, lineage_of(call), command.running():
+    with stop, job(lineage_of(call)) as left, command.running():
         call.run()
     if call.options is None:  # by hand, not by the workflow
         for path in filter(Path.exists, call.outputs()):

@@ -8,7 +8,7 @@ import pytest
 from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
-from exparity.artefacts.lineage import current_lineage, identity, lineage
+from exparity.artefacts.lineage import identity, lineage
 from exparity.config.analyses import Analyses
 from exparity.core.command_line import command_of
 from exparity.jobs.inputs import job_inputs, lineage_of
@@ -57,9 +57,8 @@ def test_a_job_is_told_by_what_it_reads(job):
     flags, options, read = (part.strip() for part in job.split(" : "))
     call = call_of(flags, options)
     assert sorted(job_inputs(call)) == sorted(map(Path, read.split()))
-    with lineage_of(call):
-        identities = map(identity, map(Path, read.split()))
-        assert current_lineage() == lineage(json.loads(options), identities)
+    identities = map(identity, map(Path, read.split()))
+    assert lineage_of(call) == lineage(json.loads(options), identities)
 
 
 def test_the_report_reads_what_the_grid_holds():
@@ -77,8 +76,7 @@ def test_a_report_without_its_options_is_told_by_nothing(options):
 @pytest.mark.parametrize("more", ["--confidence 0.9", "--options {}"])
 def test_only_what_the_workflow_runs_has_a_key(more):
     call = call_of(f"bias --data d --predictions p --output o {more}", None)
-    with lineage_of(call):
-        assert bool(current_lineage()) == (more == "--options {}")
+    assert bool(lineage_of(call)) == (more == "--options {}")
 
 
 @pytest.mark.parametrize(
@@ -87,10 +85,8 @@ def test_only_what_the_workflow_runs_has_a_key(more):
 def test_what_a_flag_overrides_has_no_key(flag):
     options = json.dumps({"use": "lime", "params": {}, "target": "label", "max_examples": None})
     flags = "explain --data d --checkpoint c --predictions p --output o --device cpu --seed 1"
-    with lineage_of(call_of(flags, options)):
-        assert current_lineage()
-    with lineage_of(call_of(f"{flags} {flag}", options)):
-        assert not current_lineage()
+    assert lineage_of(call_of(flags, options))
+    assert not lineage_of(call_of(f"{flags} {flag}", options))
 
 
 @pytest.mark.contract

@@ -28,7 +28,6 @@ import pyarrow as pa
 from exparity.artefacts import layout
 from exparity.artefacts.exports import Export
 from exparity.artefacts.grid import read_grid
-from exparity.artefacts.lineage import current_lineage
 from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
@@ -40,22 +39,28 @@ if TYPE_CHECKING:
 
 _METADATA_PREFIX = "exparity."
 log = logging.getLogger(__name__)
-_job: ContextVar[tuple[float, set[Path]] | None] = ContextVar("job", default=None)
+_job: ContextVar[tuple[float, set[Path], str] | None] = ContextVar("job", default=None)
 _stage: ContextVar[tuple[str, float] | None] = ContextVar("stage", default=None)
 
 
 @contextmanager
-def job() -> Iterator[Collection[Path]]:
+def job(lineage: str = "") -> Iterator[Collection[Path]]:
     """Mark the start of a job, so that of two of one cell the later one's artefacts stay.
 
-    Yields the artefacts that the job has not written, since a later one had.
+    What it writes carries its lineage. Yields what it does not write, since a later job did.
     """
     left: set[Path] = set()
-    token = _job.set((time.time(), left))
+    token = _job.set((time.time(), left, lineage))
     try:
         yield left
     finally:
         _job.reset(token)
+
+
+def current_lineage() -> str:
+    """Return the lineage of the job that is running; empty outside the workflow."""
+    current = _job.get()
+    return current[2] if current else ""
 
 
 @contextmanager
@@ -153,7 +158,7 @@ def write_artefact(
     name, began = _stage.get() or ("", time.monotonic())
     seconds = time.monotonic() - began if seconds is None else seconds
     now = time.time()
-    started, left = _job.get() or (now - seconds, set())
+    started, left, lineage = _job.get() or (now - seconds, set(), "")
     if started < _start_of(path) <= now:
         log.warning("%s: a job that started later has written it; left as it is", path)
         left.add(path)
@@ -173,7 +178,7 @@ def write_artefact(
         **usage(),
         **(extra or {}),
     }
-    save_parquet(path, table, provenance, current_lineage())
+    save_parquet(path, table, provenance, lineage)
 
 
 def table_of(

@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ MANIFEST = "exparity.json"
 """File in the folder of a checkpoint that says what it was made from and what belongs to it."""
 _ON_PAGE = re.compile(r'<meta name="exparity-lineage" content="(\w*)">')
 _HEAD = 4096  # characters of a page that its key is among
-_current: ContextVar[str] = ContextVar("lineage", default="")
 
 
 def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
@@ -72,18 +69,3 @@ def recorded_lineage(path: Path) -> str:
         return str(manifest.get("lineage", ""))
     except (OSError, ValueError, AttributeError):
         return ""
-
-
-@contextmanager
-def made_from(options: Mapping[str, Any], inputs: Iterable[Path]) -> Iterator[None]:
-    """Let what is written in the block carry the key of a job, as its inputs are at the start."""
-    token = _current.set(lineage(options, map(identity, inputs)))
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def current_lineage() -> str:
-    """Return the key of the job that is running; empty outside the workflow."""
-    return _current.get()

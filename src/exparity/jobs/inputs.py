@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from exparity.artefacts import layout
-from exparity.artefacts.lineage import made_from
+from exparity.artefacts.lineage import identity, lineage
 from exparity.core.command_line import Call
 from exparity.core.validation import read_settings
 from exparity.data import DATASETS
@@ -15,14 +15,11 @@ from exparity.models.sources import own_sources
 from exparity.models.spec import ModelSpec
 
 
-@contextmanager
-def lineage_of(call: Call) -> Iterator[None]:
-    """Let results carry the key of a job that the workflow runs; others have none."""
+def lineage_of(call: Call) -> str:
+    """Return the lineage of a job that the workflow runs; others have none."""
     if call.options is None or call.overrides():
-        yield
-        return
-    with made_from(call.options, job_inputs(call)):
-        yield
+        return ""
+    return lineage(call.options, map(identity, job_inputs(call)))
 
 
 def job_inputs(call: Call) -> Iterator[Path]:

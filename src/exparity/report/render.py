@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, Template
 from markupsafe import Markup
 
-from exparity.artefacts.lineage import current_lineage
+from exparity.artefacts.files import current_lineage
 from exparity.core.escaping import UNSAFE, visible
 from exparity.report.context import Context, Section
 from exparity.report.sections import SECTIONS

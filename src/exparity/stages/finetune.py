@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from exparity.artefacts.files import write_artefact
+from exparity.artefacts.files import current_lineage, write_artefact
 from exparity.artefacts.layout import PATHS
-from exparity.artefacts.lineage import MANIFEST, current_lineage, fingerprint, sha256_of
+from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
 from exparity.artefacts.running import stage
 from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from exparity.artefacts import layout
-from exparity.artefacts.files import write_artefact
+from exparity.artefacts.files import job, write_artefact
 from exparity.artefacts.grid import read_grid
-from exparity.artefacts.lineage import made_from
+from exparity.artefacts.lineage import identity, lineage
 from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import IDS
 from exparity.config import digests
@@ -63,12 +62,11 @@ def cost(
         log.warning("left out: %d more files", len(finished.unreadable) - _NAMED)
     if not finished.jobs:
         raise InputError(f"{results}: no finished job there; is it a folder of results?")
-    grid = read_grid(results)
-    with (
-        made_from({"digest": digests.cost()}, map(Path, layout.report_files(results, grid)))
-        if grid
-        else nullcontext()
-    ):
+    grid, key = read_grid(results), ""
+    if grid:
+        read = map(Path, layout.report_files(results, grid))
+        key = lineage({"digest": digests.cost()}, map(identity, read))
+    with job(key):
         write_artefact(
             output or results / layout.path_of("cost", {}),
             "cost",

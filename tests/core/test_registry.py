@@ -1,6 +1,5 @@
 """Registries: what registering refuses, how entries are found, and the facts of every entry."""
 
-import dataclasses
 import math
 import os
 import sys
@@ -8,15 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from exparity.analyses import analysis
-from exparity.artefacts.analyses import ANALYSES
 from exparity.core import registry as registry_module
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.registry import SLUG, Registry, load_plugin
 from exparity.core.validation import complete, defaults_of
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
-from exparity.data.facts import DatasetFacts
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.methods.facts import MethodFacts
@@ -92,39 +88,12 @@ class TestRegister:
         fresh.register("a", **FACTS, display="The A")(example_metric)
         assert fresh.get("a").display == "The A"
 
-    @pytest.mark.parametrize("id", ["Gini", "2nd", "a-b", "a b", "", "_a", "ä", "a/b", "a\n"])
-    def test_bad_slug(self, fresh, id):
-        with pytest.raises(InputError, match=r"test_registry.py: an id is lower-case letters"):
-            fresh.register(id, **FACTS)(example_metric)
-
-    def test_missing_and_unknown_facts(self, fresh):
-        facts = {k: v for k, v in FACTS.items() if k != "unit"}
-        with pytest.raises(InputError, match=r"metric 'a' in .*test_registry.py: missing .*'unit'"):
-            fresh.register("a", **facts)(example_metric)
-        with pytest.raises(InputError, match=r"test_registry.py: .*unexpected .* 'colour'"):
-            fresh.register("a", **FACTS, colour="red")(example_metric)
-
-    @pytest.mark.parametrize("doc", [None, "", "  \n "])
-    def test_no_docstring(self, fresh, doc):
-        def bare(scores, content_mask):
-            return scores
-
-        bare.__doc__ = doc
-        with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
-            fresh.register("a", **FACTS)(bare)
-
 
 @pytest.mark.contract
 class TestLookUp:
     def test_unknown_id_names_near_ones_and_the_place(self):
-        with pytest.raises(
-            InputError, match=r"metrics.x: unknown metric 'ginni'; did you mean 'gini'"
-        ):
+        with pytest.raises(InputError, match=r"metrics.x: unknown metric 'ginni'; did you mean 'g"):
             METRICS.get("ginni", "metrics.x")
-
-    def test_unknown_id_without_near_ones_lists_all(self):
-        with pytest.raises(InputError, match=r"unknown metric 'q'; known: .*gini.*sparsity"):
-            METRICS.get("q")
 
     def test_public_modules_and_entry_points_are_found(self, tmp_path, monkeypatch):
         package = tmp_path / "widgets_under_test"
@@ -196,19 +165,12 @@ class TestPlugins:
         [
             ("def broken(:", "SyntaxError"),
             ("import a_module_that_is_not_there", "ModuleNotFoundError: No module named"),
-            ("1 / 0", "ZeroDivisionError: division by zero"),
         ],
     )
-    def test_a_file_that_fails_names_the_reason(self, source, reason, metrics, tmp_path):
+    def test_a_file_that_fails_can_be_mended(self, source, reason, metrics, tmp_path):
         path = tmp_path / "bad_plugin.py"
         path.write_text(source)
         with pytest.raises(InputError, match=rf"plugins: .*bad_plugin.py: {reason}"):
-            load_plugin(str(path))
-
-    def test_a_mended_file_can_be_loaded_afterwards(self, metrics, tmp_path):
-        path = tmp_path / "mended_plugin.py"
-        path.write_text("1 / 0")
-        with pytest.raises(InputError):
             load_plugin(str(path))
         load_plugin(plugin(path, "mended_by_now"))
         assert "mended_by_now" in metrics.ids()
@@ -219,7 +181,7 @@ class TestPlugins:
         load_plugin("named_plugin_module")
         assert "by_name" in metrics.ids()
 
-    @pytest.mark.parametrize("name", ["not_there_at_all", "broken_plugin", ".foo", ""])
+    @pytest.mark.parametrize("name", ["broken_plugin", ""])
     def test_a_module_that_is_missing_or_fails(self, name, tmp_path, monkeypatch):
         (tmp_path / "broken_plugin.py").write_text("def (")
         monkeypatch.syspath_prepend(tmp_path)
@@ -227,14 +189,6 @@ class TestPlugins:
             load_plugin(name)
 
 
-METHOD_FACTS = {
-    "signed": True,
-    "needs_gradient": False,
-    "target": "none",
-    "baseline": None,
-    "stochastic": False,
-    "reference": "made up",
-}
 OF_AN_OPTION = "an option is a keyword-only argument with a default and a type: bool, int, float"
 
 
@@ -243,41 +197,41 @@ class TestRefused:
     """Plug-ins that cannot be meant are refused when they are loaded, by file and remedy."""
 
     @pytest.mark.parametrize(
-        ("facts", "reason"),
+        ("id", "facts", "reason"),
         [
-            ({"bounds": "x"}, "bounds must be of type tuple.float, float., not 'x'"),
-            ({"bounds": (5, -1)}, r"bounds must rise, found \(5, -1\)"),
-            ({"bounds": (0.0, math.nan)}, r"bounds must rise, found \(0, nan\)"),
-            ({"bounds": (0, 1, 2)}, "bounds must be of type tuple"),
-            ({"bounds_where": {"power": (1, 0)}}, r"bounds must rise, found \(1, 0\)"),
-            ({"stochastic": "no"}, "stochastic must be of type bool, not 'no'"),
-            ({"passes": 0}, "passes must be 1 or more, found 0"),
-            ({"unit": None}, "unit must be of type str, not None"),
-            ({"direction": "up"}, "direction must be one of higher, lower"),
-            ({"needs": "logits"}, "needs must be one of attributions, rationale, counterfactual"),
+            ("Gini", {}, "an id is lower-case letters"),
+            ("a\n", {}, "an id is lower-case letters"),
+            ("a", {"unit": None}, "unit must be of type str, not None"),
+            ("a", {"colour": "red"}, "unexpected .* 'colour'"),
+            ("a", {"bounds": (0, 1, 2)}, "bounds must be of type tuple.float, float., not .0, 1"),
+            ("a", {"bounds": (0.0, math.nan)}, r"bounds must rise, found \(0, nan\)"),
+            ("a", {"bounds_where": {"power": (1, 0)}}, r"bounds must rise, found \(1, 0\)"),
+            ("a", {"stochastic": "no"}, "stochastic must be of type bool, not 'no'"),
+            ("a", {"passes": 0}, "passes must be 1 or more, found 0"),
+            ("a", {"direction": "up"}, "direction must be one of higher, lower"),
         ],
     )
-    def test_facts_of_a_metric(self, fresh, facts, reason):
-        with pytest.raises(InputError, match=rf"metric 'a' in .*test_registry.py: {reason}"):
-            fresh.register("a", **{**FACTS, **facts})(example_metric)
-        assert "a" not in fresh.ids()
+    def test_facts(self, fresh, id, facts, reason):
+        with pytest.raises(InputError, match=rf"metric '.*' in .*test_registry.py: .*{reason}"):
+            fresh.register(id, **{**FACTS, **facts})(example_metric)
+        assert id not in fresh.ids()
 
-    @pytest.mark.parametrize(
-        ("facts", "reason"),
-        [
-            ({"path_options": ("pth",)}, "there is no option 'pth'; did you mean 'path'"),
-            ({"path_options": "path"}, "path_options must be of type tuple.str, ...., not 'path'"),
-            ({"caution": "careful"}, "caution must be of type Callable"),
-            ({"passes": -1}, "passes must be 1 or more, found -1"),
-        ],
-    )
-    def test_facts_of_a_method(self, facts, reason):
+    def test_a_fact_that_is_left_out_and_a_missing_docstring(self, fresh):
+        facts = {k: v for k, v in FACTS.items() if k != "unit"}
+        with pytest.raises(InputError, match=r"metric 'a' in .*test_registry.py: missing .*'unit'"):
+            fresh.register("a", **facts)(example_metric)
+        with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
+            fresh.register("a", **FACTS)(lambda scores, content_mask: scores)
+
+    def test_path_options_are_options(self):
         def explains(batch, *, path: str = ""):
             """Explain."""
 
+        facts = {"signed": True, "needs_gradient": False, "target": "none", "baseline": None}
+        facts |= {"stochastic": False, "reference": "made up", "path_options": ("pth",)}
         registry = Registry("method", "exparity.methods", MethodFacts)
-        with pytest.raises(InputError, match=rf"method 'a' in .*test_registry.py: .*{reason}"):
-            registry.register("a", **{**METHOD_FACTS, **facts})(explains)
+        with pytest.raises(InputError, match="there is no option 'pth'; did you mean 'path'"):
+            registry.register("a", **facts)(explains)
 
     @pytest.mark.parametrize(
         ("option", "reason"),
@@ -295,15 +249,6 @@ class TestRefused:
         with pytest.raises(InputError, match=rf"'a' in {path}: {reason}{OF_AN_OPTION}"):
             load_plugin(str(path))
 
-    def test_an_analysis_needs_types_as_well(self):
-        def analyses(tests, output, *, share=0.5):
-            """Analyse."""
-
-        facts = {"level": "experiment", "reads": ("tests",), "artefact": "a", "columns": ()}
-        with pytest.raises(InputError, match=r"'a' in .*: option 'share' of analyses needs a"):
-            analysis("a", **facts, keys=())(analyses)
-        assert "a" not in ANALYSES.ids()
-
     def test_a_decorator_without_brackets(self, metrics, tmp_path):
         path = tmp_path / "bare_plugin.py"
         path.write_text("from exparity.metrics import metric\n@metric\ndef a(scores): ...")
@@ -312,7 +257,7 @@ class TestRefused:
         ):
             load_plugin(str(path))
 
-    @pytest.mark.parametrize("end", ["sys.exit(0)", "os._exit(0)", "raise SystemExit"])
+    @pytest.mark.parametrize("end", ["sys.exit(0)", "os._exit(0)"])
     def test_one_that_ends_the_process(self, end, tmp_path, monkeypatch):
         leaves = os._exit
         path = tmp_path / "ending_plugin.py"
@@ -384,10 +329,3 @@ class TestFactsOfKinds:
         for names in (facts.groups, facts.labels):
             assert len(set(names)) == len(names)
             assert all(names)
-
-    @pytest.mark.parametrize("facts", [DatasetFacts, MethodFacts, MetricFacts])
-    def test_facts_are_documented_and_frozen(self, facts):
-        documented = "".join(kind.__doc__ for kind in facts.__mro__[:-1])
-        for field in dataclasses.fields(facts):
-            assert f"{field.name}: " in documented
-        assert facts.__dataclass_params__.frozen

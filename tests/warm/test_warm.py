@@ -1,9 +1,7 @@
 """A job in a worker behaves as one in a process of its own."""
 
-import json
 import os
 import resource
-import shlex
 import signal
 import socket
 import subprocess
@@ -266,21 +264,6 @@ def test_a_server_that_is_stopped_keeps_one_job_waiting(server):
     assert result("patience=1", "leave", "4") == (4, "cold\n", "")
     assert server.wait(60) == -signal.SIGKILL
     assert result("leave", "4") == (4, "cold\n", "")
-
-
-def test_what_bash_sets_anew_for_a_job_is_no_other_environment():
-    """Completions, such as those of npm, export some of its own variables."""
-    listed = subprocess.run(["bash", "-c", "compgen -v"], capture_output=True, text=True)
-    few = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "COMP_WORDBREAKS": " ="}
-    given = {**dict.fromkeys(listed.stdout.split(), "1"), **few, "BASH_FUNC_f%%": "() { :; }"}
-    code = "import json, os; print(json.dumps(dict(os.environ)))"
-    # It would end in the job's own process, which bash becomes, but for the second command.
-    command = f"{shlex.join([sys.executable, '-c', code])}; true"
-    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=given)
-    left = json.loads(run.stdout)
-    changed = {name for name in given | left if given.get(name) != left.get(name)}
-    assert {"COMP_WORDBREAKS", "IFS"} <= changed
-    assert not {name for name in changed if read_by_imports(name)}
 
 
 @pytest.mark.exhaustive

@@ -252,47 +252,47 @@ def _filled(annotation: Any) -> Any:
 
 def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[str]:
     """Return a line for each fault: its place, the value, and how to mend it."""
-    faults: dict[tuple[Any, ...], list[Any]] = {}
-    decided: set[tuple[Any, ...]] = set()  # unions of which a branch has the type of the value
-    for fault in error.errors(include_url=False):
-        place, unions = _place(fault, values)
-        faults.setdefault(place, []).append((fault, unions))
-        is_within = not _is_of_type(fault)
-        decided.update(union for union in unions if is_within or len(place) > len(union))
+    faults = [(_place(fault, values), fault) for fault in error.errors(include_url=False)]
+
+    def is_decided(place: tuple[Any, ...]) -> bool:
+        """Return whether a branch of a union has the type of the value, and another fault."""
+        return any(
+            other[: len(place)] == place and (other != place or not _is_of_type(fault))
+            for other, fault in faults
+        )
+
+    kept: dict[tuple[Any, ...], list[Any]] = {}
+    for place, fault in faults:
+        if not (_is_of_type(fault) and is_decided(place)):
+            kept.setdefault(place, []).append(fault)
     noun = "key" if where.endswith(":") else "option"
     head, stem = where.rstrip(":"), where if where.endswith(":") or not where else f"{where}."
     lines = []
-    for place, found in faults.items():
-        kept = [f for f, of in found if not (_is_of_type(f) and place in of and place in decided)]
-        if not kept:
-            continue
+    for place, found in kept.items():
         path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", ".".join(map(str, place)))
-        if kept[0]["type"] == "extra_forbidden":
+        if found[0]["type"] == "extra_forbidden":
             hint = did_you_mean(str(place[-1]), _keys(kind, place[:-1]))
             lines.append(": ".join(filter(None, (head, f"unknown {noun} '{path}'; {hint}"))))
         else:
             at = f"{stem}{' ' * stem.endswith(':')}{path}" if path else head
-            lines.append(": ".join(filter(None, (at, _reason(kept)))))
+            lines.append(": ".join(filter(None, (at, _reason(found)))))
     return lines
 
 
-def _place(fault: Any, values: Any) -> tuple[tuple[Any, ...], set[tuple[Any, ...]]]:
-    """Return the keys and positions that lead to a fault, and to each union on the way."""
+def _place(fault: Any, values: Any) -> tuple[Any, ...]:
+    """Return the keys and positions that lead to a fault, without the branches of unions."""
     steps = fault["loc"]
     if fault["type"] == "missing":
         steps = steps[:-1]
     elif steps[-1:] == ("[key]",):
         steps = steps[:-2]
     place: list[Any] = []
-    unions = set()
     for step in steps:
         inside = isinstance(values, Mapping) and step in values
         if inside or (isinstance(values, list | tuple) and isinstance(step, int)):
             place.append(step)
             values = values[step]
-        else:  # the name of a branch
-            unions.add(tuple(place))
-    return tuple(place), unions
+    return tuple(place)
 
 
 def _is_of_type(fault: Any) -> bool:

@@ -15,7 +15,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exparity.core.errors import InputError
 
@@ -67,9 +67,13 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
         value = value.item()
     choices = _choices(annotation)
     unbounded = isinstance(value, int | float) and not (abs(value) < 2**63 and math.isfinite(value))
-    if unbounded or not is_of(value, annotation):
+    try:
+        _adapter(annotation).validate_python(value)
+        if unbounded:
+            raise ValueError
+    except ValueError:
         names = [_NAMES.get(choice, repr(choice)) for choice in choices]
-        raise InputError(f"{name} must be {' or '.join(names)}, not {shown(value)}")
+        raise InputError(f"{name} must be {' or '.join(names)}, not {shown(value)}") from None
     if name == "seed" and value < 0:
         raise InputError(f"seed must be 0 or more, not {value}")
     if Path in choices:
@@ -77,18 +81,9 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
     return value
 
 
-def is_of(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a type; whole numbers count as numbers."""
-    try:
-        _adapter(hint).validate_python(value)
-    except ValidationError:
-        return False
-    return True
-
-
 @functools.cache
 def _adapter(hint: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(hint, config={"strict": True, "arbitrary_types_allowed": True})
+    return TypeAdapter(hint, config={"strict": True})
 
 
 def listed(value: Any, name: str, what: str) -> list[Any]:

@@ -16,7 +16,6 @@ import pkgutil
 import re
 import sys
 import traceback
-import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +25,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NoReturn, TypeVar
 
-from exparity.core.calls import is_of, shown
+from pydantic import ConfigDict, ValidationError, dataclasses
+
+from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.validation import Settings, options_of
 
@@ -115,8 +116,10 @@ class Registry(Generic[Facts]):
     _discovered: bool = field(default=False, init=False)
 
     @cached_property
-    def _hints(self) -> dict[str, Any]:
-        return typing.get_type_hints(self.facts_type)
+    def _checked_facts(self) -> Callable[..., Any]:
+        """The class of facts, with a check of the type of each."""
+        config: ConfigDict = {"strict": True, "arbitrary_types_allowed": True, "extra": "forbid"}
+        return dataclasses.dataclass(self.facts_type, frozen=True, config=config)
 
     def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Return a decorator that registers a function under ``id``."""
@@ -132,25 +135,17 @@ class Registry(Generic[Facts]):
             where = f"{self.kind} '{id}' in {source}"
             if not SLUG.fullmatch(id):
                 raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
-            hints = self._hints
-            for name in facts.keys() & hints.keys():
-                if not is_of(facts[name], hints[name]):
-                    kinds = _kinds(hints[name])
-                    raise InputError(f"{where}: {name} must be {kinds}, not {shown(facts[name])}")
             try:
-                settled = self.facts_type(**facts)
-            except TypeError as error:
-                reason = str(error).replace(f"{self.facts_type.__name__}.__init__() ", "")
-                raise InputError(f"{where}: {reason}") from None
-            except InputError as error:
-                raise InputError(f"{where}: {error}") from None
+                self._checked_facts(**facts)
+            except ValidationError as error:
+                raise InputError(f"{where}: {_fault(error)}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
             known = self._entries.get(id)
             again = known is not None and known.function.__qualname__ == function.__qualname__
             if known is not None and not (again and known.source == source):
                 raise InputError(f"{where}: the id is taken by {known.source}; choose another")
-            entry = Entry(id, function, settled, source)
+            entry = Entry(id, function, self.facts_type(**facts), source)
             self._check_options(entry, where)
             self._entries[id] = entry
             return function
@@ -249,13 +244,15 @@ def is_on_hub(path: str | Path) -> bool:
     return str(path).startswith("hf:")
 
 
-def _kinds(hint: Any) -> str:
-    """Return what a fact may be, in words where there are any."""
-    if typing.get_origin(hint) is typing.Literal:
-        return f"one of {', '.join(typing.get_args(hint))}"
-    if isinstance(hint, type) and typing.get_origin(hint) is None:
-        return f"of type {hint.__name__}"
-    return f"of type {hint}".replace("typing.", "").replace("collections.abc.", "")
+def _fault(error: ValidationError) -> str:
+    """Return the first fault of some facts: its place, the reason and the value."""
+    fault = error.errors()[0]
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    place, reason = ".".join(map(str, fault["loc"])), fault["msg"]
+    if fault["type"] == "missing":
+        return f"{place}: {reason}"
+    return f"{place}: {reason}, found {shown(fault['input'])}"
 
 
 def load_plugin(name: str) -> None:

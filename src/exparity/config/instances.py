@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from exparity.artefacts.lineage import sha256_of
 from exparity.config.models import Config
-from exparity.config.presets import preset
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry, Registry
@@ -89,15 +88,7 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
         options = registry.options(entry)
         if "explains" in options.model_fields:
             settings.setdefault("explains", config.explains)
-        try:
-            complete(options, settings, where)
-        except InputError as error:
-            if preset(config.study).get(block, {}).get(id, {}).get("use") != entry.id:
-                raise
-            raise InputError(
-                f"{error}; its 'study' makes it an instance of {entry.id}, unless it says "
-                f"'use: {id}'"
-            ) from None
+        complete(options, settings, where)
         shared = SHARED_SOURCES if block == "metrics" else ()
         instances[id] = Instance(id, entry, settings, size, options, shared, datasets)
     return instances

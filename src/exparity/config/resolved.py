@@ -53,6 +53,7 @@ class ResolvedConfig:
             id: resolve_model(id, entry.written, f"models.{id}", config.encoder)
             for id, entry in entries.items()
         }
+        self._specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
         self.interventions = {
             id: _interventions(settings["debias"], f"models.{id}.debias")
             if "debias" in settings
@@ -208,16 +209,7 @@ class ResolvedConfig:
 
     def model_spec(self, model: str) -> ModelSpec:
         """Return where a model comes from."""
-        own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
-        try:
-            spec = read_settings(ModelSpec, own, f"models.{model}")
-        except InputError as error:
-            if "checkpoint" in own or "architecture" in own:
-                raise
-            hint = did_you_mean(model, known_models())
-            raise InputError(f"{error}; or the id of a known model ({hint})") from None
-        HEADS.get(spec.head, f"models.{model}.head")
-        return spec
+        return self._specs[model]
 
     def explain_options(self, **cell: str | int) -> Options:
         """Return what explanations depend on."""
@@ -294,6 +286,19 @@ class ResolvedConfig:
     def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
         """Return one block of every override that matches a cell, later ones last."""
         return [o[block] for o in self.overrides if block in o and matches(o["match"], cell)]
+
+
+def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:
+    own = {key: value for key, value in settings.items() if key not in NOT_OF_SPEC}
+    try:
+        spec = read_settings(ModelSpec, own, f"models.{model}")
+    except InputError as error:
+        if "checkpoint" in own or "architecture" in own:
+            raise
+        hint = did_you_mean(model, known_models())
+        raise InputError(f"{error}; or the id of a known model ({hint})") from None
+    HEADS.get(spec.head, f"models.{model}.head")
+    return spec
 
 
 def _interventions(debias: Any, where: str) -> list[Instance]:

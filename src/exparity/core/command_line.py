@@ -12,6 +12,7 @@ import argparse
 import inspect
 import os
 import re
+import shutil
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
-from textwrap import fill, wrap
+from textwrap import fill
 from typing import Annotated, Any, Literal, NoReturn
 
 from exparity.core.errors import InputError, did_you_mean
@@ -37,21 +38,15 @@ _RENAMED = {"compare": "compare-groups"}
 """Commands of analyses whose id is a tool's; `exparity compare` compares two runs."""
 
 
-class _Help(argparse.HelpFormatter):
-    """Breaks lines between words alone, and leaves what was broken by hand as it is."""
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return wrap(text, width, break_on_hyphens=False)
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if "\n" in text else fill(text, width, break_on_hyphens=False)
-
-
 class Parser(argparse.ArgumentParser):
     """Takes no flag by its first letters, and answers a mistyped one with the nearest."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, formatter_class=_Help, **settings)
+    def __init__(self, description: str = "", **settings: Any) -> None:
+        form = argparse.RawDescriptionHelpFormatter  # a list of commands is broken by hand
+        description = fill(description, shutil.get_terminal_size().columns - 2)
+        super().__init__(
+            description=description, allow_abbrev=False, formatter_class=form, **settings
+        )
 
     def error(self, message: str) -> NoReturn:
         """Print usage and a message whose control characters are written out, and exit with 2."""

@@ -16,7 +16,7 @@ from typing import Self
 
 import pytest
 from slurm.conftest import SCORES, ClusterCheckout, kill
-from workflow.conftest import Checkout, copy_checkout
+from workflow.conftest import Checkout
 from workflow.test_kills import tables
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
@@ -25,9 +25,12 @@ FINISHED = 2
 
 
 @pytest.fixture(scope="module")
-def undisturbed(repository, tmp_path_factory) -> Checkout:
-    """A finished local run of four methods and a metric."""
-    made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
+def undisturbed(baseline, tmp_path_factory) -> Checkout:
+    """A finished local run of four methods and a metric, with the training of the baseline."""
+    made = Checkout(tmp_path_factory.mktemp("undisturbed") / "checkout")
+    shutil.copytree(baseline.root, made.root, symlinks=True)
+    for folder in ("explanations", "scores"):
+        shutil.rmtree(made.results / folder)
     none = {"random": {"draws": 0}}
     made.configure(methods=METHODS, metrics={"gini": {}}, controls=none)
     made.snakemake(*SCORES)

@@ -9,20 +9,6 @@ from exparity.artefacts.grid import read_grid
 
 pytestmark = pytest.mark.workflow
 
-PLUGIN = '''
-"""Share of the largest score."""
-import numpy as np
-from exparity.metrics import metric
-
-
-@metric("peak_share", direction="higher", bounds=(0.0, 1.0), unit="share", kind="complexity",
-        needs="attributions", stochastic=False, reference="the user's own")
-def peak_share(scores, content_mask, *, power: float = 1.0):
-    """Largest normalised attribution."""
-    return np.max(np.abs(np.where(content_mask, scores, 0.0)) ** power, axis=1)
-'''
-
-
 CELLS = N_METHODS * N_METRICS
 AT_THE_END = {"cost": 1, "report": 1}
 JUDGED = {"compare": 1, "judge": 1, **AT_THE_END}
@@ -78,34 +64,6 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert "Nothing to be done" in finished.snakemake().stderr
     assert grid
     assert read_grid(finished.results) == grid
-
-
-def test_adding_a_metric_adds_its_own_jobs_only(finished):
-    plugin = finished.root / "mine" / "peak.py"
-    plugin.parent.mkdir()
-    plugin.write_text(PLUGIN)
-    metrics = {**TINY["metrics"], "peak": {"use": "peak_share", "power": 2}}
-    finished.configure(plugins=["mine/peak.py"], metrics=metrics)
-    assert finished.plan() == OF_ONE_METRIC
-    # Jobs are chosen when one has ended, and not otherwise: Snakemake's default limit of jobs a
-    # second makes more and more rounds of scheduling.
-    rounds = finished.snakemake("--verbose").stderr.count("Resources before job selection")
-    jobs = sum(OF_ONE_METRIC.values())
-    assert jobs / 2 <= rounds <= jobs + 2
-    assert finished.plan() == {}
-    scores = exparity.read_results(finished.results, "scores")
-    assert len(scores[scores["metric"] == "peak"]) == 16 * N_METHODS
-    tests = exparity.read_results(finished.results, "tests")
-    assert tests[tests["quantity"] == "excess"]["n_a"].eq(8).all()
-    random = exparity.read_results(finished.results, "random_scores")
-    assert random.groupby("metric", observed=True).size().to_dict() == {
-        "comprehensiveness": 5 * 16, "gini": 5 * 16, "peak": 5 * 16,
-    }  # fmt: skip
-    page = (finished.results / "report" / "index.html").read_text()
-    assert "Peak share" in page
-    # Its source is watched like that of the package's own metrics.
-    plugin.write_text(PLUGIN + "\n# another thought\n")
-    assert finished.plan() == OF_ONE_METRIC
 
 
 @pytest.mark.parametrize(

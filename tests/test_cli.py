@@ -190,7 +190,7 @@ class TestList:
         assert done.returncode == 0, done.stderr
         assert "  mine ↓\n      My own.\n      nowhere\n      options:" in done.stdout
 
-    def test_an_analysis_of_a_plugin_is_a_command(self, tmp_path):
+    def test_an_analysis_of_a_plugin_is_a_command(self, run, tmp_path):
         path = tmp_path / "mine.py"
         path.write_text(
             "from pathlib import Path\n"
@@ -207,7 +207,7 @@ class TestList:
         settings = ["--options", '{"power": 4}']
         done = process(*command[:-2], *settings, env={**os.environ, "EXPARITY_PLUGINS": str(path)})
         assert (done.stdout, done.stderr) == ("d o 4\n", "")
-        assert "there is no command 'my-own'" in process(*command).stderr
+        assert "there is no command 'my-own'" in run("my-own")[2][-1]
 
     def test_a_closed_pipe_is_no_error(self):
         command = f"{sys.executable} -m exparity list | head -n 1"

@@ -3,8 +3,6 @@
 import io
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 from made_up import config, make_study
@@ -163,31 +161,17 @@ class TestTerminal:
         assert "[red]m" in printed([row("[red]m", "[/]", "[bold]")], 80)
 
 
-class TestCommand:
-    def run(self, *arguments, **environment):
-        kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-        return subprocess.run(
-            [sys.executable, "-m", "exparity", "show", *map(str, arguments)],
-            capture_output=True,
-            check=False,
-            env={**kept, **environment},
-        )
-
-    def test_piped_text_is_plain(self, results):
-        found = self.run(results, "--metric", "sufficiency", "--method", "gradient")
-        assert found.returncode == 0, found.stderr.decode()
-        text = found.stdout.decode()
-        assert "\x1b" not in text
-        assert re.search(r"explanations: decided \d of 4 cells", text)
-
-    def test_it_loads_nothing_slow(self, results):
-        code = (
-            "import sys, pathlib\nfrom exparity.cli import main\n"
-            f"main(['show', {str(results)!r}])\n"
-            "slow = {'torch', 'matplotlib', 'transformers'} & set(sys.modules)\n"
-            "sys.exit(f'imported: {slow}' if slow else 0)"
-        )
-        run_code(code)
+def test_piped_text_is_plain_and_nothing_slow_is_loaded(results):
+    arguments = ["show", str(results), "--metric", "sufficiency", "--method", "gradient"]
+    code = (
+        f"import sys\nfrom exparity.cli import main\nmain({arguments!r})\n"
+        "print({'torch', 'matplotlib', 'transformers'} & set(sys.modules))"
+    )
+    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    text = run_code(code, env=kept)
+    assert "\x1b" not in text
+    assert re.search(r"explanations: decided \d of 4 cells", text)
+    assert text.splitlines()[-1] == "set()"
 
 
 def test_the_folder_is_that_of_the_config(repository, results, shown, monkeypatch, tmp_path):

@@ -18,11 +18,6 @@ from exparity.stages.compare import _scores as stage
 from exparity.stats import compare_groups
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
-COMMANDS = [
-    "prepare", "finetune", "explain", "evaluate", "compare-groups", "bias", "report",
-    "show", "cost", "compare", "plan", "list", "data",
-    "compare-published",
-]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
 
 
@@ -89,8 +84,6 @@ class TestHelp:
     def test_of_the_whole_lists_every_command(self, run):
         code, out, _ = run("--help")
         assert code == 0
-        for command in COMMANDS:
-            assert re.search(rf"^  {command}\s", out, re.M)
         listed = out[out.index("start here:") :]
         assert set(re.findall(r"^  ([a-z][a-z-]+)", listed, re.M)) == set(cli.known_commands())
         assert re.findall(r"^([a-z].*?)[:,]", listed, re.M) == [

@@ -4,15 +4,12 @@ import multiprocessing
 import os
 import tempfile
 import time
-from pathlib import Path
 
 import pytest
 import torch
 from fake_cuda import fake_cuda
-from support import run_code, tiny
 
 from exparity import InputError, load_classifier
-from exparity.config.cautions import cautions
 from exparity.core import device as devices
 from exparity.core.device import resolve_device
 
@@ -116,45 +113,3 @@ def test_bf16_is_refused_before_weights_are_read():
 def test_every_message_of_full_memory_is_known(message, full):
     assert devices.is_out_of_memory(RuntimeError(message)) == full
     assert devices.is_out_of_memory(torch.OutOfMemoryError("any"))
-
-
-SMI = """#!/bin/sh
-printf 'Tesla V100-SXM2-16GB, 7.0\\nNVIDIA A100, 8.0\\nOld, [N/A]\\n'
-"""
-
-
-@pytest.fixture
-def v100(tmp_path, monkeypatch):
-    """A machine with a V100 among its cards."""
-    program = tmp_path / "nvidia-smi"
-    program.write_text(SMI)
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-
-
-def test_cards_without_bf16_are_known_without_torch(v100, tmp_path, monkeypatch):
-    code = (
-        "import sys; from exparity.core.device import gpus_without_bf16 as f;"
-        "print(f()); assert 'torch' not in sys.modules"
-    )
-    assert run_code(code) == "['Tesla V100-SXM2-16GB']\n"
-    monkeypatch.setenv("PATH", str(Path(tmp_path, "nothing")))
-    assert devices.gpus_without_bf16() == []
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({}, None),
-        ({"precision": "fp16"}, None),
-        ({"precision": "bf16", "engine": {"device": "cpu"}}, None),
-        ({"precision": "bf16"}, "precision: bf16"),
-        ({"gradient_precision": "bf16"}, "gradient_precision: bf16"),
-        ({"training": {"precision": "bf16"}}, "training.precision: bf16"),
-    ],
-)
-def test_a_plan_names_a_card_without_bf16(v100, settings, named):
-    model = {"init": "scratch", "architecture": "bert", "training": settings.pop("training", {})}
-    found = [line for line in cautions(tiny(models={"small": model}, **settings)) if "bf16" in line]
-    expected = f"{named} is not computed by a GPU of this machine (Tesla V100-SXM2-16GB)"
-    assert [line.startswith(expected) for line in found] == ([] if named is None else [True])

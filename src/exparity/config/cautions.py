@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from exparity.artefacts.analyses import ANALYSES
 from exparity.config.experiment import Experiment
-from exparity.core.device import gpus_without_bf16
 from exparity.models.catalogue import known_type
 from exparity.models.heads import HEADS
 
@@ -44,7 +43,6 @@ def omissions(experiment: Experiment) -> Iterator[str]:
 
     What a config itself restricts to some datasets is no news to its author.
     """
-    yield from _lacking_bf16(experiment)
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():
             metrics = [
@@ -60,26 +58,6 @@ def omissions(experiment: Experiment) -> Iterator[str]:
             yield f"datasets.{dataset}: no metric applies to it, so that it is not explained"
     for method, metrics in experiment.unmeasured.items():
         yield f"{_named(metrics)}: not used on methods.{method}: it cannot explain again"
-
-
-def _lacking_bf16(experiment: Experiment) -> Iterator[str]:
-    """Yield a line if jobs are to compute in bf16 and a GPU of this machine does not."""
-    if experiment.config.engine.device == "cpu":
-        return
-    keys = [
-        key
-        for key in ("precision", "gradient_precision")
-        if getattr(experiment.config, key) == "bf16"
-    ]
-    trainings = [experiment.finetune_options(*cell, 0) for cell in experiment.pairs]
-    if any(one["training"]["precision"] == "bf16" for one in trainings):
-        keys.append("training.precision")
-    names = ", ".join(gpus_without_bf16()) if keys else ""
-    if names:
-        yield (
-            f"{', '.join(keys)}: bf16 is not computed by a GPU of this machine ({names}), where "
-            "jobs will stop; use fp32 or fp16, or run them elsewhere"
-        )
 
 
 def _named(metrics: Sequence[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 # Environment variable, number of the option in malloc.h, bytes.
 _MALLOC = (("MALLOC_TRIM_THRESHOLD_", -1, 1 << 27), ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 25))
 _BF16 = (8, 0)
-"""Compute capability of the first GPUs that compute in bf16, as `nvidia-smi` writes it."""
+"""Compute capability of the first GPUs that compute in bf16."""
 _MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_NOT_INITIALIZED")
 """How torch, CUDA, cuBLAS and cuDNN tell that memory is full; the last when they start on it."""
 
@@ -136,17 +135,6 @@ def require_bf16(device: torch.device, key: str) -> None:
         f"{key} bf16: {device} is a {torch.cuda.get_device_name(device)} (compute capability "
         f"{'.'.join(map(str, found))}), which has none; use fp32 or fp16"
     )
-
-
-def gpus_without_bf16() -> list[str]:
-    """Return names of this machine's GPUs that have no bf16, without starting CUDA."""
-    query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]
-    try:
-        run = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    found = [line.rpartition(", ") for line in run.stdout.splitlines()]
-    return [name for name, _, number in found if number[:1].isdigit() and float(number) < _BF16[0]]
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -39,18 +39,48 @@ def stage(
     If there is an ``artefact``, the function returns a :class:`StageResult` that is written as it:
     its path becomes an argument, ``output``. Those of ``further`` artefacts are named after them.
     """
+    outputs = {"output": artefact, **{name: name for name in further}} if artefact else {}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        writing = _written(function, artefact, further) if artefact else function
+        signature = _with_outputs(inspect.signature(function), outputs)
 
-        @wraps(writing)
+        @wraps(function)
         def run(*arguments: Any, **options: Any) -> Any:
             with running(name):
-                return writing(*arguments, **options)
+                if not outputs:
+                    return function(*arguments, **options)
+                given = signature.bind(*arguments, **options)
+                given.apply_defaults()
+                paths = {one: given.arguments.pop(one) for one in outputs}
+                result: StageResult = function(**given.arguments)
+                parameters = result.parameters
+                if parameters is None:
+                    parameters = options_of_job(function, given.arguments)
+                facts: dict[str, Any] = {"parameters": parameters, "extra": result.facts}
+                rows = {"output": result.rows, **result.further}
+                for one, written in outputs.items():
+                    write_artefact(paths[one], written, rows[one], result.ids, **facts)
+                return None
 
+        if outputs:
+            run.__signature__ = signature  # type: ignore[attr-defined]
+            run.further = further  # type: ignore[attr-defined]
+            run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
+            lines = [f"        {one}: the {of} artefact to write.\n" for one, of in outputs.items()]
+            explained = "".join(["Args:\n", *lines])
+            run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
         return run
 
     return decorate
+
+
+def _with_outputs(own: inspect.Signature, outputs: Iterable[str]) -> inspect.Signature:
+    """Return a signature with an argument more for each artefact, after those that are needed."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    taken = list(own.parameters.values())
+    needed = sum(p.kind is kind and p.default is p.empty for p in taken)
+    taken[needed:needed] = [inspect.Parameter(name, kind, annotation=Output) for name in outputs]
+    return own.replace(parameters=taken)
 
 
 def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -75,40 +105,3 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
         return register(function)
 
     return decorate
-
-
-def _written(
-    function: Callable[..., Any], artefact: str, further: Sequence[str]
-) -> Callable[..., Any]:
-    """Return a function with an argument more for each artefact that it writes."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    own = inspect.signature(function)
-    taken = list(own.parameters.values())
-    needed = sum(p.kind is kind and p.default is p.empty for p in taken)
-    outputs = {"output": artefact, **{name: name for name in further}}
-    taken[needed:needed] = [inspect.Parameter(name, kind, annotation=Output) for name in outputs]
-    signature = own.replace(parameters=taken)
-
-    @wraps(function)
-    def run(*arguments: Any, **options: Any) -> None:
-        given = signature.bind(*arguments, **options)
-        given.apply_defaults()
-        paths = {name: given.arguments.pop(name) for name in outputs}
-        result: StageResult = function(**given.arguments)
-        parameters = result.parameters
-        if parameters is None:
-            parameters = options_of_job(function, given.arguments)
-        for name, written in outputs.items():
-            rows = result.rows if name == "output" else result.further[name]
-            write_artefact(
-                paths[name], written, rows, result.ids, parameters=parameters, extra=result.facts
-            )
-
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.further = tuple(further)  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, **dict.fromkeys(outputs, Output)}
-    run.__annotations__["return"] = None
-    lines = [f"        {name}: the {of} artefact to write.\n" for name, of in outputs.items()]
-    explained = "".join(["Args:\n", *lines])
-    run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
-    return run

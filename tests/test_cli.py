@@ -245,9 +245,8 @@ class TestEnvironment:
 
     def test_flags_win(self, run, tmp_path, monkeypatch):
         monkeypatch.setenv("EXPARITY_DATA_DIR", str(tmp_path / "raw"))
-        _, out, _ = run("data", "list", "geco_all", "table", "--data-dir", tmp_path / "other")
+        _, out, _ = run("data", "check", "geco_all", "--data-dir", tmp_path / "other")
         assert str(tmp_path / "other") in out
-        assert "reads a file of your own: path" in out
         assert str(tmp_path / "raw") not in out
 
 

@@ -23,7 +23,7 @@ from exparity.data.files import DataSource
 from exparity.data.geco import read_geco
 from exparity.data.table import read_prepared, sample
 from exparity.stages.prepare import prepare
-from exparity.tools.data import check_data, fetch_data, list_data
+from exparity.tools.data import check_data, fetch_data
 from exparity.types import Example
 
 REGISTERED = [id for id in DATASETS.ids() if not DATASETS.get(id).facts.path_options]
@@ -623,21 +623,6 @@ class TestDataCommand:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         return path
-
-    def test_list(self, known, tmp_path, capsys):
-        list_data(DataSource(tmp_path), [])
-        path = tmp_path / known.path
-        assert capsys.readouterr().out.splitlines() == [
-            "embedded: Generated",
-            "    gender: male, female; licence x",
-            "    embedded: needs no file",
-            "remote: From far away",
-            "    gender: male, female; licence x",
-            f"    {path} (not here)",
-        ]
-        self.put(tmp_path, known)
-        list_data(DataSource(tmp_path), ["remote"])
-        assert capsys.readouterr().out.splitlines()[-1] == f"    {path} (here)"
 
     @pytest.mark.parametrize("state", ["missing", "ALTERED"])
     def test_check_refuses_others(self, state, known, tmp_path, capsys):

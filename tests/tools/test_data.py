@@ -184,13 +184,13 @@ class TestConfig:
         path = configure(
             tmp_path / "c.yaml", datasets={"geco_all": {}}, data_dir=str(tmp_path / "raw")
         )
-        assert f"{tmp_path}/raw/geco/" in run("data", "list", "--configfile", path)[1]
+        assert f"{tmp_path}/raw/geco/" in run("data", "check", "--configfile", path)[1]
         other = tmp_path / "other"
-        over = run("data", "list", "--configfile", path, "--config", f"data_dir={other}")[1]
-        found = run("data", "list", "--configfile", path, "--data-dir", other)[1]
+        over = run("data", "check", "--configfile", path, "--config", f"data_dir={other}")
+        found = run("data", "check", "--configfile", path, "--data-dir", other)
         assert over == found
-        assert f"{other}/geco/" in found
-        assert run("data", "check", "--configfile", path)[0] == 2
+        assert f"{other}/geco/" in found[1]
+        assert found[0] == 2
 
     def test_altered_files_that_it_allows(self, run, tmp_path):
         path = configure(

@@ -52,9 +52,9 @@ def _section(name: str, registry: Registry[Any]) -> str:
         direction = getattr(entry.facts, "direction", None)
         lines.append(f"  {id}{f' {ARROWS[direction]}' if direction else ''}")
         lines.append(f"      {entry.summary}.")
-        for fact in ("reference", "terms"):
+        for fact in ("reference", "terms", "licence"):
             if text := getattr(entry.facts, fact, None):
-                lines.append(f"      {text}")
+                lines.append(f"      {'licence ' * (fact == 'licence')}{text}")
         options = sorted(defaults_of(registry.options(entry)).items())
         defaults = [f"{key}={json.dumps(value)}" for key, value in options]
         if defaults:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def data(
-    action: Literal["list", "fetch", "check"],
+    action: Literal["fetch", "check"],
     ids: Annotated[Sequence[str], Flag(metavar="DATASET")] = (),
     /,
     *,
@@ -36,7 +36,7 @@ def data(
     models: Annotated[Sequence[str], Flag(metavar="MODEL")] | None = None,
     data_dir: Folder | None = None,
 ) -> None:
-    """List, fetch or check raw files, and fetch checkpoints.
+    """Fetch or check raw files, and fetch checkpoints.
 
     Args:
         action: what to do.
@@ -57,8 +57,8 @@ def data(
     configured = experiment.config.data_dir if experiment else None
     folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
     if models is None or ids:
-        actions = {"list": list_data, "fetch": fetch_data, "check": check_data}
-        actions[action](DataSource(Path(folder), download=fetches), ids, experiment)
+        run = fetch_data if fetches else check_data
+        run(DataSource(Path(folder), download=fetches), ids, experiment)
     if fetches and (models is not None or (experiment and not ids)):
         fetch_models(wanted_models(models or (), experiment))
 
@@ -81,24 +81,6 @@ def _chosen(ids: Sequence[str], experiment: Experiment | None) -> Iterator[Chose
             raise InputError(f"the config has no dataset '{id}'; {hint}")
         instance = experiment.datasets[id]
         yield id, instance.entry, instance.params
-
-
-def list_data(source: DataSource, ids: Sequence[str], experiment: Experiment | None = None) -> None:
-    """Print every dataset with its groups, licence and files."""
-    chosen = _chosen(ids or (() if experiment else DATASETS.ids()), experiment)
-    for id, entry, _ in chosen:
-        facts = entry.facts
-        groups = ", ".join(facts.groups) or "as its options say"
-        of_groups = f"{facts.attribute}: {groups}" if facts.has_groups({}) else "no groups"
-        say(f"{id}: {entry.summary}")
-        say(f"    {of_groups}; licence {facts.licence}")
-        for file in facts.files:
-            state = "here" if (source.folder / file.path).is_file() else "not here"
-            say(f"    {source.folder / file.path} ({state})")
-        if facts.path_options:
-            say(f"    reads a file of your own: {', '.join(facts.path_options)}")
-        elif not facts.files:
-            say("    embedded: needs no file")
 
 
 def fetch_data(

@@ -20,7 +20,7 @@ from exparity.report.context import Context, Section
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import asset, html_environment
 
-_CORE = ("theme.js", "core.js", "address.js", "tables.js", "grids.js", "charts.js", "cell.js")
+_CORE = ("core.js", "address.js", "tables.js", "grids.js", "charts.js", "cell.js")
 _LAST = "start.js"
 _BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
 """Place of the sections of analyses."""

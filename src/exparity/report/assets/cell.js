@@ -27,7 +27,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     const significant = views.published.looks[views.published.of[i]].gaps;
     const sentence = [
       `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,
-      `Mean d is ${number.signed(cells["score.mean_d"][i])}${cells["score.both_signs"][i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
+      `Mean d is ${number.signed(cells.mean_d[i])}${cells.both_signs[i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
     ];
     const columns = [
       ["Seed", (t) => String(tests.seed[t])],

@@ -54,7 +54,7 @@ const charts = (() => {
   /** Draw at once what is not drawn yet. */
   const rest = () => drawn.forEach(({ spec, view }, node) => view || draw(node, spec));
   const again = () => drawn.forEach(({ spec, view }, node) => view && node.isConnected && draw(node, spec));
-  theme.onChange(again);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   let timer;
   addEventListener("resize", () => {
     clearTimeout(timer);

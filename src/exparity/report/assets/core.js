@@ -1,3 +1,4 @@
+"use strict";
 /* What every section's script uses: data, elements, numbers. Text from data only ever becomes text
    nodes and attribute values, never markup. */
 

@@ -4,7 +4,7 @@ sections.disparity = () => {
   const form = document.getElementById("disparity-filters");
   const shown = document.getElementById("disparity-shown");
   const margins = document.getElementById("disparity-margins");
-  const { cells, tests, tables: groups, methods, metrics, views } = data("disparity");
+  const { cells, tables: groups, methods, metrics, views } = data("disparity");
   const blocks = [...document.querySelectorAll(".disparity")];
   const nodes = [...document.querySelectorAll("td[data-cell]")];
   const detail = cellDetail(data("disparity"));
@@ -15,9 +15,6 @@ sections.disparity = () => {
   function paint() {
     const judged = picked("view") === "verdicts";
     for (const word of document.querySelectorAll(".strength-word")) word.textContent = judged ? "larger gap" : "more seeds";
-    for (const { firstElementChild } of document.querySelectorAll(".disparity > .scroll")) {
-      firstElementChild.dataset.below = judged ? "verdict" : "mean d";
-    }
     nodes.forEach((node) => {
       const i = Number(node.dataset.cell);
       const it = look(i);
@@ -75,7 +72,6 @@ sections.disparity = () => {
     shown.textContent = `${left.length.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} cells`;
     if (margins) margins.replaceChildren(heatMap(left));
     grid.rove(section);
-    return left;
   }
 
   // Margins: of each dataset, method and metric, how many models differ in favour of whom
@@ -107,7 +103,7 @@ sections.disparity = () => {
     });
     const caption = make("caption", null, make("strong", null, "Margins"),
       ` over models: how many ${unit} differ, better for the first group | for the second. The colour is that of the larger number, and stronger the further they are apart. Choose a cell to see its models.`);
-    const table = make("table", { class: "grid", "data-below": unit }, caption,
+    const table = make("table", { class: "grid" }, caption,
       make("thead", null, make("tr", null, head.map((text, k) => make("th", { scope: "col", "data-metric": k > 1 ? columns[k - 2] : null }, text)))),
       make("tbody", null, body));
     const block = make("div", null, scrollable("Margins over models", table));
@@ -201,23 +197,6 @@ sections.disparity = () => {
     address.keep(form, "disparity");
   }
 
-  /** The shown cells as rows, named as in the downloads. */
-  function download() {
-    const head = ["dataset", "model", "method", "metric", "group_a", "group_b", "compared",
-      "verdict", "d", "significant_runs", "total_runs", "seeds_of_either_sign", "flags"];
-    const rows = filter().map((i) => {
-      const [dataset, a, b, model, method, metric] = key(i);
-      const it = look(i);
-      const single = picked("view") !== "verdicts";
-      const quantity = single ? "score" : cells.compared[i];
-      const flags = [...new Set(detail.seeds(i).flatMap((t) => tests.flags[t]))].sort().join(";");
-      const verdict = single ? "" : cells[`${quantity}.verdict`][i];
-      return [dataset, model, method, metric, a, b, quantity, verdict,
-        cells[`${quantity}.${single ? "mean_d" : "d"}`][i], single ? it.gaps : "", single ? it.trials : "", cells[`${quantity}.both_signs`][i], flags];
-    });
-    tables.download("disparity", tables.csv([head, ...rows]));
-  }
-
   function follow() {
     address.take(form, "disparity");
     paint();
@@ -233,7 +212,6 @@ sections.disparity = () => {
   form.addEventListener("change", change);
   form.addEventListener("reset", () => setTimeout(change));
   form.addEventListener("submit", (event) => event.preventDefault());
-  document.getElementById("disparity-download").addEventListener("click", download);
   follow();
   return follow;
 };

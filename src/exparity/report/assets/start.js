@@ -1,6 +1,5 @@
 /* Everything above has defined itself; now the page becomes interactive. */
 for (const node of document.querySelectorAll(".needs-script")) node.hidden = false;
-theme.start();
 
 const followers = new Map();
 

@@ -175,20 +175,18 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
             cells["certainty"].append(only_certainty(of_cell, threshold))
             cells["skill"].append(skill_line(of_cell))
             cells["notes"].append(notes_of(cell.standing if cell else {}))
-            cells["compared"].append(cell.standing.get("quantity", "score") if cell else "score")
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
+            cells["mean_d"].append(mean_effect(rows))
+            cells["both_signs"].append(has_both_signs(rows))
             for view in VIEWS:
                 style = cell_style(table, key, view, threshold) if cell else _NOT_TESTED
                 views[view].append(style)
             for quantity in QUANTITIES:
-                of_seeds = table.tests_of(quantity, key)
                 judged = of_cell.get(quantity, {})
                 cells[f"{quantity}.sentence"].append(sentence_of(judged, threshold))
-                cells[f"{quantity}.mean_d"].append(mean_effect(of_seeds))
-                cells[f"{quantity}.both_signs"].append(has_both_signs(of_seeds))
                 for name in _JUDGED:
                     cells[f"{quantity}.{name}"].append(judged.get(name))
             for name, values in tests.items():

@@ -184,7 +184,7 @@ class TestCommands:
         explanations, scores = ([str(path) for path in part] for part in made)
         data, predictions = str(cell / "data.parquet"), str(cell / "predictions.parquet")
         options = json.dumps({"min_sets": 3, "digest": "x"})
-        terms = json.dumps({"male": ["he"], "female": ["she"]})
+        terms = json.dumps({"male": [["he"]], "female": [["she"]]})
         for command in (
             ["correctness", "--scores", *scores, "--predictions", predictions],
             ["attribution-difference", "--data", data, "--explanations", *explanations,

@@ -65,7 +65,8 @@ def stage(
         if outputs:
             run.__signature__ = signature  # type: ignore[attr-defined]
             run.further = further  # type: ignore[attr-defined]
-            run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
+            annotations = {**dict.fromkeys(outputs, Output), "return": None}
+            run.__annotations__ = {**function.__annotations__, **annotations}
             lines = [f"        {one}: the {of} artefact to write.\n" for one, of in outputs.items()]
             explained = "".join(["Args:\n", *lines])
             run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)

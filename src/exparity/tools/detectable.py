@@ -25,7 +25,6 @@ LARGE = 0.8
 CORRELATION = 0.8
 """Correlation of the scores of a matched set where its texts differ in few words."""
 _TRAININGS = (3, 5, 8, 13, 20, 32)
-_GAPS = ("smallest_detectable", "largest_equivalent")
 
 
 @dataclass(frozen=True)
@@ -219,15 +218,15 @@ def trainings_text(
     """Return what each number of trainings shows and takes, as tables of at most 80 columns."""
     threshold = experiment.config.statistics.threshold
     columns = [f"{n}" for n in planned_numbers(experiment)]
-    heads = (
+    tables = {
         "Typical gap R of one training, whichever group it favours, by the number of\n"
         f"trainings, with {DETECTED:.0%} power; r: how much scores of a matched set go together.\n"
-        f"Found to be above {threshold:g}, at alpha over all cells:",
+        f"Found to be above {threshold:g}, at alpha over all cells:": "smallest_detectable",
         f"Found to be below {threshold:g}, at alpha, where most cells are;\n"
-        "none: not even the absence of any gap is found:",
-    )
+        "none: not even the absence of any gap is found:": "largest_equivalent",
+    }
     parts = []
-    for head, name in zip(heads, _GAPS, strict=True):
+    for head, name in tables.items():
         rows = [["dataset, sample", *columns]]
         for one in planned:
             cells = [f"{gap:.2f}" if gap == gap else "none" for gap in getattr(one, name)]

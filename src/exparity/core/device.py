@@ -62,9 +62,6 @@ def resolve_device(name: str) -> torch.device:
 
     Of several GPUs a process takes one that the fewest of this user's processes have, and keeps it
     until it ends; processes that train one model together take one each.
-
-    Raises:
-        InputError: there is no such device, or it is another process's of the same training.
     """
     import torch
 
@@ -118,15 +115,7 @@ def _dealt_gpu(count: int) -> int:
 
 
 def require_bf16(device: torch.device, key: str) -> None:
-    """Check that a device computes in bf16; torch would emulate it, many times slower.
-
-    Args:
-        device: from :func:`resolve_device`.
-        key: what asks for it, such as ``precision``.
-
-    Raises:
-        InputError: it does not.
-    """
+    """Check for ``key`` that a device computes in bf16, which torch would emulate slowly."""
     import torch
 
     if device.type != "cuda" or (found := torch.cuda.get_device_capability(device)) >= _BF16:

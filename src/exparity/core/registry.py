@@ -261,11 +261,7 @@ def load_plugin(name: str) -> None:
 
 
 def load_module(name: str, key: str) -> ModuleType:
-    """Import a module of the user's, by a path to a ``.py`` file or its name; once a process.
-
-    Raises:
-        InputError: it is not there, or fails; names the config's key that it stands in.
-    """
+    """Import a module of the user's, by a path to a ``.py`` file or its name; once a process."""
     path = Path(name)
     is_file = name.endswith(".py")
     if is_file and not path.is_file():

@@ -139,11 +139,6 @@ def audit(
         results: folder of the results; below ``results``, by table and checkpoint, if None.
         cores: CPU cores.
         dry_run: check everything, write the config unless there is one, and say what would run.
-
-    Raises:
-        InputError: a bad table, column or checkpoint, classes that do not agree, or a config.yaml
-            in the folder of the results that is not of an audit.
-        ExparityError: a job failed.
     """
     group, label = list(dict.fromkeys(group)), list(dict.fromkeys(label))
     if predict:

@@ -29,9 +29,6 @@ def compare(
         first: results folder of the run that is compared with.
         second: results folder of the run that is looked at.
         every: show the cells in which nothing differs too.
-
-    Raises:
-        InputError: a folder holds no finished run.
     """
     comparison = compare_runs(read_run(first), read_run(second))
     write(terminal_here(), _parts(comparison, every=every))

@@ -46,9 +46,6 @@ def cost(
         output: the cost artefact to write; ``cost.parquet`` there if None.
         configfile: an experiment, whose results are meant.
         config: values over those of the config file.
-
-    Raises:
-        InputError: there is no such folder, or no finished job in it.
     """
     if results is None:
         says_config = configfile or config

@@ -46,9 +46,6 @@ def data(
         models: fetch checkpoints, ids of the config, of the catalogue or ORG/NAME@REVISION, into
             the Hub's cache (HF_HOME); all of the config or the catalogue if none is named.
         data_dir: folder of raw files; the config's if None, or ``data``.
-
-    Raises:
-        InputError: a bad config, or a file or checkpoint that cannot be had.
     """
     fetches = action == "fetch"
     if models is not None and not fetches:

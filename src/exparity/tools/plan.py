@@ -50,9 +50,6 @@ def plan(
         sources: folder of results of another run to learn from.
         device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.
         data_dir: folder of raw files; the config's if None.
-
-    Raises:
-        InputError: a bad config, a sample too small for any test, or a folder that is not there.
     """
     experiment = read_experiment(configfile, config)
     for line in cautions(experiment):

@@ -47,9 +47,6 @@ def show(
         metric: show this metric only.
         configfile: an experiment, whose results are shown.
         config: values over those of the config file.
-
-    Raises:
-        InputError: there is nothing to print, or an id is unknown.
     """
     results = results or results_of(configfile, config)
     if not results.is_dir():

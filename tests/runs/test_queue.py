@@ -1,13 +1,14 @@
-"""A SLURM that forgets how jobs end is refused before a job is submitted."""
+"""A SLURM that forgets how jobs end is refused, and jobs of a killed run are cancelled."""
 
 import os
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from exparity.runs import queue
-from exparity.runs.queue import check_ends_are_told
+from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 
 KEEPS = "echo 'MinJobAge               = 300 sec'"
 FORGETS = "echo 'MinJobAge               = 10 sec'"
@@ -74,3 +75,46 @@ def test_one_that_does_not_tell_is_refused(scontrol, asked, reason, slurm, capsy
     assert said.count("\n") == 1
     assert reason in said
     assert time.monotonic() - begun < 8
+
+
+SQUEUE = """#!/bin/sh
+[ -e {gone} ] || echo "7|{here}|rule_tests_test"
+echo "8|/elsewhere|rule_finetune_wildcards_a"
+echo "9|{here}|a session of somebody's own"
+"""
+
+
+@pytest.fixture
+def waiting(tmp_path, monkeypatch) -> Path:
+    """A queue of three jobs; the file that it returns appears when jobs are cancelled."""
+    gone = tmp_path / "gone"
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in {
+        "squeue": SQUEUE.format(gone=gone, here=tmp_path),
+        "scancel": f'#!/bin/sh\necho "$@" > {gone}\n',
+    }.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    return gone
+
+
+def test_only_this_folders_jobs_are_cancelled(waiting, capsys):
+    cancel_leftovers()
+    assert waiting.read_text() == "7\n"
+    assert "cancelled 1 job that an earlier run had left in the queue" in capsys.readouterr().err
+
+
+def test_with_an_empty_queue_nothing_is_said(waiting, capsys):
+    waiting.touch()
+    cancel_leftovers()
+    assert waiting.read_text() == ""
+    assert capsys.readouterr().err == ""
+
+
+def test_a_machine_without_slurm_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    cancel_leftovers()

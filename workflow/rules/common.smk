@@ -22,8 +22,8 @@ try:
         fail_without_inputs,
         lock_folders,
     )
-    from exparity.runs.leftovers import end_on_signals
     from exparity.runs.outcome import explain_failures, name_report, stop_in_one_line
+    from exparity.runs.queue import end_on_signals
     from exparity.tools.data import fetch
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:

@@ -19,8 +19,7 @@ from exparity.config.experiment import Experiment
 from exparity.config.outdated import mark_outdated, result_times, up_to_date
 from exparity.config.tasks import runs_model
 from exparity.jobs.locks import hold
-from exparity.runs.leftovers import cancel_leftovers
-from exparity.runs.queue import check_ends_are_told
+from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.warm.start import ENGINE, FACTS, start_server
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from exparity.runs.leftovers import STOPPED
+from exparity.runs.queue import STOPPED
 
 _LINES = 5  # the message of an error is the last line of a log
 

@@ -252,7 +252,7 @@ CALLS = {
     **keywords(exparity.read_results, "folder artefact", folder="results", artefact="scores"),
     **keywords(
         exparity.plot_distributions,
-        "values groups order label log width ax",
+        "values groups order label log width",
         values=SCORES,
         groups=GROUPS,
     ),

@@ -68,7 +68,8 @@ def options():
 @pytest.fixture(scope="module")
 def study(tmp_path_factory, options):
     folder = tmp_path_factory.mktemp("study") / "results"
-    make_study(folder, SETTINGS, pairs=12, collapsed=COLLAPSED, scored=odd_scores)
+    # Of 13 pairs or fewer with ties, scipy permutes the differences: 2 s a cell.
+    make_study(folder, SETTINGS, pairs=14, collapsed=COLLAPSED, scored=odd_scores)
     report(folder, folder / "report" / "index.html", options)
     return folder
 
@@ -124,6 +125,7 @@ class TestDisparity:
         assert len(of_methods) == 2 * 2 * 3 * 3 * 3 * 2
         for row in of_methods.to_dict("records"):
             assert ("collapsed" in row["flags"]) == has_collapsed(row)
+            assert row["test_accuracy"] == (0.5 if has_collapsed(row) else 1.0)
         for name in source.columns:
             assert str(found[name].tolist()) == str(source[name].tolist()), name
         keys = list(disparity[KEY].itertuples(index=False))
@@ -137,10 +139,6 @@ class TestDisparity:
                 assert not isinstance(row["better_group"], str)
             else:
                 assert row["better_group"] == GROUPS[(row["cohens_d"] < 0) != lower]
-
-    def test_carries_the_accuracy_of_its_model(self, disparity):
-        for row in disparity.to_dict("records"):
-            assert row["test_accuracy"] == (0.5 if has_collapsed(row) else 1.0)
 
     def test_what_says_nothing_is_not_corrected(self, disparity):
         silent = ~disparity.apply(counts, axis=1)
@@ -252,7 +250,7 @@ class TestPage:
                     collapsed = (dataset, model, seed) == COLLAPSED
                     overall = "0.500" if collapsed else "1.000"
                     groups = f"male 1.000, female {'0.000' if collapsed else '1.000'}"
-                    expected.append([dataset, model, str(seed), "24", overall, groups])
+                    expected.append([dataset, model, str(seed), "28", overall, groups])
         assert rows == expected
 
     def test_scripts_and_styles_are_those_of_the_policy_and_inside(self, page, source):
@@ -298,8 +296,8 @@ class TestTables:
         bold = bool(significant) and mean is not None and abs(mean) >= 0.2
         return len(significant), mean, bold
 
-    @pytest.mark.parametrize("dataset", SETTINGS["datasets"])
-    def test_csv(self, study, dataset, tests_of):
+    def test_csv(self, study, tests_of):
+        dataset = "data_1"  # one of its classifiers has collapsed
         path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -317,8 +315,8 @@ class TestTables:
                 assert float(row["mean_cohens_d"]) == pytest.approx(mean, rel=1e-5, abs=1e-12)
                 assert row["higher_group"] == GROUPS[mean < 0]
 
-    @pytest.mark.parametrize("dataset", SETTINGS["datasets"])
-    def test_latex(self, study, dataset, tests_of):
+    def test_latex(self, study, tests_of):
+        dataset = "data_1"
         path = study / "report" / "tables" / f"disparity-{dataset}-male-female.tex"
         lines = path.read_text(encoding="utf-8").splitlines()
         assert r"\begin{tabular}{llccc}" in lines
@@ -355,18 +353,10 @@ class TestTables:
         assert not [p for p in study.rglob("*") if p.name.startswith(".")]
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("a_b", r"a\_b"),
-        (r"50% of $5 & #1", r"50\% of \$5 \& \#1"),
-        (r"{x}\y", r"\{x\}\textbackslash{}y"),
-        ("~^", r"\textasciitilde{}\textasciicircum{}"),
-        ("plain", "plain"),
-    ],
-)
-def test_latex_escape(text, escaped):
-    assert latex_escape(text) == escaped
+def test_latex_escape():
+    assert latex_escape(r"a_b 50% $5 & #1 {x}\y ~^") == (
+        r"a\_b 50\% \$5 \& \#1 \{x\}\textbackslash{}y \textasciitilde{}\textasciicircum{}"
+    )
 
 
 ONE = {
@@ -540,12 +530,3 @@ def test_every_flag_that_is_set_somewhere_has_a_meaning(repository):
     named |= {"too_few", "undefined_values", "interval_none", "interval_percentile", ROUNDING_NOISE}
     assert {"constant", "no_variance"} <= named
     assert named <= set(meanings())
-
-
-def test_the_tests_of_a_cell_are_in_the_order_of_their_seeds(tmp_path):
-    settings = config(datasets=1, models=1, seeds=3, methods=1, metrics=1)
-    make_study(tmp_path, settings)
-    study = gather.gather(tmp_path, options_of(settings))
-    study.tests.reverse()
-    (table,) = disparity_tables(study)
-    assert [[row["seed"] for row in rows] for rows in table.tests.values()] == [[0, 1, 2]]

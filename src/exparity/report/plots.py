@@ -35,7 +35,6 @@ from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Values = Sequence[float] | FloatArray
@@ -56,7 +55,6 @@ def plot_distributions(
     label: str = "score",
     log: bool = False,
     width: float = WIDTHS["2col"],
-    ax: Axes | None = None,
 ) -> Figure:
     """Plot how scores are distributed in each group: violins with boxes.
 
@@ -68,8 +66,7 @@ def plot_distributions(
         order: the groups, in the order to draw them.
         label: what the scores are.
         log: whether to use a logarithmic axis.
-        width: of a new figure, in inches.
-        ax: axes to draw into, instead of a new figure.
+        width: of the figure, in inches.
 
     Raises:
         InputError: lengths or names disagree, a group is not in ``order``, or ``log`` is asked for
@@ -79,17 +76,18 @@ def plot_distributions(
     many: Mapping[str, Values] = values if isinstance(values, Mapping) else {"": values}
     if not many:
         raise InputError("there are no scores to plot")
-    places = []
-    for name, part in many.items():
-        if not isinstance(groups, Mapping):
-            own: Groups = groups
-        elif name in groups:
-            own = groups[name]
-        else:
-            raise InputError(f"scores of '{name}' have no groups; give groups by the same names")
-        places.append(_split(part, own, order, name, log))
+    by_name = groups if isinstance(groups, Mapping) else dict.fromkeys(many, groups)
+    if missing := many.keys() - by_name.keys():
+        raise InputError(
+            f"scores of {shown(missing)} have no groups; give groups by the same names"
+        )
+    places = [_split(part, by_name[name], order, name, log) for name, part in many.items()]
 
-    def panel(axes: Axes) -> None:
+    def draw(width: float) -> Figure:
+        from exparity.report.figures.notebook import new_figure
+
+        figure = new_figure(width, 2.0)
+        axes = figure.subplots()
         distributions_panel(axes, [[score_spread(x, log=log) for x in parts] for parts in places])
         names = [fitted(registered_names("method", name), 16) for name in many]
         axes.set_xticks(range(len(many)), names)
@@ -99,24 +97,9 @@ def plot_distributions(
         axes.legend(
             handles=group_marks(order), loc="lower right", bbox_to_anchor=(1, 1), ncols=len(order)
         )
-
-    def draw(width: float) -> Figure:
-        from exparity.report.figures.notebook import new_figure
-
-        figure = new_figure(width, 2.0)
-        panel(figure.subplots())
         return figure
 
-    if ax is None:
-        return _drawn(draw, width)
-    from matplotlib.axes import Axes as KnownAxes
-
-    if not isinstance(ax, KnownAxes):
-        raise InputError(f"ax must be axes of matplotlib, not {shown(ax)}")
-    panel(ax)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return figure
+    return _drawn(draw, width)
 
 
 @checked

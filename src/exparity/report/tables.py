@@ -124,8 +124,7 @@ def tables_of(
     tables = []
     others = {name: by_table(of_quantity(rows, name)) for name in QUANTITIES if name != "score"}
     for (dataset, group_a, group_b), of_table in by_table(of_quantity(rows, "score")).items():
-        by_seed = by_cell(sorted(of_table, key=lambda row: row["seed"]))
-        tests = {key: by_seed[key] for key in by_cell(of_table)}
+        tests = by_cell(of_table)
         cells = {
             key: Cell(
                 **vars(count_seeds(of_seeds, threshold)),
@@ -146,9 +145,7 @@ def tables_of(
                 cells=cells,
                 tests=tests,
                 others={
-                    name: by_cell(
-                        sorted(of.get((dataset, group_a, group_b), ()), key=itemgetter("seed"))
-                    )
+                    name: by_cell(of.get((dataset, group_a, group_b), ()))
                     for name, of in others.items()
                 },
             )

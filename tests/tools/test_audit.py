@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 import exparity
 from exparity.config.experiment import Experiment
-from exparity.config.outdated import outdated
+from exparity.config.tasks import outdated
 from exparity.core.errors import ExparityError, InputError
 from exparity.resources import workflow_file
 from exparity.tools import audit as module

@@ -11,7 +11,7 @@ import yaml
 
 import exparity
 from exparity.config.experiment import Experiment
-from exparity.config.outdated import outdated, up_to_date
+from exparity.config.tasks import outdated, up_to_date
 
 pytestmark = pytest.mark.workflow
 

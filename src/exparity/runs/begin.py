@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.config.experiment import Experiment
-from exparity.config.outdated import mark_outdated, result_times, up_to_date
-from exparity.config.tasks import runs_model
+from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.warm.start import ENGINE, FACTS, start_server

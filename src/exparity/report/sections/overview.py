@@ -78,7 +78,7 @@ def _warnings(context: Context, commits: int) -> list[str]:
         if origin.artefact == "data" and "dropped" in origin.facts
     ]
     warnings += pieces_of_words(context.origins)
-    warnings += _unchanged_counterfactuals(context)
+    warnings += unchanged_counterfactuals(context)
     undefined = sum(row["n_undefined"] for row in study.rows)
     if undefined:
         total = sum(row["n_examples"] for row in study.rows)
@@ -119,7 +119,7 @@ def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
             )
 
 
-def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
+def unchanged_counterfactuals(context: Context) -> Iterator[str]:
     """Yield a sentence for each dataset most of whose counterfactuals are as their originals."""
     for origin in context.origins:
         if origin.artefact != "counterfactuals":

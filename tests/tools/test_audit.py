@@ -410,6 +410,17 @@ class TestPrompts:
         assert not runs
 
 
+@pytest.mark.workflow
+def test_a_whole_run_of_a_checkpoint(repository, checkpoints, tmp_path):
+    write_table(tmp_path / "reviews.csv")
+    named = ["--checkpoint", checkpoints["bert"]]
+    run = run_audit(tmp_path, repository / "src", "gradient", *named)
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = tmp_path / run.stdout.splitlines()[-1].split()[1]
+    assert "<strong>one classifier</strong>" in page.read_text()
+    assert len(exparity.read_results(page.parents[1], "predictions")) == 40
+
+
 class TestFunctions:
     """A function of texts in place of a checkpoint."""
 

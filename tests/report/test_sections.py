@@ -113,9 +113,7 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
     rows = re.findall(r"<tr><td>.*?</tr>", section, re.DOTALL)
     assert len(rows) == 4
     for seed, row in enumerate(rows):
-        assert (
-            f'<code style="white-space:pre-wrap">&lt;b&gt;{seed}&lt;/b&gt;\n{{text}}</code>' in row
-        )
+        assert f'<code class="template">&lt;b&gt;{seed}&lt;/b&gt;\n{{text}}</code>' in row
         assert ("<strong>low</strong>" in row) == (seed == 2)
         assert ("0.007" if seed == 2 else "0.900") in row
 

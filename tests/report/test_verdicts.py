@@ -251,8 +251,8 @@ def test_skill_stands_with_what_it_is_made_of():
 
 def test_flags_of_a_verdict_are_put_into_words():
     assert notes_of(row("undecided", flags=["room_differs", "missing_cells"])) == [
-        "In one group there is more to tell than in the other; texts with more room weigh more in "
-        "the skill of their group."
+        "One group’s texts leave more room between random and searched orders than the other’s; "
+        "texts with more room weigh more in the skill of their group."
     ]
     assert notes_of({}) == []
 

@@ -13,7 +13,6 @@ from report.pages import make_page, open_once
 from support import need
 
 from exparity import read_results
-from exparity.report.sections import disparity
 from exparity.stages.report import report
 from exparity.tools.cost import cost
 
@@ -461,31 +460,6 @@ class TestBrowser:
         )
         assert tops[0] == 70
         assert tops[1] == tops[2]
-
-    def test_a_large_table_is_below_its_margins(self, open_page, results, embedded, monkeypatch):
-        monkeypatch.setattr(disparity, "MARGINS_ABOVE", 35)
-        options = options_of(SETTINGS)
-        file = results.parent / "large" / "index.html"
-        report(results, file, options)
-        page = open_page(file=file)
-        assert visible_cells(page) == 0
-        page.locator("#disparity-filters").get_by_text("Significant trainings").click()
-        cells = embedded["disparity"]["cells"]
-        sums = defaultdict(lambda: [0, 0])
-        for i, metric in enumerate(cells["metric"]):
-            better = published_d(embedded, i) * (-1 if metric == "sufficiency" else 1)
-            place = cells["table"][i], cells["method"][i], metric
-            sums[place][better < 0] += gaps(embedded, "published")[i]
-        margins = page.locator("td[data-margin]")
-        expected = [f"{a} | {b}" for a, b in sums.values()]
-        assert margins.locator(".count").all_inner_texts() == expected
-        for cell, (a, b) in zip(margins.all(), sums.values(), strict=True):
-            hues = {"a", "b"} & set(cell.get_attribute("class").split())
-            assert hues == ({"a"} if a > b else {"b"} if a < b else set())
-        margins.nth(4).press("Enter")
-        assert visible_cells(page) == 2
-        chosen = page.evaluate("document.activeElement.dataset.cell")
-        assert (cells["method"][int(chosen)], cells["metric"][int(chosen)]) == [*sums][4][1:]
 
 
 @pytest.mark.exhaustive

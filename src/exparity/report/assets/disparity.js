@@ -1,9 +1,8 @@
-/* The disparity table: filters, margins, and the tests of a cell in a dialog. */
+/* The disparity table: filters, and the tests of a cell in a dialog. */
 sections.disparity = () => {
   const section = document.getElementById("disparity");
   const form = document.getElementById("disparity-filters");
   const shown = document.getElementById("disparity-shown");
-  const margins = document.getElementById("disparity-margins");
   const { cells, tables: groups, methods, metrics, views } = data("disparity");
   const blocks = [...document.querySelectorAll(".disparity")];
   const nodes = [...document.querySelectorAll("td[data-cell]")];
@@ -25,8 +24,6 @@ sections.disparity = () => {
     });
   }
 
-  const tint = (better) => (better > 0 ? " a" : better < 0 ? " b" : "");
-
   /** A cell as it is chosen to be seen. */
   function look(i) {
     const view = views[picked("view")];
@@ -44,7 +41,7 @@ sections.disparity = () => {
   function filter() {
     const wanted = (metric) =>
       (!picked("metric") || picked("metric") === metric) && (!picked("kind") || metrics[metric].kind === picked("kind"));
-    const left = [];
+    let left = 0;
     const group = form.elements.group?.value;
     for (const matrix of section.querySelectorAll(".matrix")) {
       matrix.hidden = Boolean(picked("dataset")) && matrix.dataset.dataset !== picked("dataset");
@@ -59,7 +56,7 @@ sections.disparity = () => {
           (Boolean(picked("method")) && row.dataset.method !== picked("method"));
         for (const cell of row.querySelectorAll("td[data-cell]")) {
           cell.hidden = !wanted(cells.metric[cell.dataset.cell]);
-          if (!block.hidden && !row.hidden && !cell.hidden) left.push(Number(cell.dataset.cell));
+          if (!block.hidden && !row.hidden && !cell.hidden) left += 1;
         }
         if (row.hidden) continue;
         // The model's name is written where its first visible row is.
@@ -69,56 +66,8 @@ sections.disparity = () => {
         above = row.dataset.model;
       }
     }
-    shown.textContent = `${left.length.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} cells`;
-    if (margins) margins.replaceChildren(heatMap(left));
+    shown.textContent = `${left.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} cells`;
     grid.rove(section);
-  }
-
-  // Margins: of each dataset, method and metric, how many models differ in favour of whom
-
-  function heatMap(left) {
-    const sums = new Map();
-    const columns = [...new Set(left.map((i) => cells.metric[i]))];
-    for (const i of left) {
-      const row = JSON.stringify([cells.table[i], cells.method[i]]);
-      if (!sums.has(row)) sums.set(row, new Map(columns.map((id) => [id, { a: 0, b: 0, trials: 0 }])));
-      const sum = sums.get(row).get(cells.metric[i]);
-      const it = look(i);
-      sum.trials += it.trials;
-      if (it.side in sum) sum[it.side] += it.gaps;
-    }
-    const unit = picked("view") === "verdicts" ? "models" : "trainings";
-    const head = ["Dataset", "Method", ...columns.map((id) => `${metrics[id].name} ${metrics[id].direction === "lower" ? "↓" : "↑"}`)];
-    const body = [...sums].map(([row, sum]) => {
-      const [t, method] = JSON.parse(row);
-      const { name, a, b } = groups[t];
-      return make("tr", null, make("th", { scope: "row" }, `${name} `, make("small", null, `${a} | ${b}`)), make("th", { scope: "row" }, methods[method]),
-        columns.map((id) => {
-          const it = sum.get(id);
-          const strength = it.trials ? Math.round((8 * Math.abs(it.a - it.b)) / it.trials) : 0;
-          const said = `${name}, ${methods[method]}, ${metrics[id].name}: of ${it.trials} ${unit}, ${it.a} better for ${a}, ${it.b} for ${b}`;
-          return make("td", { class: `n s${strength}${tint(it.a - it.b)}`, "data-margin": JSON.stringify([t, method, id]), "aria-label": said },
-            make("span", { class: "count" }, it.trials ? `${it.a} | ${it.b}` : "–"), make("small", null, `of ${it.trials}`));
-        }));
-    });
-    const caption = make("caption", null, make("strong", null, "Margins"),
-      ` over models: how many ${unit} differ, better for the first group | for the second. The colour is that of the larger number, and stronger the further they are apart. Choose a cell to see its models.`);
-    const table = make("table", { class: "grid" }, caption,
-      make("thead", null, make("tr", null, head.map((text, k) => make("th", { scope: "col", "data-metric": k > 1 ? columns[k - 2] : null }, text)))),
-      make("tbody", null, body));
-    const block = make("div", null, scrollable("Margins over models", table));
-    grid.operable(table);
-    tables.equip(table);
-    return block;
-  }
-
-  function narrow(node) {
-    const [t, method, metric] = JSON.parse(node.dataset.margin);
-    Object.entries({ dataset: groups[t].dataset, method, metric, model: "", kind: "" }).forEach(([name, value]) => { form.elements[name].value = value; });
-    unfold(blocks[t]);
-    change();
-    grid.rove(blocks[t]);
-    grid.focus();
   }
 
   function unfold(node) {
@@ -138,8 +87,7 @@ sections.disparity = () => {
     block.scrollIntoView();
   }
 
-  const choose = (node) => ("cell" in node.dataset ? open(node) : narrow(node));
-  const grid = grids(section, choose);
+  const grid = grids(section, open);
   const overview = document.getElementById("overview");
   const pairs = grids(overview, turnTo);
   for (const table of overview.querySelectorAll("table.pairs")) pairs.operable(table);

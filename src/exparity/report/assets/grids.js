@@ -1,7 +1,7 @@
 /* Tables whose cells are chosen: by mouse, or by keyboard, where one of them is in the tab order and arrows
    go on from there. */
 const grids = (root, choose) => {
-  const CELL = "td[data-cell], td[data-margin], td[data-pair]";
+  const CELL = "td[data-cell], td[data-pair]";
   const KEYS = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"];
   const isShown = (node) => node.getClientRects().length > 0;
   const cellsIn = (node) => [...node.querySelectorAll(CELL)].filter(isShown);

@@ -25,8 +25,8 @@ from exparity.report.verdicts import (
 )
 from exparity.stats.seeds import has_both_signs, mean_effect
 
-MARGINS_ABOVE = 1000
-"""More cells than these are folded below a heat map of their margins."""
+FOLDED_ABOVE = 1000
+"""More cells than these are folded."""
 VIEWS = ("verdicts", "published")
 """Verdicts, of what is compared; or the published form of the table: the number
 of seeds whose scores differ by Mann–Whitney, uncorrected, and their mean d."""
@@ -252,7 +252,7 @@ def build(context: Context) -> Content | None:
             "one_training": one_training(study),
             "cell_style": lambda table, *key: cell_style(table, key, view, threshold),
             "n_cells": sum(len(table.cells) for table in tables),
-            "margins_above": MARGINS_ABOVE,
+            "folded_above": FOLDED_ABOVE,
         },
         data={
             **data,

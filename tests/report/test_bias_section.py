@@ -204,6 +204,12 @@ class TestFiles:
                 assert shown == rf"${number} \pm {cell.sd:.3f}{dagger}$"
         assert any(part[0].strip() == "" for part in (x.split(" & ") for x in body))
 
+    def test_latex_escapes(self, tables):
+        text = bias_export(STUDY, tables[1]).latex
+        assert r"h \& i" in text
+        assert r"b\_1" in text
+        assert "h & i" not in text
+
 
 def render(tables, seeds=SEEDS):
     study = SimpleNamespace(seeds=seeds, display=STUDY.display)

@@ -230,6 +230,27 @@ class TestFiles:
             assert box.x1 < width + 0.01
             assert box.y1 < figure.get_size_inches()[1] + 0.01
 
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_sizes_are_those_of_columns(self, written, width):
+        folder, drawn = written
+        for figure in drawn:
+            svg = (folder / f"{figure.name}_{width}.svg").read_text(encoding="utf-8")
+            pdf = (folder / f"{figure.name}_{width}.pdf").read_bytes()
+            points = 72 * WIDTHS[width]
+            assert float(re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)[1]) == pytest.approx(
+                points
+            )
+            box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)
+            assert float(box[1]) == pytest.approx(points)
+            assert float(box[2]) < 72 * 9.5  # fits a page
+
+    def test_hatching_shows_in_svg(self, written):
+        (path,) = written[0].glob("distributions-*_1col.svg")
+        source = path.read_text(encoding="utf-8")
+        pattern = re.search(r'<pattern.*?fill="(#\w+)".*?stroke: (#\w+)', source, re.S)
+        assert pattern[1] != pattern[2]
+        assert "fill-opacity" not in source
+
 
 class TestEffects:
     @pytest.fixture
@@ -360,6 +381,20 @@ class TestDistributions:
                 for group in groups
             ]
             assert drawn == pytest.approx(expected)
+
+    def test_three_groups_stand_side_by_side(self, names):
+        spreads = {("m", "gradient", g): score_spread([i, i + 1.0, i]) for i, g in enumerate("abc")}
+        with house_style():
+            figure = distributions_figure(
+                spreads,
+                3.3,
+                names,
+                metric="comprehensiveness",
+            )
+        bars = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.2]
+        places = [np.mean(line.get_xdata()) for line in bars]
+        assert places == sorted(places)
+        assert places[1] == pytest.approx(0)
 
 
 def naive_quantile(ordered, q):

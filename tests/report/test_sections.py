@@ -188,6 +188,11 @@ class TestSample:
                                "2-b": 0.0}}  # fmt: skip
         assert choose_sets(sets, {}, values, 1) == ["set 01"]
 
+    def test_never_more_than_asked_for_nor_twice(self):
+        for limit in range(1, 12):
+            chosen = choose_sets(self.sets(8), {}, {}, limit)
+            assert len(chosen) == len(set(chosen)) <= min(limit, 8)
+
 
 def origin(artefact, stage):
     facts = {"version": "1", "commit": "c", "packages": {}}

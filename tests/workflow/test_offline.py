@@ -38,6 +38,8 @@ def test_a_compute_node_names_the_target(checkout, monkeypatch, changes, missing
     flags = checkout.command("--until", "finetune")[3:]
     run = forked.run(flags, checkout.root, environment, 300)
     said = run.stdout + run.stderr
-    (line,) = {line for line in said.splitlines() if line.startswith("exparity: ")}
+    lines = {line for line in said.splitlines() if line.startswith("exparity: ")}
+    assert len(lines) == 1, lines
+    (line,) = lines
     assert missing in line
     assert "snakemake fetch" in line

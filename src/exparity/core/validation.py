@@ -263,6 +263,9 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
 
     kept: dict[tuple[Any, ...], list[Any]] = {}
     for place, fault in faults:
+        inner = [other for other, _ in faults if other != place and other[: len(place)] == place]
+        if fault["type"] == "too_short" and inner:  # without the items that are refused
+            continue
         if not (_is_of_type(fault) and is_decided(place)):
             kept.setdefault(place, []).append(fault)
     noun = "key" if where.endswith(":") else "option"

@@ -15,6 +15,8 @@ from exparity.types import FloatArray
 # The largest samples for which scipy takes exact distributions.
 _EXACT_GROUP = 8
 _EXACT_PAIRS = 50
+# The largest samples of which scipy goes through all signs where ranks are tied: most of a second.
+_ALL_SIGNS = 13
 
 
 @np.errstate(all="ignore")
@@ -40,11 +42,30 @@ def signed_rank(differences: FloatArray) -> FloatArray:
     """
     from scipy.stats import wilcoxon
 
-    if differences.shape[-1] > _EXACT_PAIRS:
+    if differences.shape[-1] <= _ALL_SIGNS:
+        p = _each(lambda i: _exact_signed_rank(differences[i]), differences.shape[:-1])
+    elif differences.shape[-1] > _EXACT_PAIRS:
         p = np.asarray(wilcoxon(differences, axis=-1).pvalue)
     else:
         p = _each(lambda i: wilcoxon(differences[i]).pvalue, differences.shape[:-1])
     return np.where(np.isnan(p), 1.0, p)
+
+
+def _exact_signed_rank(differences: FloatArray) -> float:
+    """Return p if all signs of the ranks are equally likely, by the number of ways to each sum."""
+    from scipy.stats import rankdata
+
+    if np.isnan(differences).any():
+        return float("nan")
+    own = differences[differences != 0]
+    doubled = np.rint(2 * rankdata(np.abs(own))).astype(int)  # whole where ranks are tied, too
+    ways = np.zeros(doubled.sum() + 1)
+    ways[0] = 1.0
+    for rank in doubled:
+        ways[rank:] += ways[:-rank].copy()
+    found = doubled[own > 0].sum()
+    tail = min(ways[: found + 1].sum(), ways[found:].sum())
+    return float(min(1.0, 2 * tail / ways.sum()))
 
 
 @np.errstate(all="ignore")

@@ -89,6 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 2 on bad input, 1 on another known failure, 143 after a TERM."""
     try:
         _run_command(sys.argv[1:] if argv is None else argv, is_process=argv is None)
+        sys.stdout.flush()
     except (ExparityError, Stopped) as error:
         _complain(error)
         return error.exit_code

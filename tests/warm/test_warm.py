@@ -64,8 +64,7 @@ class TestSignals:
         job = begin("trap")
         worker = worker_of(job)
         job.send_signal(signal.SIGTERM)
-        assert job.communicate(timeout=60)[0] == "got 15\n"
-        assert job.returncode == 7
+        assert (*job.communicate(timeout=60), job.returncode) == ("got 15\n", "", 7)
         assert is_gone(worker)
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL])
@@ -97,8 +96,7 @@ class TestSignals:
         worker = worker_of(job)
         for process in (server, job):
             process.send_signal(signal.SIGTERM)
-        assert job.communicate(timeout=60)[0] == "got 15\n"
-        assert job.returncode == 7
+        assert (*job.communicate(timeout=60), job.returncode) == ("got 15\n", "", 7)
         assert is_gone(worker)
         assert result("leave", "4")[:2] == (4, "")
 

@@ -36,6 +36,8 @@ MODULES = (
 )
 """All that runs a model imports these; checking that a model can be built does as well."""
 _SERVER = "/exparity/warm/server.py"
+_RESET = [signal.SIGCHLD]
+"""Signals that servers do not ignore as their parent does."""
 
 
 @cache
@@ -107,7 +109,9 @@ class _Server:
 
 
 def _main(listener: socket.socket, tests: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A shell that starts the tests in the background has interrupts ignored, in jobs too.
+    if signal.signal(signal.SIGINT, signal.SIG_IGN) != signal.SIG_IGN:
+        _RESET.append(signal.SIGINT)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a server ended
     ended = os.pidfd_open(tests)
     for name in MODULES:
@@ -142,7 +146,7 @@ def _main(listener: socket.socket, tests: int) -> None:
 
 def _be_server(call: dict, stdin: int, stderr: int, served: int) -> None:
     """Be what the command line of the call would have started."""
-    for number in (signal.SIGINT, signal.SIGCHLD):
+    for number in _RESET:
         signal.signal(number, signal.SIG_DFL)
     os.dup2(stdin, 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -120,25 +120,6 @@ class TestByLoops:
         gap = one(values, np.where(is_first, "m", "f"), **{"class": classes})
         agrees(gap, sum(gaps) / 2, math.sqrt(total), freedom)
 
-    def test_one_class_is_welchs_test(self):
-        rng = np.random.default_rng(5)
-        a, b = rng.normal(size=12), 2 * rng.normal(size=30)
-        gap = one([*a, *b], ["m"] * 12 + ["f"] * 30, **{"class": [1] * 42})
-        expected = scipy.stats.ttest_ind(a, b, equal_var=False)
-        assert gap.p == pytest.approx(expected.pvalue)
-        assert (gap.low, gap.high) == pytest.approx(tuple(expected.confidence_interval()))
-
-    def test_a_covariate_that_is_equal_within_pairs_leaves_the_t_test(self):
-        # HC3 of a mean divides every residual by 1 − 1/n: the classical error times √(n/(n − 1)).
-        values, groups, sets, _, _ = matched(np.random.default_rng(6), 20)
-        gap = one(values, groups, sets, **{"class": [1] * 40})
-        by_set = np.argsort(sets, kind="stable")
-        first = groups[by_set] == "m"
-        differences = values[by_set][first] - values[by_set][~first]
-        assert gap.estimate == pytest.approx(differences.mean())
-        expected = differences.std(ddof=1) / math.sqrt(19)
-        assert gap.standard_error == pytest.approx(expected)
-
 
 class TestEdges:
     def test_label_equal_to_group_is_not_estimable(self):

@@ -120,13 +120,6 @@ class TestOverTrainings:
         assert over.rms_gap == pytest.approx(float(typical.rms_gap))
         assert over.p_large == pytest.approx(float(typical.p_large))
 
-    def test_equal_texts_in_each_training_leave_the_error_of_one(self):
-        """Where all trainings have the same scores, only the texts vary."""
-        values = np.repeat(drawn(np.random.default_rng(7), seeds=1, n=60, gap=1.2), 5, axis=1)
-        of_seeds, over = changed(values)
-        half = (of_seeds[0].ci_high - of_seeds[0].ci_low) / 2
-        assert over.standard_error == pytest.approx(half / stats.t.ppf(0.975, 59), rel=1e-3)
-
     def test_the_formula_on_the_contributions_of_a_naive_jackknife(self):
         values = drawn(np.random.default_rng(8), seeds=3, n=12, gap=2.5, base_gap=-1.8)
         cells = np.empty((3, 12))
@@ -184,26 +177,22 @@ def test_equal_gaps_are_equivalent_where_there_is_enough_to_see_it():
     assert changed(values).over_seeds.equivalence_p < 0.05
 
 
-OTHERS = [pytest.param(*case, marks=pytest.mark.exhaustive) for case in ((3, 0.5), (5, 0.0))]
-
-
 @pytest.mark.parametrize(("gap", "base_gap", "seeds"), [(0.0, 0.2, 5), (0.8, 1.0, 3)])
 def test_a_change_at_the_threshold_is_seldom_called_small(gap, base_gap, seeds):
     """Noise pulls |d| together where a gap is small: of 0 and 0.2 it shows less than 0.2."""
-    rng, hits, times = np.random.default_rng(16), 0, 100
+    rng, hits, times = np.random.default_rng(16), 0, 50
     for _ in range(times):
         values = drawn(rng, seeds=seeds, n=60, gap=gap, base_gap=base_gap)
         hits += changed(values).over_seeds.p_small <= 0.05
     assert hits <= stats.binom.ppf(0.999, times, 0.05)
 
 
-@pytest.mark.parametrize(("seeds", "gap"), [(5, 0.5), *OTHERS])
-def test_where_nothing_changes_few_are_different(seeds, gap):
+def test_where_nothing_changes_few_are_different():
     """Trainings differ in their gap, by recipe and base alike: the level is kept."""
-    rng, hits, times = np.random.default_rng(15), 0, 150
+    rng, hits, times = np.random.default_rng(15), 0, 50
     for _ in range(times):
-        values = drawn(rng, seeds=seeds, n=40)
-        values[..., ::2] += (gap + 0.3 * rng.normal(size=(2, seeds)))[..., None]
+        values = drawn(rng, seeds=5, n=40)
+        values[..., ::2] += (0.5 + 0.3 * rng.normal(size=(2, 5)))[..., None]
         hits += changed(values).over_seeds.p_mean <= 0.05
     assert hits <= stats.binom.ppf(0.999, times, 0.05)
 

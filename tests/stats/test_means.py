@@ -64,18 +64,6 @@ def test_members_of_a_set_are_no_texts_of_their_own():
     )
 
 
-@pytest.mark.property
-def test_it_covers_the_mean_as_often_as_it_says():
-    rng = np.random.default_rng(5)
-    s, n, repeats, hits = 5, 20, 400, 0
-    for _ in range(repeats):
-        effects = rng.normal(size=(s, 1)), 2 * rng.normal(size=(1, n))
-        made = mean_score(sum(effects) + rng.normal(size=(s, n)))
-        hits += made.ci_low <= 0 <= made.ci_high
-    low, high = stats.binomtest(hits, repeats).proportion_ci(0.999)
-    assert low <= 0.95 <= high
-
-
 def test_it_ends_where_scores_end():
     scores = np.array([[0.9, 1.0, 0.2], [1.0, 0.8, 0.9]])
     assert mean_score(scores).ci_high > 1

@@ -169,23 +169,6 @@ class TestReference:
         ends = difference_interval(Share(hits[0], 20), Share(hits[1], 20), 0.95, phi)
         assert (row.ci_low, row.ci_high) == pytest.approx(ends)
 
-    @pytest.mark.parametrize("sign", [1, -1])
-    def test_the_interval_of_a_gap_covers_at_its_rate_where_pairs_go_together(self, sign):
-        # Errors of one pair that exclude each other are what a biased classifier makes.
-        rng = np.random.default_rng(4)
-        n, runs, p, q = 60, 400, 0.6, 0.5
-        sets, first = np.tile(np.arange(n), 2), np.arange(2 * n) < n
-        covered = 0
-        for _ in range(runs):
-            u = rng.random(n)
-            v = np.where(rng.random(n) < 0.3, rng.random(n), u if sign > 0 else 1 - u)
-            hits = np.concatenate([u < p, v < q])
-            shares = [Share(int(hits[mask].sum()), n) for mask in (first, ~first)]
-            together = correlation_of_shares(hits, first, ~first, sets)
-            low, high = difference_interval(*shares, 0.95, together)
-            covered += low <= p - q <= high
-        assert covered / runs == pytest.approx(0.95, abs=0.03)  # three standard errors
-
     @given(
         st.lists(st.floats(0, 1), min_size=1, max_size=15),
         st.lists(st.floats(0, 1), min_size=1, max_size=15),
@@ -236,22 +219,6 @@ class TestDraws:
                 seen += 1
         assert seen == len(names) * 3 * 4
 
-    @pytest.mark.parametrize("matched", [True, False])
-    def test_what_is_expected_by_chance(self, matched):
-        # Groups drawn from one distribution lie within the range; groups that differ do not.
-        alike = measured(sample(60, matched=matched), resamples=300)
-        given = sample(60, matched=matched)
-        given["probabilities"] = [
-            [p * 0.5, 1 - p * 0.5] if i % 2 else [p, 1 - p]
-            for i, (p, _) in enumerate(given["probabilities"])
-        ]
-        apart = measured(given, resamples=300)
-        for found, outside in ((alike, False), (apart, True)):
-            value = found["apd_unpaired", "b", "a", "yes"].value
-            chance = found["apd_unpaired_by_chance", "b", "a", "yes"]
-            assert 0 < chance.ci_low < chance.value < chance.ci_high < 0.2
-            assert (value > chance.ci_high) == outside
-
     def test_by_chance_of_all_permutations(self):
         # Two pairs: the groups of 0.1 and 0.4 may change places, and those of 0.2 and 0.8.
         given = {
@@ -281,16 +248,6 @@ class TestDraws:
             assert row.value == pytest.approx(mean(outcomes), abs=0.01)
             assert (row.ci_low, row.ci_high) == pytest.approx((min(outcomes), max(outcomes)))
 
-    def test_of_the_mean_is_that_of_theory(self):
-        given = sample(400)
-        row = measured(given, resamples=800)["apd", "b", "a", ""]
-        own = [given["probabilities"][i][given["labels"][i]] for i in range(800)]
-        gaps = [abs(own[2 * i] - own[2 * i + 1]) for i in range(400)]
-        half = 1.96 * np.std(gaps, ddof=1) / 20
-        assert (row.ci_low, row.ci_high) == pytest.approx(
-            (row.value - half, row.value + half), abs=0.2 * half
-        )
-
     @pytest.mark.parametrize("copies", [True, False])
     def test_matched_sets_are_resampled_whole(self, copies):
         # Members that are alike vary together: their difference varies less than that of rows.
@@ -304,37 +261,6 @@ class TestDraws:
         given["pairs"] = given["pairs"] if copies else None
         row = measured(given, resamples=300)["probability_gap", "b", "a", "no"]
         assert (row.ci_high - row.ci_low < 0.02) == copies
-
-    def test_the_seed_alone_decides(self):
-        given = sample(20)
-        one, same, other = (measured(given, resamples=200, seed=s) for s in (1, 1, 2))
-        assert repr(one) == repr(same)
-        key = "probability_gap", "b", "a", ""
-        assert one[key].ci_low != other[key].ci_low
-        assert one[key].value == other[key].value
-
-    def test_an_interval_does_not_depend_on_what_else_is_measured(self):
-        three, two = sample(20, n_groups=3, matched=False), None
-        kept = [i for i, group in enumerate(three["groups"]) if group != "d"]
-        two = {
-            **three,
-            "order": ("b", "a"),
-            **{
-                name: [three[name][i] for i in kept]
-                for name in ("labels", "predicted", "probabilities", "groups")
-            },
-        }
-        key = "apd_unpaired_by_chance", "b", "a", "yes"
-        found = [measured(given, resamples=100)[key] for given in (three, two)]
-        assert found[0] == found[1]
-
-    def test_none_is_drawn_where_none_is_asked_for(self):
-        for row in measured(sample(20)).values():
-            if row.class_name == "" and row.group_b and row.quantity != "accuracy_gap":
-                assert math.isnan(row.ci_low)
-                assert math.isnan(row.ci_high)
-                drawn = row.quantity == "apd_unpaired_by_chance"
-                assert row.flags == (("not_drawn",) if drawn else ())
 
     def test_degenerate_ones_are_flagged(self):
         one = measured(sample(1), resamples=50)
@@ -398,11 +324,6 @@ class TestDegenerate:
         key = "accuracy_gap", "b", "a", ""
         assert found[key] == measured(sample(10))[key]
 
-    def test_without_sets_the_matched_form_says_so(self):
-        row = measured(sample(10, matched=False))["apd", "b", "a", ""]
-        assert math.isnan(row.value)
-        assert (row.n, row.flags) == (0, ("no_pairs",))
-
     def test_undefined_probabilities_are_left_out_and_flagged(self):
         given = sample(10)
         whole = measured(given)
@@ -422,12 +343,6 @@ class TestDegenerate:
             if row.quantity in ("apd_unpaired", "probability_gap", "apd_by_label"):
                 assert math.isnan(row.value)
                 assert row.flags == ("undefined_values", "no_examples")
-
-    def test_sets_may_be_missing_as_in_data_frames(self):
-        given = sample(10)
-        given["pairs"][4:8] = [math.nan, math.nan, None, None]
-        found = measured(given)["apd", "b", "a", ""]
-        assert found.n == 8
 
 
 def test_without_groups_there_are_the_rates_of_all():

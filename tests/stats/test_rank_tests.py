@@ -1,6 +1,5 @@
 """Rank tests against loops in float64 and against scipy, on whatever hypothesis thinks of."""
 
-import math
 from itertools import product
 
 import numpy as np
@@ -32,26 +31,6 @@ def samples(smallest, largest, values=VALUES):
 def naive_ranks(values):
     """One plus how many are smaller, plus half of how many others are equal."""
     return [1 + sum(v < x for v in values) + (values.count(x) - 1) / 2 for x in values]
-
-
-def naive_ties(values):
-    return math.fsum(values.count(v) ** 3 - values.count(v) for v in set(values))
-
-
-def normal_tails(z):
-    return min(1.0, math.erfc(z / math.sqrt(2)))
-
-
-def naive_signed_rank(differences):
-    """The normal form by loops, without zeros."""
-    kept = [x for x in differences if x != 0]
-    if not kept:
-        return 1.0
-    sizes = [abs(x) for x in kept]
-    positive = math.fsum(r for r, x in zip(naive_ranks(sizes), kept, strict=True) if x > 0)
-    n = len(kept)
-    variance = n * (n + 1) * (2 * n + 1) / 24 - naive_ties(sizes) / 48
-    return normal_tails(abs(positive - n * (n + 1) / 4) / math.sqrt(variance))
 
 
 def exact_signed_rank(differences):
@@ -100,13 +79,6 @@ class TestMannWhitney:
             alone = mann_whitney(a[place], b[place])
             assert (u[place], p[place]) == (float(alone[0]), float(alone[1]))
 
-    def test_far_apart_the_tail_is_still_a_number(self):
-        a = np.arange(500.0)
-        u, p = mann_whitney(a + 1000, a)
-        expected = scipy.stats.mannwhitneyu(a + 1000, a)
-        assert float(u) == 250_000
-        assert 0 < float(p) == pytest.approx(expected.pvalue, rel=1e-9)
-
 
 class TestSignedRank:
     @given(samples(14, 90))
@@ -118,21 +90,6 @@ class TestSignedRank:
         expected = scipy.stats.wilcoxon(differences).pvalue
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
-    @pytest.mark.parametrize(
-        "differences",
-        [
-            [1.0], [0.0, -2.0], [1.0, 1.0], [1.0, -1.0], [0.0, 0.0, 3.0, -3.0, 3.0, 1.0],
-            [0.5, 4.0, 1.0, 8.0, 3.0, -9.0, 2.5, 7.0], [2.0, 2.0, 2.0, -2.0, 5.0, 0.0, 1.0],
-            [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, -1.0, 4.0, 4.0, 0.0, 5.0, -6.0, 7.0],
-            [float(i) for i in range(1, 14)], [float(i) for i in range(13)], [1.0] * 12 + [-3.0],
-        ],
-    )  # fmt: skip
-    def test_of_few_differences_is_scipys(self, differences):
-        expected = exact_signed_rank(differences)
-        assert float(signed_rank(array(differences))) == pytest.approx(expected, rel=1e-9)
-        if len(differences) < 9:  # scipy takes long for the signs of more, where some are tied
-            assert scipy.stats.wilcoxon(differences).pvalue == pytest.approx(expected, rel=1e-9)
-
     @pytest.mark.parametrize("n", [13, 14, 50, 51])
     @pytest.mark.parametrize("zeros", [0, 1])
     def test_on_both_sides_of_the_exact_limits(self, n, zeros):
@@ -141,14 +98,6 @@ class TestSignedRank:
         found = float(signed_rank(differences))
         expected = scipy.stats.wilcoxon(differences).pvalue if n > 13 else None
         assert found == pytest.approx(expected or exact_signed_rank(differences.tolist()), rel=1e-9)
-        normal = naive_signed_rank(differences.tolist())
-        is_exact = n == 13 or (n <= 50 and not zeros)
-        assert (found != pytest.approx(normal, rel=1e-9)) == is_exact
-
-    @given(samples(51, 90))
-    def test_normal_form_is_that_of_the_loop(self, differences):
-        found = float(signed_rank(array(differences)))
-        assert found == pytest.approx(naive_signed_rank(differences), rel=1e-9, abs=1e-300)
 
     @given(samples(1, 9).filter(any))
     def test_exact_form_counts_patterns_of_signs(self, differences):
@@ -179,12 +128,6 @@ class TestKruskalWallis:
         expected = scipy.stats.kruskal(*groups)
         assert h == pytest.approx(expected.statistic, rel=1e-9, abs=1e-9)
         assert p == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-9)
-
-    def test_of_two_groups_is_mann_whitney_without_continuity(self):
-        rng = np.random.default_rng(4)
-        a, b = np.round(rng.normal(size=30), 1), np.round(rng.normal(size=25), 1)
-        expected = scipy.stats.mannwhitneyu(a, b, use_continuity=False, method="asymptotic")
-        assert float(kruskal_wallis([a, b])[1]) == pytest.approx(expected.pvalue, rel=1e-9)
 
     def test_of_many_rows_is_that_of_each(self):
         rng = np.random.default_rng(5)

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
 from stats import loops
 
 from exparity.stats import compare_groups
@@ -109,37 +108,6 @@ class TestLoops:
             assert mean == pytest.approx(expected_mean, rel=1e-14)
             assert sd == pytest.approx(math.sqrt(variance), rel=1e-9, abs=1e-15)
         assert found.mean_difference == found.mean_a - found.mean_b
-
-    @pytest.mark.parametrize("ddof", [0, 1])
-    def test_d_along_an_axis(self, ddof):
-        rng = np.random.default_rng(0)
-        a, b = rng.normal(size=(3, 5)), rng.normal(size=(3, 7))
-        found = cohens_d(a, b, ddof=ddof, axis=-1)
-        expected = [loops.cohens_d(x, y, ddof) for x, y in zip(a, b, strict=True)]
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-class TestScipy:
-    @pytest.mark.parametrize("size", [(2, 2), (5, 40), (200, 150)])
-    @pytest.mark.parametrize("decimals", [1, 12])
-    def test_mann_whitney(self, size, decimals):
-        rng = np.random.default_rng(size[0])
-        a, b = (np.round(rng.normal(size=n), decimals) for n in size)
-        expected = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
-        found = compared(a, b)
-        assert expected.statistic == found.U
-        assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
-
-    @pytest.mark.parametrize("n", [2, 6, 40])
-    @pytest.mark.parametrize("decimals", [0, 12])
-    def test_wilcoxon_on_the_differences(self, n, decimals):
-        rng = np.random.default_rng(n)
-        a, b = (np.round(rng.normal(size=n), decimals) for _ in range(2))
-        a[0] += 5  # not all zero
-        found = compared(a, b, pairs=[str(i) for i in range(n)] * 2)
-        assert found.wilcoxon_p == pytest.approx(scipy.stats.wilcoxon(a - b).pvalue, rel=1e-12)
-        assert found.n_pairs == n
-        assert found.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1), rel=1e-12)
 
 
 class TestInterval:

@@ -1,9 +1,7 @@
 """Skill: published numbers, loops written for it, and what each scale does not see."""
 
-import importlib.util
 import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -224,23 +222,6 @@ def test_equals_loops(text, keep, stages):
         assert limits.step(own, scale) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("keep", [False, True])
-@pytest.mark.parametrize("n", range(1, 7))
-def test_the_search_finds_the_extremes_where_tokens_add_up(n, keep):
-    weights = np.random.default_rng(n).normal(0, 1, n)
-
-    def p(kept):
-        return 1 / (1 + math.exp(-weights[np.flatnonzero(kept)].sum()))
-
-    sizes = range(1, n + 1)
-    found = falls(p, searched(p, n, keep), sizes, keep).probability
-    every = np.array(
-        [falls(p, order, sizes, keep).probability for order in itertools.permutations(range(n))]
-    )
-    extreme = every.min(axis=0) if keep else every.max(axis=0)
-    assert found == pytest.approx(extreme, abs=1e-12)
-
-
 LOWEST_AND_HIGHEST = {
     "logistic": (logistic, 0.109884, 0.623182),
     "pairs": (pairs, 0.122581, 0.636188),
@@ -282,29 +263,6 @@ def test_limits_of_normalised_aopc(name):
         assert found == pytest.approx(beam(p, N, 1, keep), abs=1e-12)
         if name == "logistic":  # words add up: no search finds more
             assert found == pytest.approx(limit, abs=6e-7)
-
-
-@given(texts(), st.booleans())
-def test_one_token_at_a_time_is_the_narrowest_beam(text, keep):
-    n, p, *_ = text
-    order = searched(p, n, keep, stages=n)
-    found = mean_fall(p, order[::-1] if keep else order)
-    assert found == pytest.approx(beam(p, n, 1, keep), abs=1e-12)
-
-
-@given(texts(longest=5))
-def test_no_search_is_beyond_the_extremes_of_all_orders(text):
-    n, p, *_ = text
-    sizes = range(1, n + 1)
-    every = np.array([falls(p, o, sizes).probability for o in itertools.permutations(range(n))])
-    for keep in (False, True):
-        order = searched(p, n, keep, stages=n)
-        found = falls(p, order[::-1] if keep else order, sizes).probability
-        assert (found <= every.max(axis=0) + 1e-12).all()
-        assert (found >= every.min(axis=0) - 1e-12).all()
-        first = every.min(axis=0) if keep else every.max(axis=0)
-        # Of one token alone, and of all but one, it looks at all.
-        assert found[0] == pytest.approx(first[0], abs=1e-12)
 
 
 LEAVES = {
@@ -447,50 +405,3 @@ class TestOnAllScales:
         assert turns["verdict"] not in ("different", "equivalent")
         flags = [row["flags"] for row in (different, equivalent, turns)]
         assert ["depends_on_scale" in one for one in flags] == [False, False, True]
-
-
-@pytest.fixture(scope="module")
-def simulations(repository):
-    spec = importlib.util.spec_from_file_location("_skill", repository / "benchmarks" / "skill.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_skill"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["_skill"]
-
-
-@pytest.mark.parametrize("name", ["1/4 + p/2", "n 12 / 24", "noise 0.5", "a pair of words"])
-def test_simulations_measure_as_texts_are_measured(simulations, name):
-    group = simulations.SETTINGS[name][1]
-    texts = simulations.drawn(group, 8, np.random.default_rng(3))
-    found = simulations.measured(group, texts)
-    sizes = sorted({max(1, int(tenth * group.n / 10 + 1e-9)) for tenth in range(1, 11)})
-    for index, (weights, shown, best, random) in enumerate(zip(*texts, strict=True)):
-
-        def p(kept, weights=weights):
-            pair = (2.0 if kept[0] == kept[1] else -2.0) if group.pair else 0.0
-            total = sum(w for w, k in zip(weights, kept, strict=True) if k)
-            return float(group.changed(np.round(total + pair - 1.0, 9)))
-
-        limits = Limits(
-            together([falls(p, order.tolist(), sizes) for order in random]),
-            falls(p, np.argsort(-best, kind="stable").tolist(), sizes),
-            higher_is_better=True,
-        )
-        own = falls(p, np.argsort(-shown, kind="stable").tolist(), sizes)
-        for scale in SCALES:
-            score, gain, room = (part[index] for part in found[scale])
-            assert (gain, room) == pytest.approx(tuple(limits.step(own, scale)), abs=1e-8)
-            if scale == "probability":
-                assert score == pytest.approx(own.probability.mean())
-
-
-def test_simulations_find_what_is_planted_and_nothing_else(simulations):
-    """The whole tables are made by benchmarks/skill.py."""
-    rng = np.random.default_rng(11)
-    for name, sign in (("1/4 + p/2", 0), ("n 12 / 24", 0), ("noise 0.5", 1)):
-        runs = [simulations.run(simulations.SETTINGS[name], rng) for _ in range(5)]
-        found = [int(np.sign(d)) * (p <= 0.05) for d, p in (one["skill"] for one in runs)]
-        assert found == [sign] * 5
-    excess = [simulations.run(simulations.SETTINGS["1/4 + p/2"], rng)["excess"] for _ in range(2)]
-    assert all(p < 1e-3 for _, p in excess)

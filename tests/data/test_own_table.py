@@ -242,7 +242,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            (b"text,label,group,label\na,no,x,yes\n", "columns 2 and 4 are both 'label'; rename"),
+            (b"text,label,group,label\na,no,x,yes\n", "several columns are 'label'; rename"),
             ("text,label,group\na,no,x\n".encode("utf-16"), "not UTF-8 text"),
             ("text,label,group\na,no,x\n".encode("utf-16-le"), "the header holds NUL characters"),
             (b"text,label,group\na\0,no,x\n", ":2: text holds NUL characters"),
@@ -255,25 +255,24 @@ class TestRefusals:
         assert message in refused(path)
 
     @pytest.mark.parametrize(
-        ("column", "values", "kind"),
+        ("column", "values", "message"),
         [
-            ("text", pa.array([b"a b"] * 20), "binary"),
-            ("text", pa.array([[b"a"]] * 20), "list<element: binary>"),
-            ("label", pa.array([{"a": 1}] * 20), "struct<a: int64>"),
-            ("group", pa.array([10**18] * 20).cast(pa.timestamp("ns")), "timestamp[ns]"),
-            ("label", pa.array([1] * 20).cast(pa.decimal128(20, 0)), "decimal128(20, 0)"),
+            ("text", pa.array([b"a b"] * 20), "text must be a string or a list of words"),
+            ("label", pa.array([{"a": 1}] * 20), "label must be text or a whole number"),
+            (
+                "group",
+                pa.array([10**15] * 20).cast(pa.timestamp("us")),
+                "group must be text or a whole number",
+            ),
         ],
-        ids=lambda value: str(value)[:20],
+        ids=["bytes", "struct", "time"],
     )
-    def test_parquet_columns_of_other_kinds(self, column, values, kind, tmp_path):
+    def test_parquet_columns_of_other_kinds(self, column, values, message, tmp_path):
         path = tmp_path / "a.parquet"
         columns = pa.Table.from_pylist(table())
         index = columns.column_names.index(column)
         parquet.write_table(columns.set_column(index, column, values), path)
-        assert refused(path) == (
-            f"{path}: column '{column}' is of type {kind}; make it text, whole numbers, or "
-            "lists of these"
-        )
+        assert f"{path}, row 1: {message}, found " in refused(path)
 
     def test_parquet_with_a_column_twice_or_broken_text(self, tmp_path):
         path = tmp_path / "a.parquet"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import parse_json
-from exparity.data.files import open_bytes, read_jsonl
+from exparity.data.files import read_jsonl, text_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,11 +21,12 @@ PlacedRow = tuple[str, dict[str, Any]]
 
 _SEPARATOR = re.compile(r"(?i)sep=(.)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_AFTER_CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n|$)")
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
 
-def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV, TSV, JSON, JSONL or Parquet file, as its suffix says.
 
     All but Parquet may be compressed, with ``.gz`` after the suffix. CSV and TSV values are text as
@@ -47,25 +45,22 @@ def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
         raise InputError(
             f"{path.absolute()}: no such file; paths are relative to the current folder"
         )
-    return _checked(path, reader(path, columns))
+    return _without_nul(reader(path, columns))
 
 
-def _checked(path: Path, rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
+def _without_nul(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
     """Refuse NUL, which no text has, and which UTF-16 leaves all over what is read as UTF-8."""
-    try:
-        for where, row in rows:
-            for name, value in row.items():
-                for text in value if isinstance(value, list) else [value]:
-                    if isinstance(text, str) and "\0" in text:
-                        raise InputError(f"{where}: {name} holds NUL characters; is it UTF-8?")
-            yield where, row
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not a readable gzip file ({error})") from None
+    for where, row in rows:
+        for name, value in row.items():
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and "\0" in text:
+                    raise InputError(f"{where}: {name} holds NUL characters; is it UTF-8?")
+        yield where, row
 
 
 def csv_rows(
     path: Path,
-    columns: Sequence[str] | None,
+    columns: Sequence[str],
     delimiter: str = ",",
     *,
     repeats: bool = False,
@@ -77,41 +72,28 @@ def csv_rows(
     ``quoted``, quotes are text like any other.
     """
     csv.field_size_limit(_MAX_CELL)
+    form: Any = {"quoting": csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE}
+    lines = (part for line in text_lines(path) for part in _AFTER_CARRIAGE_RETURN.split(line))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, **form)
     line = 1
     try:
-        with _open_text(path) as file:
-            form: Any = {"quoting": csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE}
-            reader = csv.reader(file, delimiter=delimiter, strict=True, **form)
+        header = next(reader, [])
+        if _SEPARATOR.fullmatch(delimiter.join(header)):  # a line of spreadsheets, no header
             header = next(reader, [])
-            if _SEPARATOR.fullmatch(delimiter.join(header)):  # a line of spreadsheets, no header
-                header = next(reader, [])
-            names = header if columns is None else columns
-            places = [_place(path, name, header, repeats) for name in names]
-            line = reader.line_num + 1
-            for cells in reader:
-                where, line = f"{path}:{line}", reader.line_num + 1
-                if not cells:
-                    continue
-                if len(cells) != len(header):
-                    raise InputError(
-                        f"{where}: {len(cells)} cells, but the header has {len(header)}; put text "
-                        "that holds the separator or a line break in double quotes"
-                    )
-                yield where, {name: cells[i] for name, i in zip(names, places, strict=True)}
+        places = [_place(path, name, header, repeats) for name in columns]
+        line = reader.line_num + 1
+        for cells in reader:
+            where, line = f"{path}:{line}", reader.line_num + 1
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise InputError(
+                    f"{where}: {len(cells)} cells, but the header has {len(header)}; put text "
+                    "that holds the separator or a line break in double quotes"
+                )
+            yield where, {name: cells[i] for name, i in zip(columns, places, strict=True)}
     except csv.Error as error:
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from None
-
-
-def _open_text(path: Path, errors: str = "strict") -> TextIOWrapper:
-    return TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors=errors, newline="")
-
-
-def _not_utf8(path: Path, error: UnicodeDecodeError) -> InputError:
-    """Return what is wrong with a text file in another encoding, with the line."""
-    line = _first_not_utf8(path)
-    return InputError(f"{path}:{line}: not UTF-8 text ({error.reason}); save it as UTF-8")
 
 
 def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
@@ -119,13 +101,14 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
         raise InputError(f"{path}: the header holds NUL characters; save it as UTF-8")
     if name not in header:
         raise no_column(str(path), name, header)
-    first = header.index(name)
-    if not repeats and name in header[first + 1 :]:
-        second = header.index(name, first + 1)
-        raise InputError(
-            f"{path}: columns {first + 1} and {second + 1} are both '{name}'; rename one"
-        )
-    return first
+    if not repeats:
+        _refuse_repeated(path, name, header)
+    return header.index(name)
+
+
+def _refuse_repeated(path: Path, name: str, known: Sequence[str]) -> None:
+    if known.count(name) > 1:
+        raise InputError(f"{path}: several columns are '{name}'; rename all but one")
 
 
 def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
@@ -137,52 +120,38 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     return words
 
 
-def _first_not_utf8(path: Path) -> int:
-    """Return the number of the first line that is no UTF-8; 1 if each line is alone."""
-    with open_bytes(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return 1
-
-
-def _separated_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+def _separated_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV file, whose header says whether commas part its cells.
 
     Spreadsheets of many languages write semicolons.
     """
-    with open_bytes(path) as file:
-        line = re.split("[\r\n]", file.readline().decode("utf-8-sig", "replace"))[0]
+    line = re.split("[\r\n]", next(text_lines(path), ""))[0]
     if marked := _SEPARATOR.fullmatch(line.strip()):
-        yield from csv_rows(path, columns, marked[1])
-        return
+        return csv_rows(path, columns, marked[1])
     has_commas = len(next(csv.reader([line]), [])) != 1
     delimiter = "," if has_commas else next((mark for mark in ";\t|" if mark in line), ",")
-    yield from csv_rows(path, columns, delimiter)
+    return csv_rows(path, columns, delimiter)
 
 
-def _tab_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+def _tab_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the rows of a TSV file, whose quotes part cells only if all of them can."""
-    yield from csv_rows(path, columns, "\t", quoted=_quotes_enclose(path))
+    return csv_rows(path, columns, "\t", quoted=_quotes_enclose(path))
 
 
 def _quotes_enclose(path: Path) -> bool:
     """Return whether quotes in a TSV file enclose cells: False where one is only text."""
     enclose = True
-    with _open_text(path, errors="replace") as file:
-        width = None
-        for line in file:
-            cells = line.rstrip("\r\n").split("\t")
-            width = width or len(cells)
-            if len(cells) != width and line.strip():  # quotes may enclose tabs or line breaks
-                return True
-            enclose &= all(_QUOTED.fullmatch(cell) for cell in cells if cell.startswith('"'))
+    width = None
+    for line in text_lines(path):
+        cells = line.rstrip("\r\n").split("\t")
+        width = width or len(cells)
+        if len(cells) != width and line.strip():  # quotes may enclose tabs or line breaks
+            return True
+        enclose &= all(_QUOTED.fullmatch(cell) for cell in cells if cell.startswith('"'))
     return enclose
 
 
-def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the objects of a JSON array, of pandas' columns, or of lines where there is neither."""
     objects = _objects_in(path)
     if objects is None:
@@ -200,11 +169,7 @@ def _objects_in(path: Path) -> list[Any] | None:
 
     ``to_json`` writes columns as objects with the rows' numbers for keys. None of other files.
     """
-    with _open_text(path) as file:
-        try:
-            text = file.read()
-        except UnicodeDecodeError as error:
-            raise _not_utf8(path, error) from None
+    text = "".join(text_lines(path))
     if text.lstrip().startswith("["):
         return list(parse_json(text, str(path)))
     try:
@@ -222,16 +187,14 @@ def _objects_in(path: Path) -> list[Any] | None:
     return [{name: value[number] for name, value in parts.items()} for number in numbers]
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     for number, row in read_jsonl(path):
         where = f"{path}:{number}"
         yield where, _chosen(where, row, columns)
 
 
-def _chosen(where: str, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
+def _chosen(where: str, row: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     """Return the values of some columns; ``a.b`` is the entry b of what column a holds."""
-    if columns is None:
-        return row
     chosen: dict[str, Any] = {}
     for name in columns:
         value: Any = row
@@ -254,28 +217,25 @@ def _names_in(row: Mapping[str, Any], outer: str = "") -> list[str]:
     return names
 
 
-def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
+def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
-            names = schema.names if columns is None else columns
-            for name in names:
-                kind = _type_of(path, name, schema)
-                if not _is_plain(kind):
-                    raise InputError(
-                        f"{path}: column '{name}' is of type {kind}; make it text, whole numbers, "
-                        "or lists of these"
-                    )
-            classes = {name: of for name in names if (of := _class_names(schema, name))}
+            outer = [name if name in schema.names else name.split(".")[0] for name in columns]
+            for name, top in zip(columns, outer, strict=True):
+                if top not in schema.names:
+                    raise no_column(str(path), name, schema.names)
+                _refuse_repeated(path, top, schema.names)
+            classes = {name: of for name in columns if (of := _class_names(schema, name))}
             number = 0
-            for batch in file.iter_batches(columns=list(dict.fromkeys(names))):
+            for batch in file.iter_batches(columns=list(dict.fromkeys(outer))):
                 for row in batch.to_pylist():
                     number += 1
                     where = f"{path}, row {number}"
-                    values = _chosen(where, row, names)
+                    values = _chosen(where, row, columns)
                     for name, of in classes.items():
                         values[name] = _class_name(where, name, values[name], of)
                     yield where, values
@@ -284,36 +244,16 @@ def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedR
         raise InputError(f"{path}: not a readable Parquet file ({reason})") from None
 
 
-def _type_of(path: Path, name: str, schema: pa.Schema) -> pa.DataType:
-    """Return the type of a column, or of one inside another."""
-    from pyarrow import types
-
-    columns: Any = schema
-    for part in [name] if name in schema.names else name.split("."):
-        known = [field.name for field in columns]
-        if part not in known:
-            raise no_column(str(path), name, schema.names)
-        if known.count(part) > 1:
-            raise InputError(f"{path}: several columns are '{name}'; rename all but one")
-        kind = columns.field(part).type
-        columns = kind if types.is_struct(kind) else ()
-    return kind
-
-
 def class_names(path: Path, column: str) -> tuple[str, ...] | None:
     """Return the classes that a Parquet file of the Hugging Face Hub declares of a column.
 
     They are in the order of their numbers; None where a file declares none.
     """
-    import pyarrow as pa
     from pyarrow import parquet
 
     if path.suffix.lower() != ".parquet":
         return None
-    try:
-        return _class_names(parquet.read_schema(path), column)
-    except (pa.ArrowException, OSError):
-        return None  # reading its rows says what is wrong
+    return _class_names(parquet.read_schema(path), column)
 
 
 def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
@@ -337,23 +277,12 @@ def _class_name(where: str, column: str, value: Any, names: Sequence[str]) -> An
     return names[value]
 
 
-def _is_plain(kind: pa.DataType) -> bool:
-    """Tell whether values of a type are text, numbers, booleans, nothing, or lists of these."""
-    from pyarrow import types
-
-    if types.is_dictionary(kind) or types.is_list(kind) or types.is_large_list(kind):
-        return _is_plain(kind.value_type)
-    plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
-    text = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(is_of(kind) for is_of in (*plain, *text))
-
-
 def no_column(where: str, name: str, known: Sequence[str]) -> InputError:
     """Return what is wrong where a column is missing."""
     return InputError(f"{where}: no column '{name}'; {did_you_mean(name, known)}")
 
 
-_READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[PlacedRow]]] = {
+_READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[PlacedRow]]] = {
     ".csv": _separated_rows,
     ".tsv": _tab_rows,
     ".json": _json_rows,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import logging
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
@@ -167,27 +168,33 @@ def _unpacked(archive: Path, file: RemoteFile, path: Path) -> bytes:
         raise InputError(_advice(path, file, reason)) from None
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressed if its name ends with ``.gz``."""
-    return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file with their ends, decompressed if its name ends with ``.gz``.
+
+    A byte order mark is left out.
+    """
+    number = 1
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}:{number}: not UTF-8 text ({error.reason}); save it as UTF-8"
+        ) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: not a readable gzip file ({error})") from None
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number (from 1) and object of each non-blank line."""
-    with open_bytes(path) as file:
-        for number, raw in enumerate(file, start=1):
-            try:
-                line = raw.decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise InputError(f"{path}:{number}: not UTF-8 text ({error.reason})") from None
-            if not line.strip():
-                continue
-            row = parse_json(line, f"{path}:{number}")
-            if not isinstance(row, dict):
-                raise InputError(
-                    f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}"
-                )
-            yield number, row
+    for number, line in enumerate(text_lines(path), start=1):
+        if not line.strip():
+            continue
+        row = parse_json(line, f"{path}:{number}")
+        if not isinstance(row, dict):
+            raise InputError(f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}")
+        yield number, row
 
 
 def shipped(folder: str, digests: Mapping[str, str]) -> Path:

@@ -62,9 +62,7 @@ def measured(
     a, b = scores[first, 0], scores[second, 1]
     d = float(cohens_d(*scores.T, ddof=0))
     with np.errstate(all="ignore"):  # samples without variance have no interval
-        defined = np.isfinite(cohens_d(a, b, axis=-1)) & (
-            np.ptp(a, axis=-1) + np.ptp(b, axis=-1) > 0
-        )
+        defined = np.isfinite(cohens_d(a, b)) & (np.ptp(a, axis=-1) + np.ptp(b, axis=-1) > 0)
         a, b = a[defined], b[defined]
         low, high = jackknife(a, b, paired)
         shown = is_shown(a, n) & is_shown(b, n)

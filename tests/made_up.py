@@ -17,7 +17,9 @@ from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.config.experiment import Experiment
 from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
+from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import model_bias
+from exparity.stats.predictions import predictions_of
 
 METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
            "lime", "shap")  # fmt: skip
@@ -200,7 +202,8 @@ def _classified(results: Results, cell: tuple, examples: list, certain, has_coll
     names = ("label", "predicted", "probabilities", "group")
     columns = [[row[name] for row in rows] for name in names]
     sets = [row["match_id"] for row in rows]
-    found = model_bias(*columns, results.groups, LABELS, sets, resamples=0)
+    data = predictions_of(*columns, results.groups, LABELS, sets)
+    found = model_bias(data, Draws(resamples=0))
     *of_model, seed = cell
     rows = [{**vars(row), "seed": seed} for row in found]
     results.write("bias", with_earlier(results.path("bias", *of_model), "bias", rows), *of_model)

@@ -26,6 +26,7 @@ from exparity.stages.counterfactual_predictions import counterfactual_prediction
 from exparity.stages.counterfactuals import make_counterfactuals
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
+from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import BiasRow, predictions_of
 
@@ -83,13 +84,12 @@ def of_bag_of_words(data, recipe):
         [example.group for example in test],
         prepared.groups,
         prepared.labels,
-        None,
     )
     counterfactuals = [
         CounterfactualPrediction(i, other.group, int(changed[i]), sure[changed[i]], 1)
         for i, (_, other) in enumerate(versions)
     ]
-    return causal_bias(measured, counterfactuals, resamples=200)
+    return causal_bias(measured, counterfactuals, Draws(resamples=200))
 
 
 def of_transformer(data, recipe):

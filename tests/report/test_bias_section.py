@@ -17,9 +17,10 @@ from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables, collapse
 from exparity.report.downloads import bias_export
 from exparity.report.flags import meanings
 from exparity.report.templating import html_environment
+from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
-from exparity.stats.rms import Draws, rms_of_groups
+from exparity.stats.rms import rms_of_groups
 
 SEEDS = (0, 1, 2)
 PAIRS = [("two", "bert"), ("two", "gpt_2"), ("<b>many</b>", "bert")]
@@ -52,9 +53,10 @@ def predictions(dataset, model, seed):
 @cache
 def measured(dataset, model, seed):
     given = predictions(dataset, model, seed)
-    rows = model_bias(**given, resamples=0)
+    data, draws = predictions_of(**given), Draws(resamples=0)
+    rows = model_bias(data, draws)
     if len(CLASSES[dataset]) > 2:
-        rows += [*fpr_gaps(rows), *rms_of_groups(predictions_of(**given), Draws(0.95, 0, 0))]
+        rows += [*fpr_gaps(rows), *rms_of_groups(data, draws)]
     return {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
 
 

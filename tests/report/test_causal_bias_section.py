@@ -17,6 +17,7 @@ from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import render_page
 from exparity.report.sections.overview import unchanged_counterfactuals
+from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
@@ -45,8 +46,9 @@ def add_counterfactuals(path, seed):
         )
         for i, row in enumerate(rows)
     ]
-    measured = model_bias(*given, resamples=0)
-    measured += [*fpr_gaps(measured), *causal_bias(predictions_of(*given), changed, resamples=40)]
+    data = predictions_of(*given)
+    measured = model_bias(data, Draws(resamples=0))
+    measured += [*fpr_gaps(measured), *causal_bias(data, changed, Draws(resamples=40))]
     facts = read_artefact(path, "bias")[1]
     declared = {name: facts[name] for name in ("attribute", "groups", "labels")}
     write_artefact(

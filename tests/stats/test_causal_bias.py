@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from stats.drawn import CLASSES, GROUPS, counterfactuals, keyed
 
+from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import predictions_of
-from exparity.stats.rms import Draws, Sides, rms_rows
+from exparity.stats.rms import Sides, rms_rows
 from exparity.stats.shares import Share
 
 NAMES = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
@@ -111,7 +112,7 @@ def sample(n=60, n_classes=3, seed=0, flips=0.3, matched=False):
 
 def measured(sample, **options):
     data = predictions_of(*(sample[name] for name in NAMES))
-    return keyed(causal_bias(data, sample["counterfactuals"], **{"resamples": 0, **options}))
+    return keyed(causal_bias(data, sample["counterfactuals"], Draws(**{"resamples": 0, **options})))
 
 
 @pytest.mark.reference

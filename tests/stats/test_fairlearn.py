@@ -21,7 +21,9 @@ from support import REAL, need
 from exparity.data import load_dataset
 from exparity.data.compas import FILE
 from exparity.data.files import DataSource
+from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import predictions_of
 from exparity.stats.rms import Sides, rate_gaps, rms
 
 pytestmark = pytest.mark.reference
@@ -73,7 +75,8 @@ PREDICTIONS = [
 def test_gaps_are_those_of_metric_frame(predictions):
     labels, predicted, groups, order, classes = predictions()
     probabilities = np.eye(len(classes))[predicted]
-    rows = model_bias(labels, predicted, probabilities, groups, order, classes, resamples=0)
+    data = predictions_of(labels, predicted, probabilities, groups, order, classes)
+    rows = model_bias(data, Draws(resamples=0))
     rows += list(fpr_gaps(rows))
     ours = {(row.quantity, row.group, row.group_b, row.class_name): row.value for row in rows}
     frame = MetricFrame(

@@ -14,6 +14,7 @@ from stats.drawn import counterfactuals, keyed, predictions, scores
 
 from exparity.stats import compare_all, compare_groups, crossed_tests
 from exparity.stats.adjusted import adjusted_gaps
+from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import causal_bias
 from exparity.stats.gap_change import gap_changes
 from exparity.stats.jackknife import interval_of_d
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.property
 HALF = settings(max_examples=settings.default.max_examples // 2)
 BIAS = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
 Row = dict[str, Any]
+NONE = Draws(resamples=0)
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,14 @@ def of_interval(columns):
 
 
 def of_predictions(columns):
-    return {key: vars(row) for key, row in keyed(model_bias(**columns, resamples=0)).items()}
+    return {
+        key: vars(row) for key, row in keyed(model_bias(predictions_of(**columns), NONE)).items()
+    }
 
 
 def of_causes(columns):
     data = predictions_of(*(columns[name] for name in BIAS))
-    rows = keyed(causal_bias(data, columns["counterfactuals"], resamples=0))
+    rows = keyed(causal_bias(data, columns["counterfactuals"], NONE))
     return {key: vars(row) for key, row in rows.items()}
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stats.drawn import CLASSES, GROUPS, keyed, predictions
 
-from exparity.core.errors import InputError
+from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import model_bias
 from exparity.stats.prediction_difference import mean_distance, wasserstein
+from exparity.stats.predictions import predictions_of
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
 
 # The reference: plain loops over rows, and formulas from the literature.
@@ -97,7 +98,7 @@ def by_label(rows, pairs):
 
 
 def measured(given, **options):
-    return keyed(model_bias(**given, **{"resamples": 0, **options}))
+    return keyed(model_bias(predictions_of(**given), Draws(**{"resamples": 0, **options})))
 
 
 def sample(n=60, n_classes=2, n_groups=2, matched=True, seed=0):
@@ -347,7 +348,9 @@ class TestDegenerate:
 
 def test_without_groups_there_are_the_rates_of_all():
     labels, predicted = [0, 0, 1, 1, 1], [0, 1, 1, 1, 0]
-    rows = model_bias(labels, predicted, [[0.5, 0.5]] * 5, [""] * 5, (), ("no", "yes"))
+    shares, classes = [[0.5, 0.5]] * 5, ("no", "yes")
+    data = predictions_of(labels, predicted, shares, [""] * 5, (), classes)
+    rows = model_bias(data, Draws(resamples=0))
     values = {(row.quantity, row.class_name): (row.value, row.group) for row in rows}
     assert values == {
         ("accuracy", ""): (0.6, ""),
@@ -358,5 +361,3 @@ def test_without_groups_there_are_the_rates_of_all():
         ("tnr", "yes"): (0.5, ""),
         ("selection_rate", "yes"): (0.6, ""),
     }
-    with pytest.raises(InputError, match="group 'a' is not one of"):
-        model_bias(labels, predicted, [[0.5, 0.5]] * 5, ["a"] * 5, (), ("no", "yes"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import (
     fpr_gaps,
@@ -27,7 +28,7 @@ from exparity.stats.model_bias import (
     model_bias,
 )
 from exparity.stats.predictions import BiasRow, predictions_of
-from exparity.stats.rms import Draws, rms_of_groups
+from exparity.stats.rms import rms_of_groups
 
 log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
@@ -75,6 +76,7 @@ def bias_model(
             are missing or there twice, a row does not fit what the data declare, or an option is
             out of range.
     """
+    Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     declared = read_artefact(data, "data")[1]
     if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
         raise InputError(f"{data}: declares no groups; make it with `exparity prepare`")
@@ -88,10 +90,12 @@ def bias_model(
     of_model = {name: ids[name] for name in ("dataset", "model")}
     rows: list[dict[str, Any]] = []
     notes: dict[str, int] = {}
-    for seed, (path, table, ids) in trained.items():
+    for seed, own in trained.items():
+        path, _, ids = own
         require_same_cell((data, declared["wildcards"]), (first, of_model), (path, ids))
-        classifier = _Classifier(path, table, ids, declared, changed.get(seed))
-        measured, of_texts = classifier.measured(confidence=confidence, resamples=resamples)
+        measured, of_texts = _measured(
+            own, declared, changed.get(seed), confidence=confidence, resamples=resamples
+        )
         rows += [{**asdict(row), "seed": seed} for row in measured]
         notes = notes or of_texts  # which are the same of every training
     undefined = sum(math.isnan(row["value"]) for row in rows)
@@ -118,50 +122,39 @@ def _by_seed(paths: Sequence[Path], artefact: str) -> dict[int, Predictions]:
     return by_seed
 
 
-@dataclass(frozen=True)
-class _Classifier:
-    """A training: its predictions, and what it predicts where the groups are changed."""
-
-    path: Path
-    table: pa.Table
-    ids: Mapping[str, Any]
-    declared: Mapping[str, Any]
-    changed: Predictions | None
-
-    def measured(self, **options: Any) -> tuple[list[BiasRow], dict[str, int]]:
-        """Return how predictions differ between groups, and how many counterfactuals there are."""
-        predicted = self.table.column("predicted").to_numpy()
-        seed = derive_seed(int(self.ids["seed"]), "bias", self.ids["dataset"], self.ids["model"])
-        columns = [self.table.column(name).to_pylist() for name in _COLUMNS]
-        columns[4:4] = self.declared["groups"], self.declared["labels"]
-        try:
-            rows = model_bias(*columns, **options, seed=seed)
-        except InputError as error:
-            raise InputError(f"{self.path}: {error}") from None
-        notes: dict[str, int] = {}
-        if self.changed:
-            changed = _read_changed(self.changed, self.path, self.table, self.ids)
-            notes["counterfactuals"] = len(changed)
-            notes["unchanged"] = sum(not one.n_changed for one in changed)
-            causal = causal_bias(predictions_of(*columns), changed, **options, seed=seed)
-            rows += [*fpr_gaps(rows), *causal]
-        elif len(self.declared["labels"]) > 2:  # of two classes, one says everything
-            draws = Draws(**options, seed=seed)
-            over_classes = list(rms_of_groups(predictions_of(*columns), draws))
-            rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, predicted)]
-        if is_collapsed(predicted):
-            log.warning(
-                "seed %s: the classifier predicts one class for every test example",
-                self.ids["seed"],
-            )
-        return rows, notes
+def _measured(
+    trained: Predictions, declared: Mapping[str, Any], changed: Predictions | None, **options: Any
+) -> tuple[list[BiasRow], dict[str, int]]:
+    """Return how predictions differ between groups, and how many counterfactuals there are."""
+    path, table, ids = trained
+    seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
+    draws = Draws(**options, seed=seed)
+    columns = [table.column(name).to_pylist() for name in _COLUMNS]
+    columns[4:4] = declared["groups"], declared["labels"]
+    try:
+        data = predictions_of(*columns)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; run finetune again on this data") from None
+    rows = model_bias(data, draws)
+    notes: dict[str, int] = {}
+    if changed:
+        counterfactuals = _read_changed(changed, trained)
+        notes["counterfactuals"] = len(counterfactuals)
+        notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
+        rows += [*fpr_gaps(rows), *causal_bias(data, counterfactuals, draws)]
+    elif len(data.classes) > 2:  # of two classes, one says everything
+        over_classes = list(rms_of_groups(data, draws))
+        rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, data.predicted)]
+    if is_collapsed(data.predicted):
+        log.warning(
+            "seed %s: the classifier predicts one class for every test example", ids["seed"]
+        )
+    return rows, notes
 
 
-def _read_changed(
-    given: Predictions, predictions: Path, predicted: pa.Table, ids: Mapping[str, Any]
-) -> list[CounterfactualPrediction]:
+def _read_changed(given: Predictions, trained: Predictions) -> list[CounterfactualPrediction]:
     """Read what is predicted for the counterfactuals of predicted examples."""
-    path, table, own = given
+    (path, table, own), (predictions, predicted, ids) = given, trained
     require_same_cell((predictions, ids), (path, own))
     shared = ("example_id", "group", "label")
     originals = zip(*(predicted.column(name).to_pylist() for name in shared), strict=True)

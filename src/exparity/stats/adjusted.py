@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.core.calls import array_of
-from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
-from exparity.stats.samples import complete_sets, samples, set_index, set_means
+from exparity.stats.samples import samples, set_differences, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
@@ -106,9 +104,8 @@ def adjusted_gaps(
     Regressions have the standard errors HC3 (MacKinnon and White 1985,
     doi:10.1016/0304-4076(85)90158-7), whose terms are summed by set where no set has both groups.
     """
-    Statistics(confidence=confidence)  # refuses what is out of range
     scores, codes, names = samples(values, groups, order, pairs)
-    columns = {name: _columns(name, column, len(scores)) for name, column in covariates.items()}
+    columns = {name: _columns(name, np.asarray(column)) for name, column in covariates.items()}
     gaps = []
     for a, b in combinations(range(len(order)), 2):
         kept = ~np.isnan(scores) & ((codes == a) | (codes == b))
@@ -124,19 +121,11 @@ def adjusted_gaps(
     return gaps
 
 
-def _columns(name: str, covariate: Any, n: int) -> FloatArray:
+def _columns(name: str, covariate: FloatArray | IntArray) -> FloatArray:
     """Return a covariate as (n, q) regressors; of a class, the indicators of all but the first."""
-    if name not in ADJUSTMENTS:
-        raise InputError(f"covariate '{name}' is not one of {', '.join(ADJUSTMENTS)}")
-    numbers = array_of(float, covariate, f"covariate '{name}'")
-    if len(numbers) != n:
-        raise InputError(f"{n} values but {len(numbers)} of covariate '{name}'")
-    if not np.isfinite(numbers).all():
-        position = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise InputError(f"covariate '{name}' of value {position} is not a finite number")
     if name != "class":
-        return numbers[:, None]
-    return np.asarray(numbers[:, None] == np.unique(numbers)[1:], dtype=np.float64)
+        return covariate[:, None].astype(np.float64)
+    return np.asarray(covariate[:, None] == np.unique(covariate)[1:], dtype=np.float64)
 
 
 def _estimated(
@@ -187,13 +176,9 @@ def _differences(
     values: FloatArray, is_first: BoolArray, sets: IntArray, others: FloatArray
 ) -> _Sample:
     """Return the differences within the sets that have both groups, between their means."""
-    codes = (~is_first).astype(np.int64)
-    columns = [values, *others.T]
-    means = np.stack([set_means(column, codes, sets, 2) for column in columns])  # (1 + q, m, 2)
-    means = means[:, complete_sets(means[0])]
-    first_minus_second = means[..., 0] - means[..., 1]
-    m = first_minus_second.shape[1]
-    return _Sample(first_minus_second[0], np.ones(m), first_minus_second[1:].T, np.arange(m))
+    between = set_differences(np.vstack([values, others.T]), is_first, sets)  # (1 + q, m)
+    m = between.shape[1]
+    return _Sample(between[0], np.ones(m), between[1:].T, np.arange(m))
 
 
 def _regressed(sample: _Sample, adjustment: str) -> _Fit:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.types import FloatArray
 
 # Resamples held at once; bounds memory at large n.
@@ -16,6 +17,14 @@ _BATCH = 200
 Interval = tuple[float, float, tuple[str, ...]]
 """Low and high end, NaN where there is none, and flags that say how they were found."""
 NO_INTERVAL: Interval = (float("nan"), float("nan"), ("interval_none",))
+
+
+class Draws(NamedTuple):
+    """Coverage of intervals, resamples (also permutations; 0 for none) and the seed of both."""
+
+    confidence: float = Statistics.confidence
+    resamples: int = Statistics.resamples
+    seed: int = 0
 
 
 def interval_of(

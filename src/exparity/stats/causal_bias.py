@@ -13,12 +13,11 @@ from itertools import combinations
 
 import numpy as np
 
-from exparity.core.errors import InputError
 from exparity.core.seeding import generator
-from exparity.core.settings import Statistics
+from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
-from exparity.stats.rms import Draws, Sides, central, rms_of_groups, rms_rows
+from exparity.stats.rms import Sides, central, rms_of_groups, rms_rows
 from exparity.stats.shares import NAN, Share, paired_difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -70,17 +69,10 @@ class _Contrast:
 
 
 def causal_bias(
-    data: Predictions,
-    counterfactuals: Sequence[CounterfactualPrediction],
-    *,
-    confidence: float = Statistics.confidence,
-    resamples: int = Statistics.resamples,
-    seed: int = 0,
+    data: Predictions, counterfactuals: Sequence[CounterfactualPrediction], draws: Draws
 ) -> list[BiasRow]:
     """Return how predictions change with the group alone, beside how they differ between groups."""
-    Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     predicted, probabilities, changed = _outcomes(data, counterfactuals)
-    draws = Draws(confidence, resamples, seed)
     rows = list(rms_of_groups(data, draws))
     for i, j in combinations(range(len(data.order)), 2):
         both = (predicted[i] >= 0) & (predicted[j] >= 0)
@@ -113,36 +105,10 @@ def _outcomes(
     changed = np.zeros_like(own)
     index = {group: i for i, group in enumerate(data.order)}
     for one in counterfactuals:
-        _check(data, one)
         at = index[one.group], one.index
-        if predicted[at] >= 0:
-            what = "its own group" if own[at] else "a group that it has one of"
-            raise InputError(
-                f"example {one.index}: a counterfactual of {what}, '{one.group}'; give one for "
-                "each other group"
-            )
         predicted[at], probabilities[at] = one.predicted, one.probabilities
         changed[at] = one.n_changed > 0
     return predicted, probabilities, changed
-
-
-def _check(data: Predictions, one: CounterfactualPrediction) -> None:
-    classes = len(data.classes)
-    if not 0 <= one.index < len(data):
-        raise InputError(f"counterfactual of example {one.index}: there are {len(data)} examples")
-    if one.group not in data.order:
-        known = ", ".join(data.order)
-        raise InputError(f"example {one.index}: group '{one.group}' is not one of {known}")
-    if not 0 <= one.predicted < classes:
-        raise InputError(
-            f"example {one.index}: predicted class {one.predicted} is not one of {classes} classes"
-        )
-    if len(one.probabilities) != classes:
-        raise InputError(
-            f"example {one.index}: {len(one.probabilities)} probabilities for {classes} classes"
-        )
-    if any(p < 0 or p > 1 + 1e-6 for p in one.probabilities):
-        raise InputError(f"example {one.index}: a probability is not between 0 and 1")
 
 
 def _of_contrast(contrast: _Contrast, classes: Sequence[str], draws: Draws) -> Iterator[BiasRow]:

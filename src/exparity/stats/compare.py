@@ -23,6 +23,7 @@ from exparity.stats.samples import (
     complete_sets,
     groups_present,
     samples,
+    set_differences,
     set_index,
     set_means,
 )
@@ -186,9 +187,8 @@ def compare_many(
     **settings: Any,
 ) -> list[list[GroupComparison]]:
     """Compare many metrics' values of the same examples, each as :func:`compare_all` does."""
-    rows = [samples(row, groups, order, pairs)[0] for row in values]
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
-    scores = np.array(rows, dtype=np.float64).reshape(len(rows), len(codes))
+    scores = np.array(values, dtype=np.float64).reshape(len(values), len(codes))
     return _compared(scores, codes, list(order), names, Statistics(**settings))
 
 
@@ -247,7 +247,7 @@ def _pair_compared(
         return [replace(one, flags=[*flags, "too_few"]) for one in described]
     u, p = mann_whitney(a, b)
     d = cohens_d(a, b, ddof=settings.ddof)
-    differences = _set_differences(values, is_first, sets)
+    differences = set_differences(values, is_first, sets)
     n_pairs = differences.shape[1]
     is_paired = n_pairs >= 2
     few = smallest_p(a.shape[1], b.shape[1], n_pairs if is_paired else 0) > settings.alpha
@@ -320,16 +320,6 @@ def _means_and_sds(values: FloatArray) -> tuple[list[float], list[float]]:
         return values[:, 0].tolist() if n else [NAN] * rows, [NAN] * rows
     mean, variance = mean_and_variance(values)
     return mean.tolist(), np.sqrt(variance).tolist()
-
-
-def _set_differences(values: FloatArray, is_first: BoolArray, sets: IntArray | None) -> FloatArray:
-    """Return (r, m) first minus second within the matched sets that have both groups."""
-    if sets is None:
-        return np.empty((len(values), 0))
-    codes = np.broadcast_to((~is_first).astype(np.int64), values.shape)
-    means = set_means(values, codes, sets, 2)  # (r, m, 2)
-    means = means[:, complete_sets(means[0])]
-    return np.ascontiguousarray(means[..., 0] - means[..., 1])
 
 
 def _compared_at_once(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.core.errors import InputError
-
 NAN = float("nan")
 
 
@@ -32,8 +30,6 @@ def cramers_v(labels: Sequence[Hashable], groups: Sequence[Hashable]) -> Depende
     """Measure how far label and group depend on each other."""
     from scipy.stats import chi2_contingency
 
-    if len(labels) != len(groups):
-        raise InputError(f"{len(labels)} labels but {len(groups)} groups")
     rows, columns = (list(dict.fromkeys(values)) for values in (labels, groups))
     n, smaller = len(labels), min(len(rows), len(columns))
     if smaller < 2:
@@ -51,8 +47,6 @@ def dependence_by_split(
     labels: Sequence[Hashable], groups: Sequence[Hashable], splits: Sequence[str]
 ) -> dict[str, Dependence]:
     """Measure the dependence of label and group in each split, in the order of their names."""
-    if not len(labels) == len(groups) == len(splits):
-        raise InputError(f"{len(labels)} labels, {len(groups)} groups and {len(splits)} splits")
     dependences = {}
     for split in sorted(set(splits)):
         rows = [i for i, name in enumerate(splits) if name == split]

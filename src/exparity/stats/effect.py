@@ -21,27 +21,27 @@ def standardised(
         return np.asarray(difference / spread, dtype=np.float64)
 
 
-def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = Statistics.ddof, axis: int = -1) -> Any:
+def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = Statistics.ddof) -> Any:
     """Cohen's d of two samples, with s = √((s²_a + s²_b)/2) (Cohen 1988, eq. 2.2.1 and 2.3.2)."""
     (mean_a, variance_a), (mean_b, variance_b) = (
-        mean_and_variance(sample, ddof=ddof, axis=axis) for sample in (a, b)
+        mean_and_variance(sample, ddof=ddof) for sample in (a, b)
     )
     return standardised(mean_a, mean_b, variance_a, variance_b)
 
 
 def mean_and_variance(
-    sample: FloatArray, *, ddof: int = Statistics.ddof, axis: int = -1
+    sample: FloatArray, *, ddof: int = Statistics.ddof
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance, exact where all values are equal.
 
     The mean of ten times 0.1 is not 0.1 in floating point, so that a constant sample would have a
     tiny variance, and two constant groups a huge effect.
     """
-    constant = np.ptp(sample, axis=axis) == 0
-    first = np.take(sample, 0, axis=axis)
+    constant = np.ptp(sample, axis=-1) == 0
+    first = sample[..., 0]
     with np.errstate(over="ignore"):
-        mean = np.where(constant, first, sample.mean(axis))
-        variance = np.where(constant, 0.0, sample.var(axis, ddof=ddof))
+        mean = np.where(constant, first, sample.mean(axis=-1))
+        variance = np.where(constant, 0.0, sample.var(axis=-1, ddof=ddof))
     return mean, variance
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import critical_value
 from exparity.stats.mean_gap import mean_gap
-from exparity.stats.samples import plain_ids, set_index
+from exparity.stats.samples import plain_ids, set_index, set_means
 from exparity.types import FloatArray
 
 NAN = math.nan
@@ -66,10 +66,5 @@ def _set_means(scores: FloatArray, pairs: Sequence[str | None] | None) -> FloatA
     sets = set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
     if sets is None:
         return scores
-    totals, counts = (
-        np.array([np.bincount(sets, weights=row) for row in of])
-        for of in (np.nan_to_num(scores), ~np.isnan(scores))
-    )
-    with np.errstate(invalid="ignore"):
-        means: FloatArray = totals / counts
-    return means
+    undefined = np.isnan(scores)
+    return set_means(np.nan_to_num(scores), undefined.astype(np.int64), sets, 2)[..., 0]

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.core.settings import Statistics
-from exparity.stats.bootstrap import interval_of
+from exparity.stats.bootstrap import Draws, interval_of
 from exparity.stats.prediction_difference import (
     interval_of_gap,
     mean_distance,
     wasserstein,
     wasserstein_by_chance,
 )
-from exparity.stats.predictions import BiasRow, Predictions, predictions_of
-from exparity.stats.samples import TwoGroups, set_differences
+from exparity.stats.predictions import BiasRow, Predictions
+from exparity.stats.samples import TwoGroups
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
-from exparity.types import BoolArray, FloatArray, IntArray
+from exparity.types import BoolArray, IntArray
 
 
 def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:
@@ -33,29 +32,15 @@ def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:
     return len(np.unique(np.asarray(predicted))) == 1
 
 
-def model_bias(
-    labels: Sequence[int],
-    predicted: Sequence[int],
-    probabilities: Sequence[Sequence[float]] | FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    classes: Sequence[str],
-    pairs: Sequence[str | None] | None = None,
-    *,
-    confidence: float = Statistics.confidence,
-    resamples: int = Statistics.resamples,
-    seed: int = 0,
-) -> list[BiasRow]:
+def model_bias(data: Predictions, draws: Draws) -> list[BiasRow]:
     """Measure how a classifier's predictions differ between groups."""
-    Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
-    data = predictions_of(labels, predicted, probabilities, groups, order, classes, pairs)
 
     def drawn_for(row: BiasRow) -> dict[str, Any]:
         # The draws of an interval do not depend on what else is drawn.
-        rng = generator(seed, row.quantity, row.group, row.group_b, row.class_name)
-        return {"confidence": confidence, "resamples": resamples, "rng": rng}
+        rng = generator(draws.seed, row.quantity, row.group, row.group_b, row.class_name)
+        return {"confidence": draws.confidence, "resamples": draws.resamples, "rng": rng}
 
-    rows = list(_rate_rows(data, confidence))
+    rows = list(_rate_rows(data, draws.confidence))
     rows += list(_equalised_odds(data, rows))
     for row, pair in _probabilities(data):
         rows += [_matched(row, pair, drawn_for), *_unmatched(row, pair, drawn_for)]
@@ -161,7 +146,7 @@ def _filled(
 
 def _matched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> BiasRow:
     row = replace(row, quantity="apd")
-    gaps = np.abs(set_differences(groups))
+    gaps = np.abs(groups.differences)
     if not len(gaps):
         return _filled(row, NAN, 0, flags=("no_pairs",))
     ends = interval_of((gaps,), np.mean, **drawn_for(row))
@@ -198,7 +183,7 @@ def _apd_by_label(data: Predictions) -> BiasRow:
     defined = ~np.isnan(values)
     flags = () if defined.all() else ("undefined_values",)
     masks = [(data.labels == i) & defined for i in (1, 0)]
-    gaps = np.abs(set_differences(TwoGroups(values, masks[0], masks[1], data.sets)))
+    gaps = np.abs(TwoGroups(values, masks[0], masks[1], data.sets).differences)
     if len(gaps):
         value, n = float(gaps.mean()), len(gaps)
     else:

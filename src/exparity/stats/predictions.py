@@ -79,41 +79,16 @@ def predictions_of(
     groups: Sequence[str],
     order: Sequence[str],
     classes: Sequence[str],
-    pairs: Sequence[str | None] | None,
+    pairs: Sequence[str | None] | None = None,
 ) -> Predictions:
-    """Check predictions and return them as arrays.
-
-    The arguments are those of :func:`~exparity.stats.model_bias.model_bias`.
-    """
-    for kind, names in (("groups", order), ("classes", classes)):
-        absent = kind == "groups" and not len(names)
-        if not absent and (len(names) < 2 or len(set(names)) != len(names) or "" in names):
-            raise InputError(f"{kind} must be two or more different names, not {list(names)}")
-    n = len(labels)
-    if not n:
+    """Return predictions as arrays, if they are of these groups and classes."""
+    if not len(labels):
         raise InputError("there are no predictions")
-    for name, other in (
-        ("predicted classes", predicted),
-        ("probabilities", probabilities),
-        ("groups", groups),
-        ("pairs", pairs),
-    ):
-        if other is not None and len(other) != n:
-            raise InputError(f"{n} labels but {len(other)} {name}")
-    for i, row in enumerate(probabilities):
-        if len(row) != len(classes):
-            raise InputError(
-                f"row {i}: {len(row)} probabilities for {len(classes)} classes "
-                f"({', '.join(classes)})"
-            )
     shares = np.array(probabilities, dtype=np.float64)
-    outside = np.flatnonzero(((shares < 0) | (shares > 1 + 1e-6)).any(axis=1))
-    if len(outside):
-        raise InputError(f"row {outside[0]}: a probability is not between 0 and 1")
-    for name, indices in (("label", labels), ("predicted class", predicted)):
-        for i, value in enumerate(indices):
-            if not 0 <= value < len(classes):
-                raise InputError(f"row {i}: {name} {value} is not one of {len(classes)} classes")
+    if shares.shape[1] != len(classes) or max(*labels, *predicted) >= len(classes):
+        raise InputError(f"the predictions are not of the classes {', '.join(classes)}")
+    if strangers := set(groups) - set(order or [""]):
+        raise InputError(f"group '{min(strangers)}' is not one of {', '.join(order)}")
     index = {group: i for i, group in enumerate(order or [""])}
     for i, group in enumerate(groups):
         if group not in index:
@@ -123,7 +98,7 @@ def predictions_of(
         predicted=np.array(predicted, dtype=np.int64),
         probabilities=shares,
         groups=np.array([index[group] for group in groups], dtype=np.int64),
-        sets=set_index(plain_ids(pairs), np.ones(n, dtype=bool)),
+        sets=set_index(plain_ids(pairs), np.ones(len(labels), dtype=bool)),
         order=list(order),
         classes=list(classes),
     )

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from exparity.core.seeding import generator
+from exparity.stats.bootstrap import Draws
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.samples import exchangeable, shuffled
 from exparity.stats.shares import NAN, Interval
@@ -23,20 +23,6 @@ from exparity.types import BoolArray, FloatArray, IntArray
 RATES = ("tpr", "fpr", "selection_rate")
 # Draws held at once; bounds memory at large n.
 _BATCH = 50
-
-
-class Draws(NamedTuple):
-    """Settings of bootstrap intervals.
-
-    Attributes:
-        confidence: their coverage, in (0, 1).
-        resamples: bootstrap resamples, and permutations; 0 for none.
-        seed: of the draws.
-    """
-
-    confidence: float
-    resamples: int
-    seed: int
 
 
 @dataclass(frozen=True, eq=False)

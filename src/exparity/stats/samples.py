@@ -109,6 +109,19 @@ def groups_present(codes: IntArray, groups: int) -> IntArray:
     return np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
 
 
+def set_differences(values: FloatArray, is_first: BoolArray, sets: IntArray | None) -> FloatArray:
+    """Return (..., m) first minus second within each matched set that has values of both groups.
+
+    Of several of the (..., n) values of a group in one set, the mean counts.
+    """
+    if sets is None or not sets.size:
+        return np.empty((*values.shape[:-1], 0))
+    codes = np.broadcast_to((~is_first).astype(np.int64), values.shape)
+    means = set_means(values, codes, sets, 2)
+    means = means[..., complete_sets(means.reshape(-1, *means.shape[-2:])[0]), :]
+    return np.ascontiguousarray(means[..., 0] - means[..., 1])
+
+
 class TwoGroups(NamedTuple):
     """Values of two groups, to be compared.
 
@@ -123,16 +136,9 @@ class TwoGroups(NamedTuple):
     in_b: BoolArray
     sets: IntArray | None
 
-
-def set_differences(groups: TwoGroups) -> FloatArray:
-    """Return (m,) first minus second within each matched set that has values of both groups.
-
-    Of several values of a group in one set, the mean counts.
-    """
-    values, in_a, in_b, sets = groups
-    kept = in_a | in_b
-    if sets is None or not kept.any():
-        return np.empty(0)
-    means = set_means(values[kept], in_b[kept].astype(np.int64), sets[kept], 2)  # (m, 2)
-    means = means[complete_sets(means)]
-    return np.asarray(means[:, 0] - means[:, 1])
+    @property
+    def differences(self) -> FloatArray:
+        """(m,) first minus second within the matched sets."""
+        kept = self.in_a | self.in_b
+        sets = None if self.sets is None else self.sets[kept]
+        return set_differences(self.values[kept], self.in_a[kept], sets)

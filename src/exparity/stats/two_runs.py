@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.core.calls import checked
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
 from exparity.stats.typical_gap import two_errors
@@ -39,7 +38,6 @@ class GapDifference(NamedTuple):
         return self.ci_low > 0 or self.ci_high < 0
 
 
-@checked
 def gap_difference(
     second: Mapping[str, Any],
     first: Mapping[str, Any],
@@ -52,7 +50,6 @@ def gap_difference(
     are put together by Welch's rule. Where both explain the same
     texts their gaps rise and fall together, and the interval is longer than need be.
     """
-    Statistics(confidence=confidence)  # refuses what is out of range
     estimate = float(second["d"]) - float(first["d"])
     both = [_errors(row) for row in (second, first)]
     errors = TwoErrors(

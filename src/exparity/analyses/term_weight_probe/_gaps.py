@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
@@ -86,13 +87,13 @@ def gap_rows(
     """
     sure = np.eye(len(split.classes))
     measured = (split.labels.tolist(), predicted.tolist(), sure[predicted], split.groups.tolist())
-    of_split = (*measured, split.order, split.classes)
+    data, draws = predictions_of(*measured, split.order, split.classes), Draws(resamples=0)
     changed = [
         CounterfactualPrediction(int(i), str(group), int(c), sure[c], n_changed=1)
         for i, group, c in zip(split.originals, split.other_groups, counterfactual, strict=True)
     ]
-    rows = model_bias(*of_split, resamples=0)
-    rows += [*fpr_gaps(rows), *causal_bias(predictions_of(*of_split, None), changed, resamples=0)]
+    rows = model_bias(data, draws)
+    rows += [*fpr_gaps(rows), *causal_bias(data, changed, draws)]
     for row in rows:
         of_all = row.quantity == "accuracy" and not row.group
         of_flips = row.quantity != "flip_rate" or not row.class_name

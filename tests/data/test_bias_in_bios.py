@@ -1,6 +1,7 @@
 """Bias in Bios: classes and splits, samples with the shares of all, and what is refused."""
 
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -123,19 +124,19 @@ def test_a_missing_column_and_an_unknown_profession_are_named(tmp_path):
 
 def test_rows_are_counted(tmp_path):
     source = source_of(tmp_path)
-    digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
+    digests = {Path(f.path).name: sha256_of(tmp_path / f.path) for f in FILES.values()}
     with pytest.raises(InputError, match="has 112 rows, and the published file 257478; remove it"):
-        load_dataset("bias_in_bios", source, digests)
+        load_dataset("bias_in_bios", source, {"sha256": digests})
     with pytest.raises(InputError, match=r"train.parquet is altered .its SHA-256 is "):
-        load_dataset("bias_in_bios", source, {**digests, "train_sha256": "0" * 64})
+        load_dataset("bias_in_bios", source, {"sha256": {**digests, "train.parquet": "0" * 64}})
 
 
 def test_the_command_says_what_to_compare(tmp_path, capsys):
     source = source_of(tmp_path)
-    digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
+    digests = {Path(f.path).name: sha256_of(tmp_path / f.path) for f in FILES.values()}
     fetch_data(source, ["bias_in_bios"])
     said = capsys.readouterr().out
-    assert all(f"'{option}: {digest}'" in said for option, digest in digests.items())
+    assert all(f"'sha256: {{{name}: {digest}}}'" in said for name, digest in digests.items())
     check_data(source, ["bias_in_bios"])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3

@@ -3,6 +3,7 @@
 import json
 import statistics
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from support import REAL, need
@@ -91,9 +92,9 @@ def test_malformed_rows_name_file_and_line(bad, message, tmp_path):
 
 def test_rows_are_counted_and_texts_are_there(tmp_path):
     source = source_of(tmp_path)
-    digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
+    digests = {Path(f.path).name: sha256_of(tmp_path / f.path) for f in FILES.values()}
     with pytest.raises(InputError, match="has 1 rows, and the published file 1600; remove it"):
-        load(source, verify=True, **digests)
+        load(source, verify=True, sha256=digests)
     (tmp_path / "eraser_movies" / "docs" / "b.txt").unlink()
     with pytest.raises(InputError, match=r"b.txt: cannot be read as text \(FileNotFoundError\)"):
         load(source)

@@ -75,7 +75,7 @@ def sentences_of(
     source: DataSource, classes: Classes, *, dev: bool, verify: bool
 ) -> Iterator[tuple[str, Sentence]]:
     """Yield part and sentence of all that have a class."""
-    for part, _, path in published_parts(source, FILES, {}, verify=verify, held_out=dev):
+    for part, _, path in published_parts(source, FILES, verify=verify, held_out=dev):
         for sentence in read_sentences(path):
             if classes == "five" or sentence.rating != NEUTRAL:
                 yield part, sentence

@@ -28,7 +28,7 @@ FILES = {
         url=f"https://huggingface.co/datasets/LabHC/bias_in_bios/resolve/{_REVISION}/data/"
         f"{part}-00000-of-00001-{suffix}.parquet",
         sha256=None,
-        digest_option=f"{part}_sha256",
+        can_be_pinned=True,
     )
     for part, suffix in _PARTS.items()
 }
@@ -63,9 +63,7 @@ def bias_in_bios(
     n_test: Count | None = None,
     sample_seed: int = 0,
     verify: bool = True,
-    train_sha256: str | None = None,
-    dev_sha256: str | None = None,
-    test_sha256: str | None = None,
+    sha256: Mapping[str, str] | None = None,
 ) -> Loaded:
     """Biographies from the web without their first sentence, with one of 28 occupations.
 
@@ -77,9 +75,8 @@ def bias_in_bios(
         n_test: biographies in the test split, likewise.
         sample_seed: another seed takes other ones.
         verify: refuse files that are not the published ones, by SHA-256 and number of rows.
-        train_sha256: SHA-256 of the training file, once you have compared it.
-        dev_sha256: SHA-256 of the development file.
-        test_sha256: SHA-256 of the test file.
+        sha256: SHA-256 of each file by its name, such as ``train.parquet``, once you have compared
+            them.
 
     Returns:
         One example a biography; empty ones are left out.
@@ -89,9 +86,10 @@ def bias_in_bios(
         if name not in LABELS:
             hint = did_you_mean(name, LABELS)
             raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
-    digests = {"train_sha256": train_sha256, "dev_sha256": dev_sha256, "test_sha256": test_sha256}
     biographies: dict[str, list[Example]] = {"train": [], "test": []}
-    for part, split, path in published_parts(source, FILES, digests, verify=verify, held_out=dev):
+    for part, split, path in published_parts(
+        source, FILES, verify=verify, sha256=sha256, held_out=dev
+    ):
         rows = list(read_rows(path, ("hard_text", "profession", "gender")))
         if verify:
             require_size(path, len(rows), SIZES[part])

@@ -17,8 +17,8 @@ class RemoteFile:
         path: where it lies, relative to the data folder.
         url: where it can be downloaded, pinned to a commit where there is one.
         sha256: its digest in hexadecimal; None if it is not known.
-        digest_option: option of the dataset that brings the digest where it is not known, or not
-            from the publisher.
+        can_be_pinned: whether the dataset's option ``sha256`` may bring its digest, where that is
+            not known, or not from the publisher.
         member: its name in the ZIP archive at that address; None if the address is its own.
         by_hand: how to get it where only a person can, with an account for example.
     """
@@ -26,7 +26,7 @@ class RemoteFile:
     path: str
     url: str
     sha256: str | None
-    digest_option: str | None = None
+    can_be_pinned: bool = False
     member: str | None = None
     by_hand: str | None = None
 

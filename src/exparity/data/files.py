@@ -69,18 +69,18 @@ class DataSource:
         return path
 
 
-def with_digest(file: RemoteFile, options: Mapping[str, Any]) -> RemoteFile:
-    """Return a file with the digest that a dataset's options bring, where none is known."""
-    pinned = options.get(file.digest_option or "")
-    return file if pinned is None else replace(file, sha256=str(pinned).lower())
+def with_digest(file: RemoteFile, sha256: Mapping[str, str] | None) -> RemoteFile:
+    """Return a file with the digest that its dataset's option ``sha256`` has for its name."""
+    pinned = (sha256 or {}).get(Path(file.path).name)
+    return file if pinned is None else replace(file, sha256=pinned.lower())
 
 
 def published_parts(
     source: DataSource,
     files: Mapping[str, RemoteFile],
-    options: Mapping[str, Any],
     *,
     verify: bool,
+    sha256: Mapping[str, str] | None = None,
     held_out: bool = True,
 ) -> Iterator[tuple[str, Split, Path]]:
     """Yield each published part, its split and its verified file.
@@ -89,7 +89,7 @@ def published_parts(
     """
     for part, file in files.items():
         if held_out or part not in ("dev", "val"):
-            path = source.find(with_digest(file, options), verify=verify)
+            path = source.find(with_digest(file, sha256), verify=verify)
             yield part, "test" if part.startswith("test") else "train", path
 
 
@@ -107,8 +107,12 @@ def unverified(path: Path, file: RemoteFile, digest: str) -> str:
     return (
         f"{path.absolute()} cannot be verified, since exparity does not know its published "
         f"SHA-256: compare the file with {file.url}, then set the dataset's option "
-        f"'{file.digest_option}: {digest}'"
+        f"'{_pinned(file, digest)}'"
     )
+
+
+def _pinned(file: RemoteFile, digest: str) -> str:
+    return f"sha256: {{{Path(file.path).name}: {digest}}}"
 
 
 def _advice(path: Path, file: RemoteFile, problem: str) -> str:
@@ -123,12 +127,11 @@ def _advice(path: Path, file: RemoteFile, problem: str) -> str:
 
 def _pin(file: RemoteFile, digest: str) -> str:
     """Return how to accept a digest other than the one that exparity expects, if it may be."""
-    if file.digest_option is None:
+    if not file.can_be_pinned:
         return ""
     why = "exparity has not seen the publisher's own file: " if file.by_hand else ""
     return (
-        f"; {why}once you have compared yours, set the dataset's option "
-        f"'{file.digest_option}: {digest}'"
+        f"; {why}once you have compared yours, set the dataset's option '{_pinned(file, digest)}'"
     )
 
 

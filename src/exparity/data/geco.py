@@ -11,7 +11,7 @@ from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, read_jsonl, require_size
+from exparity.data.files import DataSource, published_parts, read_jsonl
 from exparity.data.genders import GROUPS, LABELS, gender_facts
 from exparity.types import Example, Split
 
@@ -55,20 +55,16 @@ _DOC = """GECO with {changed} between the {number} sentences of a {set}.
 
     Args:
         source: where the raw files lie or go.
-        verify: refuse files that are not the published ones, by their SHA-256.{digests}
+        verify: refuse files that are not the published ones, by their SHA-256.
 
     Returns:
         {train:,} training and {test:,} test examples in 1,610 {sets}.
     """
-_DIGEST_OPTIONS = """
-        train_sha256: SHA-256 that the training file must have in place of the published one.
-        test_sha256: the same of the test file."""
-_PAIRS = {"number": "two", "set": "pair", "sets": "male/female pairs", "digests": ""}
+_PAIRS = {"number": "two", "set": "pair", "sets": "male/female pairs"}
 _TRIPLETS = {
     "number": "three",
     "set": "set",
     "sets": "sets of a male, a female and a neutral one",
-    "digests": _DIGEST_OPTIONS,
 }
 
 
@@ -83,32 +79,18 @@ def _register(id: str) -> None:
             path=f"geco/{folder}/{split}.jsonl",
             url=f"{_URL}/{folder}/{split}.jsonl",
             sha256=digest,
-            digest_option=f"{split}_sha256" if nonbinary else None,
         )
         for split, digest in _DIGESTS[id].items()
     }
 
-    def of_three(
-        source: DataSource,
-        *,
-        verify: bool = True,
-        train_sha256: str | None = None,
-        test_sha256: str | None = None,
-    ) -> list[Example]:
-        digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
+    def load(source: DataSource, *, verify: bool = True) -> list[Example]:
         examples: list[Example] = []
-        for _, split, path in published_parts(source, files, digests, verify=verify):
-            part = read_geco(path, split)
-            if verify:
-                require_size(path, len(part), sizes[split])
-            examples += part
+        for _, split, path in published_parts(source, files, verify=verify):
+            examples += read_geco(path, split)
         report_oddities(id, examples)
         return examples
 
-    def of_two(source: DataSource, *, verify: bool = True) -> list[Example]:
-        return of_three(source, verify=verify)
-
-    load, words = (of_three, _TRIPLETS) if nonbinary else (of_two, _PAIRS)
+    words = _TRIPLETS if nonbinary else _PAIRS
     load.__doc__ = _DOC.format(changed=_CHANGED[scope], **words, **sizes)
     dataset(
         id,

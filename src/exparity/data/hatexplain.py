@@ -25,7 +25,7 @@ POSTS = RemoteFile(
     path="hatexplain/dataset.json",
     url=f"{_URL}/dataset.json",
     sha256=None,
-    digest_option="dataset_sha256",
+    can_be_pinned=True,
 )
 PARTS = RemoteFile(
     path="hatexplain/post_id_divisions.json",
@@ -66,7 +66,7 @@ def hatexplain(
     train: list[Part] | None = None,
     test: list[Part] | None = None,
     train_texts: str | None = None,
-    dataset_sha256: str | None = None,
+    sha256: Mapping[str, str] | None = None,
     verify: bool = True,
 ) -> Loaded:
     """Posts of Twitter and Gab: hateful, offensive or normal, by the community that they speak of.
@@ -81,7 +81,7 @@ def hatexplain(
             are ``train_texts``.
         test: published parts to test on; ``test`` if None.
         train_texts: a table of further texts to train on, with the columns ``text`` and ``label``.
-        dataset_sha256: SHA-256 of the file of posts, once you have compared it.
+        sha256: SHA-256 of ``dataset.json`` by that name, once you have compared it.
         verify: refuse files of other SHA-256 than expected.
 
     Returns:
@@ -97,8 +97,8 @@ def hatexplain(
             raise InputError(
                 f"dataset hatexplain: part '{part}' is in both splits; name it in `train` or `test`"
             )
-    file = with_digest(POSTS, {"dataset_sha256": dataset_sha256})
-    path, divisions = source.find(file, verify=verify), source.find(PARTS, verify=verify)
+    path = source.find(with_digest(POSTS, sha256), verify=verify)
+    divisions = source.find(PARTS, verify=verify)
     rows, ids = read_yaml(path), read_yaml(divisions)
     posts = [
         (split, post)

@@ -28,7 +28,7 @@ FILES = {
         url=f"https://www.kaggle.com/c/{_COMPETITION}/data",
         sha256=digest,
         member=f"{name}.csv",
-        digest_option=f"{name.removesuffix('_expanded')}_sha256",
+        can_be_pinned=True,
         by_hand=f"with an account there (`kaggle competitions download -c {_COMPETITION}`; unzip)",
     )
     for name, digest in _DIGESTS.items()
@@ -55,9 +55,7 @@ def jigsaw_gender(
     *,
     half_is_toxic: bool = False,
     verify: bool = True,
-    train_sha256: str | None = None,
-    test_public_sha256: str | None = None,
-    test_private_sha256: str | None = None,
+    sha256: Mapping[str, str] | None = None,
 ) -> list[Example]:
     """Online comments that mention women or men, and whether they are toxic.
 
@@ -65,21 +63,15 @@ def jigsaw_gender(
         source: where the raw files lie.
         half_is_toxic: count a toxicity of 0.5 as toxic, as the competition does.
         verify: refuse files of other SHA-256 than expected.
-        train_sha256: SHA-256 of the training file, once you have compared it.
-        test_public_sha256: SHA-256 of the public test file.
-        test_private_sha256: SHA-256 of the private test file.
+        sha256: SHA-256 of files of yours by their names, such as ``train.csv``, once you have
+            compared them.
 
     Returns:
         The comments whose shares of annotators who saw a woman and a man mentioned differ by more
         than 0.5; their group is the gender that more annotators saw.
     """
-    digests = {
-        "train_sha256": train_sha256,
-        "test_public_sha256": test_public_sha256,
-        "test_private_sha256": test_private_sha256,
-    }
     examples: list[Example] = []
-    for _, split, path in published_parts(source, FILES, digests, verify=verify):
+    for _, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
         examples += _comments(path, split, half_is_toxic)
     for name, size in SIZES.items():
         n = sum(example.split == name for example in examples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ FILES = {
         url="https://www.eraserbenchmark.com/zipped/movies.tar.gz",
         sha256=digest,
         member=f"movies/{part}.jsonl",
-        digest_option=f"{part}_sha256",
+        can_be_pinned=True,
         by_hand="with its folder docs of 2,000 reviews (unpack it with `tar xzf`)",
     )
     for part, digest in _DIGESTS.items()
@@ -54,9 +54,7 @@ def movie_reviews(
     *,
     dev: bool = True,
     verify: bool = True,
-    train_sha256: str | None = None,
-    val_sha256: str | None = None,
-    test_sha256: str | None = None,
+    sha256: Mapping[str, str] | None = None,
 ) -> list[Example]:
     """Long film reviews with the passages marked that tell a negative from a positive one.
 
@@ -64,16 +62,16 @@ def movie_reviews(
         source: where the raw files lie.
         dev: train on the validation part too; training holds out a share by itself.
         verify: refuse files of other SHA-256 or numbers of reviews than expected.
-        train_sha256: SHA-256 of the training file, once you have compared it.
-        val_sha256: SHA-256 of the validation file.
-        test_sha256: SHA-256 of the test file.
+        sha256: SHA-256 of files of yours by their names, such as ``train.jsonl``, once you have
+            compared them.
 
     Returns:
         One example a review, of no group. A word is of the rationale where it is of any evidence.
     """
-    digests = {"train_sha256": train_sha256, "val_sha256": val_sha256, "test_sha256": test_sha256}
     examples: list[Example] = []
-    for part, split, path in published_parts(source, FILES, digests, verify=verify, held_out=dev):
+    for part, split, path in published_parts(
+        source, FILES, verify=verify, sha256=sha256, held_out=dev
+    ):
         reviews = list(_reviews(path, split))
         if verify:
             require_size(path, len(reviews), SIZES[part])

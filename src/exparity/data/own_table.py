@@ -8,12 +8,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
 from exparity.core.flags import Range
+from exparity.core.grouping import grouped
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import class_names, read_rows, words_in
 from exparity.data._split import split_examples
@@ -37,19 +39,34 @@ _NO_GROUPS = frozenset({"None", "NULL", "null", "N/A", "n/a", "#N/A"})
 _MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _WHOLE = re.compile(r"-?[0-9]+")
 _WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
-_COLUMN_OPTIONS = (
-    *("text", "label", "group", "id", "match", "split"),
-    *("rationale", "text_b", "rationale_b", "spans", "unit_spans"),
-)
+
+
+class _Columns(NamedTuple):
+    """Columns that the options of the same names name."""
+
+    text: str
+    label: str
+    id: str | None
+    match: str | None
+    split: str | None
+    rationale: str | None
+    text_b: str | None
+    rationale_b: str | None
+    spans: str | None
+    unit_spans: str | None
+
+    def with_groups(self, by: Sequence[str]) -> list[str]:
+        """Return all columns to read."""
+        return [*(name for name in self if name is not None), *by]
 
 
 def check_table(options: Mapping[str, Any]) -> None:
     """Read each file of the table as far as its first row."""
-    named = [options[option] for option in _COLUMN_OPTIONS if option != "group"]
+    columns = _Columns(*(options[option] for option in _Columns._fields))
     by = [] if options["groups"] == [] else _columns_of(options["group"])
     files = local_copies(options["path"], options["revision"], download=False)
     for file in files or ():  # or the job that downloads it says so
-        check_head(file, [*filter(None, named), *by])
+        check_head(file, columns.with_groups(by))
 
 
 def check_head(path: Path, columns: Sequence[str]) -> None:
@@ -151,21 +168,21 @@ def own_table(
             "`rationale`, and these two take `rationale_b`"
         )
     by = _columns_of(None if groups is not None and not groups else group)
-    names = (text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans)
-    columns = _Columns(*names, by, separator)
+    columns = _Columns(
+        text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans
+    )
     files = local_copies(path, revision, download=source.download)
     path = path if isinstance(path, str) else ", ".join(path)
     if files is None:
         raise InputError(f"{path} is not here; {FETCH}")
-    named = [*(name for name in names if name is not None), *by]
-    rows = [row for file in files for row in read_rows(file, named)]
+    rows = [row for file in files for row in read_rows(file, columns.with_groups(by))]
     if not rows:
         raise InputError(f"{path}: has no rows")
     missing = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
     for _, row in rows:
         row.update({name: None for name in by if str(row[name]).strip() in missing})
     numbers = [f"{place:0{len(str(len(rows)))}d}" for place in range(1, len(rows) + 1)]
-    incomplete = _incomplete(rows, columns)
+    incomplete = _incomplete(rows, columns, by)
     if incomplete:
         counts = _counted(incomplete, by_file=len(files) > 1)
         if not drop_incomplete:
@@ -192,7 +209,7 @@ def own_table(
     index = {name: i for i, name in enumerate(classes)}
     of_rows = zip(rows, numbers, label_names, group_names, strict=True)
     examples = [
-        _example(*row, columns, number, index[class_name], group_name)
+        _example(*row, columns, separator, number, index[class_name], group_name)
         for row, number, class_name, group_name in of_rows
     ]
     if rationale and all(example.rationale is None for example in examples):
@@ -209,29 +226,12 @@ def own_table(
     return Loaded(examples, named_by, order, classes, dropped, labels_sorted=declared is None)
 
 
-class _Columns(NamedTuple):
-    """Columns that the options of the same names name, and the separator."""
-
-    text: str
-    label: str
-    id: str | None
-    match: str | None
-    split: str | None
-    rationale: str | None
-    text_b: str | None
-    rationale_b: str | None
-    spans: str | None
-    unit_spans: str | None
-    by: Sequence[str]
-    separator: str
-
-
 def _example(
-    where: str, row: Row, columns: _Columns, number: str, label: int, group: str
+    where: str, row: Row, columns: _Columns, separator: str, number: str, label: int, group: str
 ) -> Example:
     """Return the example that a complete row is."""
     id, match, split, units = columns.id, columns.match, columns.split, columns.unit_spans
-    (first, second), marks = _texts(where, row, columns)
+    (first, second), marks = _texts(where, row, columns, separator)
     if units is not None:
         first = _in_units(first, _in_spans(where, row[columns.text], row[units], units).spans)
     return Example(
@@ -248,10 +248,12 @@ def _example(
     )
 
 
-def _incomplete(rows: Sequence[tuple[str, Row]], columns: _Columns) -> dict[int, tuple[str, str]]:
+def _incomplete(
+    rows: Sequence[tuple[str, Row]], columns: _Columns, by: Sequence[str]
+) -> dict[int, tuple[str, str]]:
     """Return reason and place of each row that no example can be made of, by number of the row."""
     text, id = columns.text, columns.id
-    needed = [columns.label, *columns.by, *filter(None, (columns.split, id))]
+    needed = [columns.label, *by, *filter(None, (columns.split, id))]
     incomplete: dict[int, tuple[str, str]] = {}
     ids: set[str] = set()
     for number, (where, row) in enumerate(rows):
@@ -269,19 +271,15 @@ def _incomplete(rows: Sequence[tuple[str, Row]], columns: _Columns) -> dict[int,
 
 def _counted(incomplete: Mapping[int, tuple[str, str]], *, by_file: bool) -> str:
     """Return how many rows are incomplete for each reason, and where the first of them are."""
-    places: dict[str, list[str]] = {}
-    for reason, where in incomplete.values():
-        places.setdefault(reason, []).append(where)
     parts = []
-    for reason, of_reason in places.items():
-        kind = "row" if ", row " in of_reason[0] else "line"
-        first = of_reason[:_NAMED]
-        more = ", …" if len(of_reason) > _NAMED else ""
-        plural = "s" if len(of_reason) > 1 else ""
+    for reason, of_reason in grouped(incomplete.values(), itemgetter(0)).items():
+        first = [where for _, where in of_reason[:_NAMED]]
+        kind = ""
         if not by_file:
+            kind = f"{'row' if ', row ' in first[0] else 'line'}{'s' * (len(of_reason) > 1)} "
             first = [re.split(r"\D", where)[-1] for where in first]
-        lines = ", ".join(first) if by_file else f"{kind}{plural} {', '.join(first)}"
-        parts.append(f"{len(of_reason):,} {reason} ({lines}{more})")
+        more = ", …" if len(of_reason) > _NAMED else ""
+        parts.append(f"{len(of_reason):,} {reason} ({kind}{', '.join(first)}{more})")
     return ", ".join(parts)
 
 
@@ -380,11 +378,10 @@ def _split(where: str, row: Row, column: str) -> Split:
 
 
 def _texts(
-    where: str, row: Row, columns: _Columns
+    where: str, row: Row, columns: _Columns, separator: str
 ) -> tuple[tuple[Text, Text | None], tuple[int, ...] | None]:
     """Return a row's text and its second text, and the marks of the words of both."""
     of_marks, of_marks_b, second = columns.rationale, columns.rationale_b, columns.text_b
-    separator = columns.separator
     text, marks = _text(where, row, columns.text, columns.spans, of_marks, separator)
     if second is None or _empty(row[second]):
         return (text, None), marks

@@ -130,7 +130,7 @@ def check_data(
 
 
 def _files(entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> list[RemoteFile]:
-    return [with_digest(file, options) for file in entry.facts.files]
+    return [with_digest(file, options.get("sha256")) for file in entry.facts.files]
 
 
 def wanted_models(

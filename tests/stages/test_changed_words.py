@@ -94,12 +94,3 @@ class TestRefused:
             evaluate_cell(
                 data, explanations, None, tmp_path / "s.parquet", counterfactuals=[other], **METRIC
             )
-
-    def test_several(self, cell, explanations, tmp_path):
-        data = cell / "data.parquet"
-        one = counterfactuals(data, tmp_path / "c.parquet", first_word)
-        with pytest.raises(InputError, match="is a second counterfactuals artefact"):
-            evaluate_cell(
-                data, explanations, None, tmp_path / "s.parquet", counterfactuals=[one, one],
-                **METRIC,
-            )  # fmt: skip

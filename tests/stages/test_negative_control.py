@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
 from stages.cells import compare, evaluate, explain, rows_of
 from support import CPU
 
 from exparity import load_classifier
-from exparity.artefacts.columns import KEY
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
@@ -75,13 +73,6 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
         np.testing.assert_equal(scores[key], score)
     by_draw = [[expected[key] for key in expected if key[1] == draw] for draw in range(DRAWS)]
     assert not np.array_equal(by_draw[0], by_draw[1])
-
-
-def test_rows_are_the_examples_once_a_draw(cell, made):
-    examples = read_prepared(cell / "data.parquet", "test").examples
-    names = [column.name for column in KEY]
-    expected = sorted((*(getattr(e, n) for n in names), d) for e in examples for d in range(DRAWS))
-    assert [tuple(row[name] for name in (*names, "draw")) for row in made["gini"]] == expected
 
 
 def test_samples_are_those_of_the_grid(cell, tmp_path):
@@ -187,11 +178,6 @@ class TestExcess:
         rows = rows_of(tmp_path / "t.parquet", "tests")
         assert {row["quantity"] for row in rows if row["method"] == "gradient"} == {"score"}
 
-    def test_random_scores_of_fewer_texts(self, cell, scored, tmp_path):
-        control(cell, tmp_path / "r.parquet", "comprehensiveness", max_examples=4)
-        with pytest.raises(InputError, match="has no score of a random explanation; make it again"):
-            compare(cell, scored, tmp_path / "t.parquet", tmp_path / "r.parquet")
-
 
 def test_undefined_and_unknown_examples(tmp_path):
     facts = {"groups": ["a", "b"], "attribute": "g"}
@@ -236,11 +222,3 @@ def test_each_draw_of_random_explanations_is_tested(cell, random, made, scored, 
             "n_b": len(sets),
         }
         assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
-
-
-def test_random_scores_that_are_cut_are_refused(cell, random, made, scored, tmp_path):
-    whole = pq.read_table(random / "gini.parquet")
-    pq.write_table(whole.slice(1), tmp_path / "cut.parquet")
-    with pytest.raises(InputError, match=r"rows, but was written with|damaged"):
-        compare(cell, scored, tmp_path / "t.parquet", tmp_path / "cut.parquet")
-    assert not (tmp_path / "t.parquet").exists()

@@ -121,17 +121,6 @@ def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, m
     assert found["work_seconds"] - earlier <= found["wall_seconds"] + rounding
 
 
-def test_evaluate_continues(cell, whole, slow, interrupted, tmp_path):
-    undisturbed, output = tmp_path / "u.parquet", tmp_path / "a" / "s.parquet"
-    evaluate(cell, whole, undisturbed)
-    slow.write_text("")
-    interrupted(5, evaluate, cell, whole, output)
-    evaluate(cell, whole, output)
-    assert len(slow.read_text().splitlines()) == N // SIZE
-    assert content(output) == content(undisturbed)
-    assert [p.name for p in output.parent.iterdir()] == ["s.parquet"]
-
-
 def change_data(cell, monkeypatch):
     path = cell / "data.parquet"
     table = pq.read_table(path)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from stages.cells import compare, evaluate, explain, rows_of, with_column
 
-import exparity
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
-from exparity.types import SPECIAL_WORD
 
 
 @pytest.fixture
@@ -23,31 +21,6 @@ def scored(cell, explanations, output, use="mass_accuracy", **changes):
 
 def with_rationales(cell, output, change):
     return with_column(cell / "data.parquet", output, "rationale", change)
-
-
-def test_scores_equal_the_python_function(cell, explanations, tmp_path):
-    data = cell / "data.parquet"
-    scores = scored(cell, explanations, tmp_path / "s.parquet")
-    marks = {e.example_id: e.rationale for e in read_prepared(data).examples}
-    rows = read_artefact(explanations, "explanations")[0].to_pylist()
-    found = exparity.evaluate(
-        None,
-        [
-            exparity.Explanation(
-                text="",
-                target=row["target"],
-                tokens=row["tokens"],
-                scores=row["scores"],
-                special_mask=np.array(row["word_ids"]) == SPECIAL_WORD,
-                word_ids=row["word_ids"],
-            )
-            for row in rows
-        ],
-        "mass_accuracy",
-        rationales=[marks[row["example_id"]] for row in rows],
-    )
-    assert [row["score"] for row in scores] == pytest.approx(found.tolist())
-    assert np.ptp(found) > 0
 
 
 def test_a_sample_selects_as_many_words_as_the_whole_dataset_does(cell, explanations, tmp_path):

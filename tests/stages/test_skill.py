@@ -263,27 +263,6 @@ def test_gain_and_room_equal_loops(experiment, pytestconfig):
                 assert found == pytest.approx(wanted, abs=1e-9, nan_ok=True), (id, scale)
 
 
-def words(rows):
-    return {quantity: rows[quantity]["verdict"] for quantity in ("score", "excess", "skill")}
-
-
-def test_certainty_alone_is_equivalent_by_skill(experiment):
-    rows = experiment.verdicts(unsure="female")
-    assert words(rows) == {"score": "different", "excess": "different", "skill": "equivalent"}
-    assert min(rows["score"]["d"], rows["excess"]["d"]) > 0.2
-    assert abs(rows["skill"]["d"]) < 0.1
-    # Random explanations are compared as they are, too, and their scores do not escape certainty.
-    assert rows["random_score"]["verdict"] == "different"
-    assert rows["random_skill"]["verdict"] in ("equivalent", "undecided")
-
-
-def test_noise_in_explanations_is_different_by_skill(experiment):
-    rows = experiment.verdicts(noisy="female")
-    assert rows["skill"]["verdict"] == "different"
-    assert rows["skill"]["d"] > 0.1
-    assert rows["skill"]["skill_b"] < rows["skill"]["skill_a"] - 0.1
-
-
 def test_noise_is_found_in_its_group_against_certainty(experiment):
     """Score and excess name the other one."""
     rows = experiment.verdicts(unsure="female", noisy="male")

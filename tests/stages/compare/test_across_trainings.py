@@ -208,14 +208,6 @@ class TestExcess:
         ):
             assert_same(row, crossed_tests(values, groups, ("male", "female"), sets, **OPTIONS)[0])
 
-    def test_there_is_none_of_a_metric_with_other_options(self, tmp_path):
-        paths = grid(tmp_path, methods=("lime",))
-        random = [random_file(tmp_path, path, params={"k": 1})[0] for path in paths]
-        (row, *of_random), _ = made(paths, tmp_path, random)
-        assert {row["method"] for row in of_random} == {"uniform_random"}
-        assert row["p_mean"] == row["p_mean"]
-        assert row["quantity"] == "score"
-
 
 def test_where_no_training_says_anything_neither_do_all_together(tmp_path):
     """All scores of each training are the same, whatever the next one's are."""

@@ -104,12 +104,6 @@ def test_they_are_those_of_the_function(files):
     assert (sampled["n_pairs"], sampled["flags"][-1]) == (PAIRS - 2, "rounding_noise")
 
 
-def test_the_order_of_files_does_not_matter(files):
-    rows = rows_of(files)
-    files[2].reverse()
-    assert str(rows_of(files)) == str(rows)
-
-
 class TestRefused:
     def refused(self, files, message):
         with pytest.raises(InputError, match=message):

@@ -187,9 +187,9 @@ class TestList:
         path = tmp_path / "mine.py"
         path.write_text(
             "from pathlib import Path\n"
-            "from exparity.analyses import analysis\n"
-            "@analysis('my_own', level='dataset', reads=('data',), artefact='mine', columns=(),\n"
-            "          keys=())\n"
+            "from exparity.analyses import Table, analysis\n"
+            "@analysis('my_own', level='dataset', reads=('data',),\n"
+            "          writes={'mine': Table((), ())})\n"
             "def my_own(data: Path, output: Path, *, power: int = 2) -> None:\n"
             "    'Do my own.'\n"
             "    print(data, output, power)\n"

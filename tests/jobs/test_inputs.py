@@ -96,7 +96,7 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     inputs = inputs_of_analysis(ANALYSES.get(id).function)
     paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
     ids = {"model": "m", "seed": 1, "metric": "k", "threads": 2}
-    outputs = [f"o{i}" for i, _ in enumerate(ANALYSES.get(id).facts.artefacts)]
+    outputs = [f"o{i}" for i, _ in enumerate(ANALYSES.get(id).facts.writes)]
     flags = Analyses.flags(None, id, paths, outputs, ids)
     options = json.dumps({"digest": "0"})
     command = cli.known_commands()[command_of(id)]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import Export, Findings, StageResult, analysis, fields
+from exparity.analyses import Export, Findings, StageResult, Table, analysis, fields
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.counterfactuals import counterfactual
 from exparity.debiasing import intervention
@@ -102,13 +102,14 @@ def say(rows, study, options):
     return Findings({"rows": rows}, [Export("lengths", "Long texts", columns, rows)])
 
 
+COLUMNS = Table(fields(("group", pa.string()), ("texts", pa.int64())), keys=("group",))
+
+
 @analysis(
     "length",
     level="dataset",
     reads=("data",),
-    artefact="lengths",
-    columns=fields(("group", pa.string()), ("texts", pa.int64())),
-    keys=("group",),
+    writes={"lengths": COLUMNS},
     section=say,
     template="<p class=lengths>{% for r in rows %}{{ r.group }} {{ r.texts }};{% endfor %}</p>",
 )
@@ -129,9 +130,7 @@ def length(data: Path, *, at_least: int = 1) -> StageResult:
     "test_count",
     level="experiment",
     reads=("tests",),
-    artefact="test_counts",
-    columns=fields(("tests", pa.int64())),
-    keys=("tests",),
+    writes={"test_counts": Table(fields(("tests", pa.int64())), keys=("tests",))},
 )
 def test_count(tests: Sequence[Path], output: Path) -> None:
     """Count the files of tests.

@@ -7,7 +7,7 @@ for analysis in EXPERIMENT.analyses.used:
         input:
             unpack(get_analysis_inputs(analysis.id)),
         output:
-            [get_path(artefact) for artefact in analysis.facts.artefacts],
+            [get_path(artefact) for artefact in analysis.facts.writes],
         log:
             get_log(analysis.id, analysis.facts.artefact),
         benchmark:

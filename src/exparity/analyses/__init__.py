@@ -5,7 +5,7 @@ registered with :func:`analysis`. Rules, command line, config, plan and report f
 declares. What is made unasked, such as verdicts, is registered in the same way, as a stage.
 """
 
-from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings
+from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings, Table
 from exparity.artefacts.columns import KEY, fields
 from exparity.artefacts.exports import Export
 from exparity.artefacts.running import StageResult, analysis
@@ -18,6 +18,7 @@ __all__ = [
     "Export",
     "Findings",
     "StageResult",
+    "Table",
     "analysis",
     "fields",
 ]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
-_OF_JOB = ("model_id", "metric_id", "seed", "machine")
+OF_JOB = ("model_id", "metric_id", "seed", "machine")
 """Keyword-only arguments that the command line fills in, so that they are no options."""
 
 
@@ -94,13 +94,13 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class FurtherArtefact:
-    """An artefact that a job makes beside its first, at the same level.
+class Table:
+    """Form of an artefact.
 
     Attributes:
-        columns: its columns, beside the ids of the level.
+        columns: its columns, beside the ids of its level.
         keys: columns that its rows are sorted by.
-        ids: further ids that its rows carry.
+        ids: further ids that its rows carry, such as ``method`` and ``metric``.
     """
 
     columns: Sequence[pa.Field]
@@ -113,30 +113,24 @@ class AnalysisFacts:
     """Facts of an analysis.
 
     Attributes:
-        level: what there is one artefact of; see :data:`LEVELS`.
+        level: what there is one job of; see :data:`LEVELS`.
         reads: artefacts that it reads, in the order of the function's inputs. One that there are
             several of at its level is given as a sequence of paths.
-        artefact: the artefact that it makes, which is a folder below the results.
-        columns: the artefact's columns, beside the ids of its level.
-        keys: columns that its rows are sorted by.
-        ids: further ids that its rows carry, such as ``method`` and ``metric``.
-        further: what else its job makes, by artefact.
+        writes: artefacts that it makes, by name, each a folder below the results.
+        needs: parts of a dataset without which it is left out: ``groups``, and ``rationale``, marks
+            of the words that carry the label; see :mod:`exparity.config.instances`.
+        of_metrics: artefacts that it reads of some metrics alone, or for them: those with this
+            ``needs`` or ``skill``.
         display: its name for people.
-        needs_rationales: leave out datasets that do not mark the words that carry the label.
-        compares_groups: leave out datasets without groups.
-        only_for: ``needs`` or ``skill`` of the metric, of those in the ids of an artefact of it,
-            that each of some artefacts is read for; with other metrics there is none to read.
-        metric_needs: read only the scores of metrics with such ``needs``; all if empty.
         runs_model: whether it runs the model, and so needs a GPU.
         always: whether it is made unasked; else where ``analyses`` names it.
         memory_mb: memory of a job.
         minutes: time that a job is given.
         job_options: called as ``job_options(experiment, ids, **settings)`` with the block of the
             config; see :class:`ExperimentView`. Its keyword-only arguments are the config's
-            options. Returns the options of the job that makes the artefact of these ids, or None
-            where the analysis does not apply. If there is none, the function's own options are the
-            config's. Among the options, ``digest`` is that of code that the config chooses; the job
-            is not told of it.
+            options. Returns the options of the job of these ids, or None where the analysis does
+            not apply. If there is none, the function's own options are the config's. Among the
+            options, ``digest`` is that of code that the config chooses; the job is not told of it.
         caution: called as ``caution(experiment, **settings)`` with the block of the config; returns
             what a plan has to warn of, or None.
         section: called as ``section(rows, study, options)``; returns the :class:`Findings`, None
@@ -146,16 +140,10 @@ class AnalysisFacts:
 
     level: Literal["experiment", "dataset", "model", "seed", "metric"]
     reads: tuple[str, ...]
-    artefact: str
-    columns: Sequence[pa.Field]
-    keys: tuple[str, ...]
-    ids: tuple[str, ...] = ()
-    further: Mapping[str, FurtherArtefact] = field(default_factory=dict)
+    writes: Mapping[str, Table]
+    needs: tuple[str, ...] = ("groups",)
+    of_metrics: Mapping[str, str] = field(default_factory=dict)
     display: str = ""
-    needs_rationales: bool = False
-    compares_groups: bool = True
-    only_for: Mapping[str, str] = field(default_factory=dict)
-    metric_needs: str = ""
     runs_model: bool = False
     always: bool = False
     memory_mb: int = 2000
@@ -166,10 +154,9 @@ class AnalysisFacts:
     template: str = "section.html.j2"
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Parts of a dataset that it needs; see :mod:`exparity.config.instances`."""
-        asked = {"rationale": self.needs_rationales, "groups": self.compares_groups}
-        return tuple(need for need, wanted in asked.items() if wanted)
+    def artefact(self) -> str:
+        """The first artefact that it makes, which its section is of."""
+        return next(iter(self.writes))
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -180,22 +167,6 @@ class AnalysisFacts:
     def target(self) -> tuple[str, ...]:
         """The ids that say where it applies; it is made for every seed."""
         return tuple(id for id in self.levels if id != "seed")
-
-    @property
-    def artefacts(self) -> tuple[str, ...]:
-        """All artefacts that its job makes."""
-        return (self.artefact, *self.further)
-
-    def path_of(self, artefact: str) -> str:
-        """Return the path of one of its artefacts, relative to the results folder."""
-        return "/".join([artefact, *(f"{{{id}}}" for id in self.levels)]) + ".parquet"
-
-    def columns_of(
-        self, artefact: str
-    ) -> tuple[tuple[str, ...], Sequence[pa.Field], tuple[str, ...]]:
-        """Return the ids, further columns and sort keys of one of its artefacts."""
-        table = self.further.get(artefact, self)
-        return (*self.levels, *table.ids), table.columns, table.keys
 
 
 _STAGES = (
@@ -236,17 +207,12 @@ def arguments_of(function: Callable[..., Any]) -> Sequence[str]:
     return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
-def options_of_job(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options among the arguments of an analysis: what its result depends on."""
-    return {name: given[name] for name in arguments_of(function) if name not in _OF_JOB}
-
-
 def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     """Return what ``analyses.<id>`` of a config may say."""
-    return options_of(entry.facts.job_options or entry.function, without=_OF_JOB)
+    return options_of(entry.facts.job_options or entry.function, without=OF_JOB)
 
 
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:
     """Return the analysis that makes an artefact, None if none does."""
     entries = map(ANALYSES.get, ANALYSES.ids())
-    return next((entry for entry in entries if artefact in entry.facts.artefacts), None)
+    return next((entry for entry in entries if artefact in entry.facts.writes), None)

@@ -59,7 +59,7 @@ def pattern_of(artefact: str) -> str:
     if entry is None:
         known = [*PATHS, *of_analyses()]
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, known)}")
-    return entry.facts.path_of(artefact)
+    return "/".join([artefact, *(f"{{{id}}}" for id in entry.facts.levels)]) + ".parquet"
 
 
 def made_by_analyses() -> dict[str, str]:
@@ -69,7 +69,7 @@ def made_by_analyses() -> dict[str, str]:
 
 def of_analyses() -> list[str]:
     """Return every artefact of the registered analyses."""
-    return [artefact for id in ANALYSES.ids() for artefact in ANALYSES.get(id).facts.artefacts]
+    return [artefact for id in ANALYSES.ids() for artefact in ANALYSES.get(id).facts.writes]
 
 
 def levels(artefact: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from exparity.artefacts.analyses import ANALYSES, inputs_of, options_of_job
+from exparity.artefacts.analyses import ANALYSES, OF_JOB, arguments_of, inputs_of
 from exparity.artefacts.files import running, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
@@ -31,15 +31,13 @@ class StageResult(NamedTuple):
     further: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 
 
-def stage(
-    name: str, artefact: str = "", *further: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def stage(name: str, *artefacts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Have artefacts that a function writes name its stage, and the time that it took.
 
-    If there is an ``artefact``, the function returns a :class:`StageResult` that is written as it:
-    its path becomes an argument, ``output``. Those of ``further`` artefacts are named after them.
+    If there are ``artefacts``, the function returns a :class:`StageResult`, which is written as
+    them. Their paths become arguments: ``output``, and the names of those after the first.
     """
-    outputs = {"output": artefact, **{name: name for name in further}} if artefact else {}
+    outputs = dict(zip(("output", *artefacts[1:]), artefacts, strict=False))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = _with_outputs(inspect.signature(function), outputs)
@@ -55,18 +53,24 @@ def stage(
                 result: StageResult = function(**given.arguments)
                 parameters = result.parameters
                 if parameters is None:
-                    parameters = options_of_job(function, given.arguments)
-                facts: dict[str, Any] = {"parameters": parameters, "extra": result.facts}
+                    names = [one for one in arguments_of(function) if one not in OF_JOB]
+                    parameters = {one: given.arguments[one] for one in names}
                 rows = {"output": result.rows, **result.further}
-                for one, written in outputs.items():
-                    write_artefact(paths[one], written, rows[one], result.ids, **facts)
+                for one, artefact in outputs.items():
+                    write_artefact(
+                        paths[one],
+                        artefact,
+                        rows[one],
+                        result.ids,
+                        parameters=parameters,
+                        extra=result.facts,
+                    )
                 return None
 
         if outputs:
             run.__signature__ = signature  # type: ignore[attr-defined]
-            run.further = further  # type: ignore[attr-defined]
-            annotations = {**dict.fromkeys(outputs, Output), "return": None}
-            run.__annotations__ = {**function.__annotations__, **annotations}
+            run.further = artefacts[1:]  # type: ignore[attr-defined]
+            run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
             lines = [f"        {one}: the {of} artefact to write.\n" for one, of in outputs.items()]
             explained = "".join(["Args:\n", *lines])
             run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
@@ -95,13 +99,12 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         writes = "output" in inspect.signature(function).parameters
-        artefacts = () if writes else (str(facts.get("artefact")), *facts.get("further", ()))
-        function = stage(id, *artefacts)(function)
-        inputs = inputs_of(function)
-        if len(inputs) != len(facts.get("reads", ())):
+        function = stage(id, *([] if writes else facts["writes"]))(function)
+        reads, inputs = facts["reads"], inputs_of(function)
+        if len(inputs) != len(reads):
             raise InputError(
-                f"analysis '{id}': reads {len(facts.get('reads', ()))} artefacts, but the function "
-                f"takes {len(inputs)}"
+                f"analysis '{id}': reads {len(reads)} artefacts, but the function takes "
+                f"{len(inputs)}"
             )
         return register(function)
 

@@ -53,7 +53,8 @@ def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tupl
     entry = made_by(artefact)
     if entry is None:
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefacts())}")
-    return entry.facts.columns_of(artefact)
+    table = entry.facts.writes[artefact]
+    return (*entry.facts.levels, *table.ids), table.columns, table.keys
 
 
 def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:

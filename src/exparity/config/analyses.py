@@ -60,7 +60,7 @@ class Analyses:
         """The analyses that are made, each after those that it reads."""
         entries = [ANALYSES.get(id) for id in ANALYSES.ids()]
         used = {e.id: e for e in entries if e.facts.always or e.id in self.settings}
-        maker = {artefact: e.id for e in used.values() for artefact in e.facts.artefacts}
+        maker = {artefact: e.id for e in used.values() for artefact in e.facts.writes}
         order = TopologicalSorter(
             {id: [maker[r] for r in e.facts.reads if r in maker] for id, e in used.items()}
         )
@@ -102,9 +102,9 @@ class Analyses:
         if any(need in experiment.lacks[dataset] for need in facts.needs):
             return False
         metrics = experiment.applying("metrics", dataset)
-        if facts.metric_needs:
-            metrics = [m for m in metrics if m in experiment.metrics_that_need(facts.metric_needs)]
-        reads = facts.metric_needs or self._reads_explanations(facts)
+        if needs := facts.of_metrics.get("scores"):
+            metrics = [id for id in metrics if id in experiment.metrics_that_need(needs)]
+        reads = needs or self._reads_explanations(facts)
         return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
 
     def cells(self, name: str) -> Iterator[dict[str, Any]]:
@@ -115,9 +115,6 @@ class Analyses:
         """Return what a job of an analysis reads, by the names of its function's inputs."""
         entry, experiment = ANALYSES.get(name), self._experiment
         grid = {**self.grid}
-        if entry.facts.metric_needs:
-            metrics = experiment.metrics_that_need(entry.facts.metric_needs)
-            grid["metrics"] = [[metric, metric] for metric in metrics]
         named = tuple(ids[level] for level in ("dataset", "model") if level in ids)
         grid["pairs"] = _of_cell(grid["pairs"], named)
         grid["analyses"] = {id: _of_cell(cells, named) for id, cells in grid["analyses"].items()}
@@ -126,14 +123,16 @@ class Analyses:
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:
-            needs = entry.facts.only_for.get(artefact)
-            if needs and ids["metric"] not in experiment.metrics_that_need(needs):
-                continue
+            needs = entry.facts.of_metrics.get(artefact)
+            metrics = experiment.metrics_that_need(needs) if needs else None
             paths = [
                 f"{experiment.results}/{layout.path_of(artefact, cell)}"
                 for cell in layout.cells(grid, artefact)
                 if all(str(cell.get(id, value)) == str(value) for id, value in ids.items())
+                and (metrics is None or {**ids, **cell}["metric"] in metrics)
             ]
+            if needs and not paths:
+                continue
             if not several and len(paths) != 1:
                 raise InputError(
                     f"analysis '{name}': reads {len(paths)} files of '{artefact}'; annotate "
@@ -153,7 +152,7 @@ class Analyses:
         entry = ANALYSES.get(name)
         function, flags = entry.function, []
         files: dict[str, str | list[str]] = {id: inputs.get(id, []) for id in inputs_of(function)}
-        files |= zip(("output", *entry.facts.further), outputs, strict=True)
+        files |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
         for argument, value in files.items():
             flags.append(f"--{argument.replace('_', '-')}")
             flags += [value] if isinstance(value, str) else value

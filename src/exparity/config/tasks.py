@@ -75,7 +75,7 @@ def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequ
     """Return stages and analyses, each after those it needs, with what they read and make."""
     makers = {**layout.STAGES}
     for entry in experiment.analyses.used:
-        makers[entry.id] = entry.facts.reads, entry.facts.artefacts
+        makers[entry.id] = entry.facts.reads, tuple(entry.facts.writes)
     made_by = {artefact: name for name, (_, writes) in makers.items() for artefact in writes}
     order = TopologicalSorter(
         {name: [made_by[r] for r in reads if r in made_by] for name, (reads, _) in makers.items()}

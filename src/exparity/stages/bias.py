@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
@@ -44,13 +44,16 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "bias",
     level="model",
     reads=("data", "predictions", "counterfactual_predictions"),
-    artefact="bias",
-    columns=fields(*record_columns(BiasRow).items()),
-    keys=("seed", "quantity", "group", "group_b", "class_name"),
-    ids=("seed",),
+    writes={
+        "bias": Table(
+            fields(*record_columns(BiasRow).items()),
+            keys=("seed", "quantity", "group", "group_b", "class_name"),
+            ids=("seed",),
+        )
+    },
+    needs=(),
     display="Model bias",
     always=True,
-    compares_groups=False,
     job_options=_job_options,
 )
 def bias_model(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import analysis
@@ -39,17 +39,20 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "counterfactual_predictions",
     level="seed",
     reads=("data", "counterfactuals", "models", "predictions"),
-    artefact="counterfactual_predictions",
-    columns=fields(
-        ("example_id", pa.string()),
-        ("group", pa.string()),
-        ("group_to", pa.string()),
-        ("label", pa.int16()),
-        ("predicted", pa.int16()),
-        ("probabilities", pa.list_(pa.float32())),
-        ("n_changed", pa.int16()),
-    ),
-    keys=("example_id", "group_to"),
+    writes={
+        "counterfactual_predictions": Table(
+            fields(
+                ("example_id", pa.string()),
+                ("group", pa.string()),
+                ("group_to", pa.string()),
+                ("label", pa.int16()),
+                ("predicted", pa.int16()),
+                ("probabilities", pa.list_(pa.float32())),
+                ("n_changed", pa.int16()),
+            ),
+            keys=("example_id", "group_to"),
+        )
+    },
     display="Counterfactual predictions",
     runs_model=True,
     always=True,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
@@ -40,16 +40,19 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "counterfactuals",
     level="dataset",
     reads=("data",),
-    artefact="counterfactuals",
-    columns=fields(
-        ("example_id", pa.string()),
-        ("split", pa.string()),
-        ("group", pa.string()),
-        ("group_to", pa.string()),
-        ("words", pa.list_(pa.string())),
-        ("n_changed", pa.int16()),
-    ),
-    keys=("split", "example_id", "group_to"),
+    writes={
+        "counterfactuals": Table(
+            fields(
+                ("example_id", pa.string()),
+                ("split", pa.string()),
+                ("group", pa.string()),
+                ("group_to", pa.string()),
+                ("words", pa.list_(pa.string())),
+                ("n_changed", pa.int16()),
+            ),
+            keys=("split", "example_id", "group_to"),
+        )
+    },
     display="Counterfactuals",
     always=True,
     memory_mb=4000,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import StageResult, analysis
@@ -38,26 +38,27 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "judge",
     level="experiment",
     reads=("across_trainings", "tests", "debiasing"),
-    artefact="verdicts",
-    columns=fields(
-        ("quantity", pa.string()),
-        ("run", pa.string(), True),
-        ("better_group", pa.string(), True),
-        ("stands", pa.bool_()),
-        *OVER_TRAININGS.items(),
-        *(
-            (name, pa.string(), True) if missing is None else (name, pa.float64())
-            for name, missing in JUDGED.items()
+    writes={
+        "verdicts": Table(
+            fields(
+                ("quantity", pa.string()),
+                ("run", pa.string(), True),
+                ("better_group", pa.string(), True),
+                ("stands", pa.bool_()),
+                *OVER_TRAININGS.items(),
+                *(
+                    (name, pa.string(), True) if missing is None else (name, pa.float64())
+                    for name, missing in JUDGED.items()
+                ),
+            ),
+            keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
+            ids=("dataset", "model", "method", "metric"),
         ),
-    ),
-    keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
-    ids=("dataset", "model", "method", "metric"),
-    further={
-        "disparity": FurtherArtefact(
+        "disparity": Table(
             [*TESTS.columns, *_CORRECTED],
             keys=("dataset", "model", *TESTS.keys),
             ids=("dataset", "model", *TESTS.ids),
-        )
+        ),
     },
     display="Verdicts",
     always=True,

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import KEY, fields
 from exparity.artefacts.running import analysis
 from exparity.core import flags
@@ -141,18 +141,21 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "removal_limits",
     level="seed",
     reads=("data", "models", "predictions"),
-    artefact="removal_limits",
-    columns=KEY
-    + fields(
-        ("direction", pa.string()),
-        ("unit", pa.string()),
-        ("size", pa.int32()),
-        ("random", pa.list_(pa.float64())),
-        ("random_log_odds", pa.list_(pa.float64())),
-        ("reference", pa.float64()),
-        ("reference_log_odds", pa.float64()),
-    ),
-    keys=("example_id", "direction", "unit", "size"),
+    writes={
+        "removal_limits": Table(
+            KEY
+            + fields(
+                ("direction", pa.string()),
+                ("unit", pa.string()),
+                ("size", pa.int32()),
+                ("random", pa.list_(pa.float64())),
+                ("random_log_odds", pa.list_(pa.float64())),
+                ("reference", pa.float64()),
+                ("reference_log_odds", pa.float64()),
+            ),
+            keys=("example_id", "direction", "unit", "size"),
+        )
+    },
     display="Limits of removal",
     runs_model=True,
     always=True,

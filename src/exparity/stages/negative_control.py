@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import KEY, LEFT_OUT, falls_columns, fields
 from exparity.artefacts.running import analysis
 from exparity.core import flags
@@ -66,13 +66,16 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "negative_control",
     level="metric",
     reads=("data", "models", "predictions", "counterfactuals", "removal_limits"),
-    only_for={"counterfactuals": "counterfactual", "removal_limits": "removal"},
-    artefact="random_scores",
-    columns=KEY
-    + fields(("draw", pa.int16()), ("score", pa.float64()))
-    + [pa.field("reference", pa.float64(), metadata=LEFT_OUT)]
-    + falls_columns(),
-    keys=("example_id", "draw"),
+    of_metrics={"counterfactuals": "counterfactual", "removal_limits": "removal"},
+    writes={
+        "random_scores": Table(
+            KEY
+            + fields(("draw", pa.int16()), ("score", pa.float64()))
+            + [pa.field("reference", pa.float64(), metadata=LEFT_OUT)]
+            + falls_columns(),
+            keys=("example_id", "draw"),
+        )
+    },
     display="Random explanations",
     runs_model=True,
     always=True,

@@ -16,7 +16,7 @@ from exparity.stages.cell import key_of
 log = logging.getLogger(__name__)
 
 
-@stage("prepare", artefact="data")
+@stage("prepare", "data")
 def prepare(
     *,
     use: Id,

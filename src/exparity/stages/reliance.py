@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView, Findings
+from exparity.artefacts.analyses import ExperimentView, Findings, Table
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact
@@ -59,11 +59,12 @@ def _findings(
     "reliance",
     level="seed",
     reads=("scores", "predictions", "counterfactual_predictions"),
-    artefact="reliance",
-    columns=_COLUMNS,
-    keys=("method", "metric", "group_a", "group_b"),
-    ids=("method", "metric"),
-    metric_needs="counterfactual",
+    writes={
+        "reliance": Table(
+            _COLUMNS, keys=("method", "metric", "group_a", "group_b"), ids=("method", "metric")
+        )
+    },
+    of_metrics={"scores": "counterfactual"},
     display="Attribution on group terms",
     always=True,
     job_options=_job_options,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, StageResult, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import findings
 from exparity.artefacts.columns import record_columns
@@ -87,23 +87,26 @@ def _job_options(
     "agreement",
     level="model",
     reads=("data", "predictions", "explanations"),
-    artefact="agreement",
-    columns=fields(
-        ("between", pa.string()),
-        ("method_a", pa.string()),
-        ("method_b", pa.string()),
-        ("measure", pa.string()),
-        ("unit", pa.string()),
-        ("top_share", pa.float64()),
-        ("mean_a", pa.float64()),
-        ("mean_b", pa.float64()),
-        *record_columns(CrossedTest).items(),
-        *(
-            (name, pa.string(), True) if missing is None else (name, pa.float64())
-            for name, missing in JUDGED.items()
-        ),
-    ),
-    keys=("between", "method_a", "method_b", "measure", "group_a", "group_b"),
+    writes={
+        "agreement": Table(
+            fields(
+                ("between", pa.string()),
+                ("method_a", pa.string()),
+                ("method_b", pa.string()),
+                ("measure", pa.string()),
+                ("unit", pa.string()),
+                ("top_share", pa.float64()),
+                ("mean_a", pa.float64()),
+                ("mean_b", pa.float64()),
+                *record_columns(CrossedTest).items(),
+                *(
+                    (name, pa.string(), True) if missing is None else (name, pa.float64())
+                    for name, missing in JUDGED.items()
+                ),
+            ),
+            keys=("between", "method_a", "method_b", "measure", "group_a", "group_b"),
+        )
+    },
     display="Agreement of explanations",
     job_options=_job_options,
     section=findings,

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import StageResult, analysis, fields
+from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.attribution_difference._words import (
     WordDifference,
     WordPair,
@@ -38,16 +38,22 @@ Sets = Mapping[str, Mapping[str, Example]]
     "attribution_difference",
     level="seed",
     reads=("data", "explanations"),
-    artefact="attribution_differences",
-    columns=fields(
-        ("group_a", pa.string()),
-        ("group_b", pa.string()),
-        *record_columns(WordDifference).items(),
+    writes={
+        "attribution_differences": Table(
+            fields(
+                ("group_a", pa.string()),
+                ("group_b", pa.string()),
+                *record_columns(WordDifference).items(),
+            ),
+            keys=("method", "group_a", "group_b", "word_a", "word_b"),
+            ids=("method",),
+        )
+    },
+    needs=(
+        "groups",
+        "rationale",
     ),
-    keys=("method", "group_a", "group_b", "word_a", "word_b"),
-    ids=("method",),
     display="Attribution within matched sets",
-    needs_rationales=True,
     section=findings,
 )
 def attribution_difference_cell(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
@@ -100,13 +100,15 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "correctness",
     level="seed",
     reads=("scores", "predictions"),
-    artefact="correctness",
-    columns=fields(*record_columns(Performance).items()),
-    keys=("method", "metric", "subset", "group"),
-    ids=("method", "metric"),
-    metric_needs="rationale",
-    needs_rationales=True,
-    compares_groups=False,
+    writes={
+        "correctness": Table(
+            fields(*record_columns(Performance).items()),
+            keys=("method", "metric", "subset", "group"),
+            ids=("method", "metric"),
+        )
+    },
+    needs=("rationale",),
+    of_metrics={"scores": "rationale"},
     job_options=_job_options,
     section=findings,
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, StageResult, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.analyses.dataset_bias.section import findings
 from exparity.core.errors import InputError
@@ -29,18 +29,21 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "dataset_bias",
     level="dataset",
     reads=("data",),
-    artefact="dataset_bias",
-    columns=fields(
-        ("quantity", pa.string()),
-        ("split", pa.string()),
-        ("group", pa.string()),
-        ("class_name", pa.string()),
-        ("word", pa.string()),
-        ("value", pa.float64()),
-        ("n", pa.int64()),
-        ("rationale_share", pa.float64()),
-    ),
-    keys=("quantity", "split", "group", "class_name", "word"),
+    writes={
+        "dataset_bias": Table(
+            fields(
+                ("quantity", pa.string()),
+                ("split", pa.string()),
+                ("group", pa.string()),
+                ("class_name", pa.string()),
+                ("word", pa.string()),
+                ("value", pa.float64()),
+                ("n", pa.int64()),
+                ("rationale_share", pa.float64()),
+            ),
+            keys=("quantity", "split", "group", "class_name", "word"),
+        )
+    },
     memory_mb=4000,
     job_options=_job_options,
     section=findings,

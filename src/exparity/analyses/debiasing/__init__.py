@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import StageResult, analysis, fields
+from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.debiasing._changes import RecipeComparison
 from exparity.analyses.debiasing._recipes import caution, job_options
 from exparity.analyses.debiasing._scored import Scored
@@ -30,15 +30,18 @@ from exparity.stats.gap_change import GapChange
     "debiasing",
     level="dataset",
     reads=("scores", "random_scores", "removal_limits", "bias"),
-    artefact="debiasing",
-    columns=fields(
-        ("base", pa.string()),
-        ("quantity", pa.string()),
-        ("seed", pa.int64(), True),
-        *record_columns(GapChange).items(),
-    ),
-    keys=("model", "method", "metric", "group_a", "group_b", "quantity"),
-    ids=("model", "method", "metric"),
+    writes={
+        "debiasing": Table(
+            fields(
+                ("base", pa.string()),
+                ("quantity", pa.string()),
+                ("seed", pa.int64(), True),
+                *record_columns(GapChange).items(),
+            ),
+            keys=("model", "method", "metric", "group_a", "group_b", "quantity"),
+            ids=("model", "method", "metric"),
+        )
+    },
     display="Debiasing and explanations",
     memory_mb=4000,
     job_options=job_options,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import KEY, ExperimentView, analysis, fields
+from exparity.analyses import KEY, ExperimentView, Table, analysis, fields
 from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import Machine, make_repeatable
@@ -84,17 +84,23 @@ def _may_have_head(spec: ModelSpec) -> bool:
     "mlm_score",
     level="seed",
     reads=("data", "models"),
-    artefact="mlm_scores",
-    columns=KEY
-    + fields(
-        ("n_words", pa.int64()),
-        ("n_tokens", pa.int64()),
-        ("mlm_score", pa.float64()),
-        ("log_likelihood", pa.float64()),
+    writes={
+        "mlm_scores": Table(
+            KEY
+            + fields(
+                ("n_words", pa.int64()),
+                ("n_tokens", pa.int64()),
+                ("mlm_score", pa.float64()),
+                ("log_likelihood", pa.float64()),
+            ),
+            keys=("example_id",),
+        )
+    },
+    needs=(
+        "groups",
+        "rationale",
     ),
-    keys=("example_id",),
     display="Masked language model",
-    needs_rationales=True,
     runs_model=True,
     memory_mb=8000,
     minutes=240,

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, StageResult, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
 from exparity.analyses.term_weight_probe._gaps import TestSplit, Versions, gap_rows
 from exparity.analyses.term_weight_probe.section import NONE, findings
@@ -64,18 +64,21 @@ def _job_options(
     "term_weight_probe",
     level="dataset",
     reads=("data", "counterfactuals"),
-    artefact="term_weight_probe",
-    columns=fields(
-        ("debias", pa.string()),
-        ("weight", pa.float64()),
-        ("quantity", pa.string()),
-        ("group", pa.string()),
-        ("group_b", pa.string()),
-        ("class_name", pa.string()),
-        ("value", pa.float64()),
-        ("n", pa.int64()),
-    ),
-    keys=("debias", "weight", "quantity", "group", "group_b", "class_name"),
+    writes={
+        "term_weight_probe": Table(
+            fields(
+                ("debias", pa.string()),
+                ("weight", pa.float64()),
+                ("quantity", pa.string()),
+                ("group", pa.string()),
+                ("group_b", pa.string()),
+                ("class_name", pa.string()),
+                ("value", pa.float64()),
+                ("n", pa.int64()),
+            ),
+            keys=("debias", "weight", "quantity", "group", "group_b", "class_name"),
+        )
+    },
     display="Words for groups",
     memory_mb=4000,
     job_options=_job_options,

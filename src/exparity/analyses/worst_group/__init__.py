@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 
-from exparity.analyses import StageResult, analysis, fields
+from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.worst_group._spread import GroupMean, MeanSpread, spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.columns import record_columns
@@ -32,15 +32,18 @@ from exparity.stats.multiplicity import benjamini_hochberg
     "worst_group",
     level="seed",
     reads=("predictions", "scores", "random_scores"),
-    artefact="worst_group",
-    columns=fields(
-        ("quantity", pa.string()),
-        *record_columns(GroupMean).items(),
-        *record_columns(MeanSpread).items(),
-        ("p_bh", pa.float64()),
-    ),
-    keys=("method", "metric", "quantity", "group"),
-    ids=("method", "metric"),
+    writes={
+        "worst_group": Table(
+            fields(
+                ("quantity", pa.string()),
+                *record_columns(GroupMean).items(),
+                *record_columns(MeanSpread).items(),
+                ("p_bh", pa.float64()),
+            ),
+            keys=("method", "metric", "quantity", "group"),
+            ids=("method", "metric"),
+        )
+    },
     display="Worst group",
     section=findings,
 )

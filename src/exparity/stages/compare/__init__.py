@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView, FurtherArtefact
+from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Flag, Params
@@ -21,7 +21,7 @@ from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.skill import Rooms, ScaleTests
 
-TESTS = FurtherArtefact(
+TESTS = Table(
     fields(
         ("quantity", pa.string()),
         ("draw", pa.int16(), True),
@@ -42,7 +42,7 @@ OVER_TRAININGS = {
     for name, kind in record_columns(part).items()
 } | {"certainty_d": pa.float64()}
 """Columns of a gap over trainings, and of the skill that it may be of."""
-_ACROSS_TRAININGS = FurtherArtefact(
+_ACROSS_TRAININGS = Table(
     fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
@@ -63,11 +63,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     "compare",
     level="model",
     reads=("data", "predictions", "scores", "random_scores", "removal_limits"),
-    artefact="tests",
-    columns=TESTS.columns,
-    keys=TESTS.keys,
-    ids=TESTS.ids,
-    further={"across_trainings": _ACROSS_TRAININGS},
+    writes={"tests": TESTS, "across_trainings": _ACROSS_TRAININGS},
     display="Comparing groups",
     memory_mb=4000,
     always=True,

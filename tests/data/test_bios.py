@@ -238,7 +238,7 @@ def test_the_largest_corpus_can_be_given(share, ambiguity):
     assert len({e.words for e in people}) == MAX_BIOGRAPHIES
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_occupation_words_towns_and_gendered_words_of_test_are_in_train(seed):
     phrases = [words_of(occupation, "goods", "site", "craft") for occupation in OCCUPATIONS]
     told = {word for phrase in set().union(*phrases) for word in phrase.split()} | GENDERED

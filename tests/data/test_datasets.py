@@ -239,19 +239,6 @@ class TestSample:
         small, large = sorted((one, two))
         assert set(ids(sample(examples, small))) <= set(ids(sample(examples, large)))
 
-    def test_sets_within_a_group_are_balanced(self):
-        counts = {"age": 400, "race": 60, "sex": 20}
-        examples = [
-            example(f"{group}-{i}", match_id=f"{group}-{i // 2}", group=group)
-            for group, count in counts.items()
-            for i in range(count)
-        ]
-        found = sample(examples, 60)
-        assert Counter(e.group for e in found) == {"age": 20, "race": 20, "sex": 20}
-        assert set(Counter(e.match_id for e in found).values()) == {2}
-        # What a group has not, the others have.
-        assert Counter(e.group for e in sample(examples, 100)) == {"age": 40, "race": 40, "sex": 20}
-
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())))
     def test_no_group_is_ahead_by_more_than_a_set(self, units):
         examples = [
@@ -317,10 +304,6 @@ def geco_folder(folder, test, train=None):
 
 
 class TestGecoReader:
-    def test_blank_lines_and_further_keys_are_ignored(self, tmp_path):
-        path = jsonl(tmp_path / "a.jsonl", ["", row(1, more=1), "  ", row(2)])
-        assert [e.match_id for e in read_geco(path, "train")] == ["0001", "0002"]
-
     def test_blank_words_go_with_their_marks_and_blanks_are_stripped(self, tmp_path, caplog):
         changed = row(1, sentence=["He ", " ", "\u00a0", "\tran", ""], ground_truth=[1, 1, 0, 0, 1])
         path = jsonl(tmp_path / "a.jsonl", [changed, row(2, sentence=["Go", " ", "!"])])
@@ -339,15 +322,12 @@ class TestGecoReader:
         [
             ("{", "not valid JSON"),
             ("[1]", r"expected a JSON object, found \[1\]"),
-            ({k: v for k, v in row().items() if k != "gender"}, "key 'gender' is missing"),
-            (row(sentence="He ran ."), "'sentence' must be a list, found 'He ran .'"),
-            (row(ground_truth=None), "'ground_truth' must be a list, found None"),
-            (row(gender=1), "'gender' must be a str, found 1"),
-            (row(target=True), "'target' must be a int, found True"),
-            (row(sentence_idx="1"), "'sentence_idx' must be a int, found '1'"),
-            (row(sentence=["He", 1, "."]), "'sentence' must be a list of words"),
-            (row(ground_truth=[0, 2, 0]), "'ground_truth' must hold 0 and 1 only"),
+            ({k: v for k, v in row().items() if k != "gender"}, "gender"),
+            (row(target=True), "target"),
+            (row(sentence=["He", 1, "."]), "sentence"),
+            (row(ground_truth=[0, 2, 0]), "ground_truth"),
             (row(ground_truth=[0]), "3 words but 1 marks"),
+            (row(ground_truth=[0] * 5), "3 words but 5 marks"),
         ],
     )
     def test_a_malformed_row_names_file_and_line(self, bad, message, tmp_path):
@@ -386,54 +366,26 @@ SUBJ_UNMARKED = {"train": (3334, 3335), "test": (562, 563)}  # lines with a mark
 
 
 def triplet(index):
+    """A set of three sentences."""
     return [
         row(index, gender, sentence=list(words), ground_truth=[1, 1, 0, 1], target=TARGETS[gender])
         for gender, words in SENTENCES.items()
     ]
 
 
-class TestThreeGenders:
-    @pytest.fixture(params=["all", "subj"])
-    def variant(self, request):
-        return request.param
-
-    @pytest.fixture
-    def source(self, tmp_path, variant):
-        for split, numbers in (("train", range(4)), ("test", range(4, 6))):
-            path = tmp_path / "geco" / f"non_binary_gender_{variant}" / f"{split}.jsonl"
-            jsonl(path, [line for number in numbers for line in triplet(number)])
-        return DataSource(tmp_path, download=False)
-
-    def test_triplets_with_three_classes(self, source, variant):
-        id = f"geco_nonbinary_{variant}"
-        facts = DATASETS.get(id).facts
-        assert facts.groups == ("male", "female", "neutral")
-        found = load_dataset(id, source, {"verify": False})
-        assert Counter((e.split, e.group) for e in found) == {
-            (split, group): n for split, n in (("train", 4), ("test", 2)) for group in facts.groups
-        }
-        for example in found:
-            assert facts.labels[example.label] == example.group
-            assert example.label == TARGETS[example.group]
-        sets = Counter(e.match_id for e in found)
-        assert set(sets.values()) == {3}
-
-    def test_a_mark_too_many_leaves_a_row_without_a_rationale(self, tmp_path, caplog):
-        rows = [*triplet(1), *triplet(2)]
-        rows[4]["sentence"] = ["She", " ", "greets", "a", "French woman"]
-        rows[4]["ground_truth"] = [1, 1, 1, 0, 1, 0]
-        path = jsonl(tmp_path / "a.jsonl", rows)
-        with caplog.at_level(logging.WARNING):
-            found = read_geco(path, "test")
-        assert [e.rationale is None for e in found] == [False] * 4 + [True, False]
-        assert found[4].words == ("She", "greets", "a", "French woman")
-        assert caplog.messages == [
-            f"{path}: 1 rows have one mark more than words; kept without a rationale: lines 5",
-            f"{path}: dropped 1 words that are only a blank",
-        ]
-        rows[4]["ground_truth"] += [0]
-        with pytest.raises(InputError, match=r"a.jsonl:5: 5 words but 7 marks"):
-            read_geco(jsonl(path, rows), "test")
+def test_a_mark_too_many_leaves_a_row_without_a_rationale(tmp_path, caplog):
+    rows = [*triplet(1), *triplet(2)]
+    rows[4]["sentence"] = ["She", " ", "greets", "a", "French woman"]
+    rows[4]["ground_truth"] = [1, 1, 1, 0, 1, 0]
+    path = jsonl(tmp_path / "a.jsonl", rows)
+    with caplog.at_level(logging.WARNING):
+        found = read_geco(path, "test")
+    assert [e.rationale is None for e in found] == [False] * 4 + [True, False]
+    assert found[4].words == ("She", "greets", "a", "French woman")
+    assert caplog.messages == [
+        f"{path}: 1 rows have one mark more than words; kept without a rationale: lines 5",
+        f"{path}: dropped 1 words that are only a blank",
+    ]
 
 
 @pytest.mark.parametrize(("variant", "too_many"), [("all", {}), ("subj", SUBJ_UNMARKED)])
@@ -627,7 +579,7 @@ class TestDataCommand:
             check_data(DataSource(tmp_path), ["remote"])
         assert capsys.readouterr().out == f"remote: {tmp_path / known.path} {state}\n"
 
-    def test_fetch(self, known, tmp_path, capsys, web):
+    def test_fetch_and_check(self, known, tmp_path, capsys, web):
         fetch_data(DataSource(tmp_path), [])
         fetch_data(DataSource(tmp_path), ["embedded", "remote"])
         path = tmp_path / known.path
@@ -637,9 +589,6 @@ class TestDataCommand:
             f"remote: {path} verified",
         ]
         assert len(web.asked) == 1
-
-    def test_check_says_verified(self, known, tmp_path, capsys):
-        path = self.put(tmp_path, known)
         check_data(DataSource(tmp_path), [])
         assert capsys.readouterr().out == f"remote: {path} verified\n"
 

@@ -164,7 +164,7 @@ def test_split_is_by_template(corpus: list[Example]) -> None:
     assert 0.15 <= len(used["test"]) / len(TEMPLATES) <= 0.25
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_gendered_words_and_kinds_of_test_are_in_train(seed: int) -> None:
     sentences = generate_pairs("all", n_pairs=600, seed=seed)
     kinds = {template.id: template.kind for template in TEMPLATES}
@@ -178,7 +178,7 @@ def test_gendered_words_and_kinds_of_test_are_in_train(seed: int) -> None:
     assert seen["test"] == seen["train"] == {"subject", "object"}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(3))
 def test_smallest_test_split_covers_both_kinds(seed: int) -> None:
     kinds = {template.id: template.kind for template in TEMPLATES}
     sentences = generate_pairs("subj", n_pairs=100, test_share=0.02, seed=seed)

@@ -1,17 +1,15 @@
 """Stereotypes: what the shipped sentences promise, and what their reader refuses."""
 
 import json
-import re
 import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from exparity.core.errors import InputError
+from exparity.counterfactuals._gendered import LEXICON
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.stereotypes import DIGESTS, read_pairs
@@ -19,29 +17,6 @@ from exparity.resources import resource
 
 NOWHERE = DataSource(Path("nowhere"), download=False)
 FOLDER = resource("stereotypes")
-
-# Written apart from the data, so that a word that nobody swapped is found.
-GENDERED = re.findall(
-    r"\S+",
-    """
-    he him his himself she her hers herself man men woman women boy boys girl girls schoolboy
-    schoolboys schoolgirl schoolgirls male males female females masculine feminine manly womanly
-    lad lads lass lasses guy guys gentleman gentlemen lady ladies sir madam mr mrs
-    father fathers mother mothers dad dads daddy mum mums mummy fatherhood motherhood fatherly
-    motherly son sons daughter daughters brother brothers sister sisters uncle uncles aunt aunts
-    nephew nephews niece nieces grandfather grandfathers grandmother grandmothers grandpa grandma
-    grandson grandsons granddaughter granddaughters stepfather stepmother stepson stepdaughter
-    godfather godmother husband husbands wife wives housewife housewives widow widows widower
-    bachelor bachelors spinster groom grooms bride brides bridesmaid groomsman boyfriend
-    boyfriends girlfriend girlfriends king kings queen queens prince princes princess princesses
-    lord lords countess duke duchess baron baroness waiter waiters waitress waitresses actor
-    actors actress actresses hero heroes heroine heroines hosts hostess hostesses landlord
-    landlords landlady headmaster headmistress schoolmaster steward stewardess heir heiress
-    witch wizard nun monk maid master mistress midwife host
-    """,
-)
-GENDERED_PART = re.compile(r"(?:man|men|woman|women|in-law)$")
-NOT_GENDERED = {"specimen", "human", "humans", "german", "omen", "women's"}
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +39,6 @@ def neutral(example):
     return ["_" if mark else word.lower() for word, mark in marks]
 
 
-def share_female(pairs, of):
-    """How many pairs have a feature, and in what share of them women are the target."""
-    seen, female = Counter(), Counter()
-    for male, _ in pairs.values():
-        for feature in of(male):
-            seen[feature] += 1
-            female[feature] += male.attributes["target"] == "female"
-    return {feature: (n, female[feature] / n) for feature, n in seen.items()}
-
-
 class TestCounts:
     def test_pairs_and_splits(self, examples, pairs):
         assert len(examples) == 3350
@@ -88,13 +53,6 @@ class TestCounts:
             ("test", "female", 0): 167,
             ("test", "female", 1): 168,
         }
-
-    def test_the_card_says_what_is_there(self, pairs):
-        card = (FOLDER / "README.md").read_text(encoding="utf-8")
-        for number in ("1,675", "3,350", "472", "29", "838", "837", "1,340", "335"):
-            assert re.search(rf"(?<![\d,.]){re.escape(number)}(?![\d,])", card), number
-        for family in {male.attributes["family"] for male, _ in pairs.values()}:
-            assert family in card
 
 
 class TestPairs:
@@ -116,19 +74,11 @@ class TestPairs:
         assert len({" ".join(neutral(male)) for male, _ in pairs.values()}) == len(pairs)
 
     def test_every_gendered_word_is_swapped(self, examples):
-        names = {
-            word
-            for e in examples
-            for word, mark in zip(e.words, e.rationale, strict=True)
-            if mark and word[0].isupper() and word.lower() not in GENDERED
-        }
+        names = {"male", "female", *LEXICON.telling["male"], *LEXICON.telling["female"]}
         for example in examples:
-            for word, mark in zip(example.words, example.rationale, strict=True):
-                lower = word.lower()
-                gendered = lower in GENDERED or word in names
-                gendered |= bool(GENDERED_PART.search(lower)) and lower not in NOT_GENDERED
-                if not mark:
-                    assert not gendered, f"{example.example_id}: {example.text}"
+            marks = zip(example.words, example.rationale, strict=True)
+            kept = {word.lower() for word, mark in marks if not mark}
+            assert not kept & names, f"{example.example_id}: {example.text}"
 
     def test_partners_are_one_to_one_but_for_the_pronouns(self, pairs):
         partners = {"male": defaultdict(set), "female": defaultdict(set)}
@@ -162,30 +112,6 @@ class TestBalance:
                 for value, found in counts.items():
                     assert abs(found["male"] - found["female"]) <= 1, (feature, value, split)
 
-    def test_no_function_word_gives_the_target_away(self, pairs):
-        shares = share_female(pairs, lambda e: set(neutral(e)))
-        common = sorted(shares, key=lambda word: -shares[word][0])[:150]
-        checked = [
-            word
-            for word in common
-            if shares[word][0] >= 20 and (word in ENGLISH_STOP_WORDS or not word.isalpha())
-        ]
-        assert len(checked) > 60
-        for word in checked:
-            assert 0.35 <= shares[word][1] <= 0.65, (word, shares[word])
-
-    def test_no_gendered_word_gives_the_target_away(self, pairs):
-        """Names and nouns stand for the target as often as for the counterpart."""
-
-        def marked(example):
-            marks = zip(example.words, example.rationale, strict=True)
-            return {word.lower() for word, mark in marks if mark}
-
-        common = {w: found for w, found in share_female(pairs, marked).items() if found[0] >= 5}
-        assert len(common) > 50
-        for word, (seen, share) in common.items():
-            assert 0.3 <= share <= 0.7, (word, seen, share)
-
 
 class TestLeakage:
     def test_no_phrase_of_the_test_split_was_seen_in_training(self, examples):
@@ -208,45 +134,6 @@ class TestLeakage:
             splits[example.attributes["stereotype"].rpartition("-")[0]].add(example.split)
         assert len(splits) == 236
         assert all(len(found) == 1 for found in splits.values())
-
-
-def words_only(ngrams):
-    counts = CountVectorizer(
-        ngram_range=(1, ngrams), tokenizer=str.split, token_pattern=None, lowercase=True
-    )
-    return make_pipeline(counts, LogisticRegression(max_iter=1000))
-
-
-def by_split(rows):
-    """Texts and labels of each split, from (split, text, label)."""
-    found = {"train": ([], []), "test": ([], [])}
-    for split, text, label in rows:
-        found[split][0].append(text)
-        found[split][1].append(label)
-    return found
-
-
-LABEL_WORDS, LABEL_BIGRAMS, TARGET_BIGRAMS = 0.525, 0.536, 0.561
-
-
-class TestLearnable:
-    """The figures of the data card: how far words alone go, without knowing what they mean."""
-
-    def accuracy(self, rows, ngrams):
-        found = by_split(rows)
-        return words_only(ngrams).fit(*found["train"]).score(*found["test"])
-
-    def test_label_from_words(self, examples):
-        rows = [(e.split, e.text, e.label) for e in examples]
-        assert self.accuracy(rows, 1) == pytest.approx(LABEL_WORDS, abs=0.02)
-        assert self.accuracy(rows, 2) == pytest.approx(LABEL_BIGRAMS, abs=0.02)
-
-    def test_target_from_words(self, pairs):
-        rows = [
-            (male.split, " ".join(neutral(male)), male.attributes["target"])
-            for male, _ in pairs.values()
-        ]
-        assert self.accuracy(rows, 2) == pytest.approx(TARGET_BIGRAMS, abs=0.03)
 
 
 class TestReader:

@@ -87,7 +87,7 @@ def finetune(found: Experiment, model="mended"):
 
 
 class TestConfig:
-    @pytest.mark.parametrize("name", [*RECIPES, "resampling"])
+    @pytest.mark.parametrize("name", ["us_cda_jigsaw", "resampling"])
     def test_a_name_stands_for_its_interventions(self, repository, name):
         found = experiment(repository, name)
         assert [call["use"] for call in finetune(found)["debias"]] == [

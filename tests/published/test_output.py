@@ -3,46 +3,21 @@
 import csv
 import re
 
-import pyarrow.parquet as pq
 import pytest
 from published.made_up import row, rows_like, write_report
 
 from exparity import cli
 from exparity.published.comparison import compare_results
-from exparity.published.output import comparison_summary, write_comparison
+from exparity.published.output import comparison_summary
 from exparity.report.sections import published
 from exparity.report.templating import html_environment
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
-FILES = ("agreement", "cells")
 
 
 def read_csv(path):
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.fixture(scope="module")
-def folder(equal, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("out") / "published"
-    write_comparison(equal, folder)
-    return folder
-
-
-class TestFiles:
-    def test_every_table_is_there_twice_and_equal(self, folder):
-        assert {p.name for p in folder.iterdir()} == {
-            f"{name}.{suffix}" for name in FILES for suffix in ("csv", "parquet")
-        }
-        for name in FILES:
-            rows = read_csv(folder / f"{name}.csv")
-            table = pq.read_table(folder / f"{name}.parquet")
-            assert len(rows) == table.num_rows
-            for found, expected in zip(rows, table.to_pylist(), strict=True):
-                assert list(found) == table.column_names
-                for key, value in expected.items():
-                    text = str(value).lower() if isinstance(value, bool) else str(value)
-                    assert found[key] == ("" if value is None else text)
 
 
 class TestCommand:
@@ -113,14 +88,3 @@ class TestPage:
     def test_without_matches_there_is_no_section(self, tmp_path):
         found = compare_results([row(("x", "bert", "lime", "gini"), 0, 0.5, 0.1)], {})
         assert published(found) is None
-
-    def test_ids_are_escaped(self, tmp_path):
-        name = "<script>alert('x')</script>"
-        rows = [
-            row(("geco_all", name, "lime", "gini"), 0, 0.01, 0.5),
-            row((name, name, "lime", "gini"), 0, 0.01, 0.5),
-        ]
-        text = page(compare_results(rows, {}, models={name: "bert"}))
-        assert "<script" not in text
-        assert "&lt;script&gt;" in text
-        assert not re.search(r"<(img|link|iframe|object|embed|script)|\son\w+=|(src|href)=", text)

@@ -51,7 +51,7 @@ class TestText:
         ],
     )  # fmt: skip
     def test_a_row_as_text(self, changes, text):
-        assert defendant_text("x", {**ROW, **changes}) == text
+        assert defendant_text({**ROW, **changes}) == text
 
 
 def source_of(folder, rows):

@@ -2,7 +2,6 @@
 
 import io
 import json
-import logging
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -304,17 +303,12 @@ def geco_folder(folder, test, train=None):
 
 
 class TestGecoReader:
-    def test_blank_words_go_with_their_marks_and_blanks_are_stripped(self, tmp_path, caplog):
+    def test_blank_words_go_with_their_marks_and_blanks_are_stripped(self, tmp_path):
         changed = row(1, sentence=["He ", " ", "\u00a0", "\tran", ""], ground_truth=[1, 1, 0, 0, 1])
         path = jsonl(tmp_path / "a.jsonl", [changed, row(2, sentence=["Go", " ", "!"])])
-        with caplog.at_level(logging.WARNING):
-            found = read_geco(path, "test")
-        assert [(e.words, e.rationale) for e in found] == [
+        assert [(e.words, e.rationale) for e in read_geco(path, "test")] == [
             (("He", "ran"), (1, 0)),
             (("Go", "!"), (1, 0)),
-        ]
-        assert [r.getMessage() for r in caplog.records] == [
-            f"{path}: dropped 4 words that are only a blank"
         ]
 
     @pytest.mark.parametrize(
@@ -326,34 +320,14 @@ class TestGecoReader:
             (row(target=True), "target"),
             (row(sentence=["He", 1, "."]), "sentence"),
             (row(ground_truth=[0, 2, 0]), "ground_truth"),
-            (row(ground_truth=[0]), "3 words but 1 marks"),
-            (row(ground_truth=[0] * 5), "3 words but 5 marks"),
+            (row(ground_truth=[0]), "a 0 or 1 per word"),
+            (row(ground_truth=[0] * 5), "a 0 or 1 per word"),
         ],
     )
     def test_a_malformed_row_names_file_and_line(self, bad, message, tmp_path):
         path = jsonl(tmp_path / "a.jsonl", [row(1), "", bad])
         with pytest.raises(InputError, match=rf"a.jsonl:3: .*{message}"):
             read_geco(path, "test")
-
-
-class TestGecoDatasets:
-    def test_oddities_are_kept_and_reported(self, tmp_path, caplog):
-        same = [
-            row(12, g, sentence=["They", "ran", "."], ground_truth=[0, 0, 0])
-            for g in ("male", "female")
-        ]
-        blank = pair(13, sentence=["Who ", "  ", "ran"])
-        source = geco_folder(tmp_path, [*pair(11), *same, *blank])
-        with caplog.at_level(logging.WARNING):
-            found = load_dataset("geco_all", source, {"verify": False})
-        assert len(found) == 8
-        messages = [r.getMessage() for r in caplog.records]
-        assert messages[0].endswith("test.jsonl: dropped 2 words that are only a blank")
-        assert messages[1:] == [
-            # pair 13 as well: without its blank words
-            "geco_all: 2 pairs have identical sentences, so their labels contradict; kept",
-            "geco_all: 2 rows have an empty rationale; kept",
-        ]
 
 
 SENTENCES = {  # authored; a word with a blank in it, as the published files have
@@ -373,23 +347,18 @@ def triplet(index):
     ]
 
 
-def test_a_mark_too_many_leaves_a_row_without_a_rationale(tmp_path, caplog):
+def test_a_mark_too_many_leaves_a_row_without_a_rationale(tmp_path):
     rows = [*triplet(1), *triplet(2)]
     rows[4]["sentence"] = ["She", " ", "greets", "a", "French woman"]
     rows[4]["ground_truth"] = [1, 1, 1, 0, 1, 0]
     path = jsonl(tmp_path / "a.jsonl", rows)
-    with caplog.at_level(logging.WARNING):
-        found = read_geco(path, "test")
+    found = read_geco(path, "test")
     assert [e.rationale is None for e in found] == [False] * 4 + [True, False]
     assert found[4].words == ("She", "greets", "a", "French woman")
-    assert caplog.messages == [
-        f"{path}: 1 rows have one mark more than words; kept without a rationale: lines 5",
-        f"{path}: dropped 1 words that are only a blank",
-    ]
 
 
 @pytest.mark.parametrize(("variant", "too_many"), [("all", {}), ("subj", SUBJ_UNMARKED)])
-def test_the_published_three_genders(variant, too_many, caplog):
+def test_the_published_three_genders(variant, too_many):
     """Groups, rationales and what is odd by a naive count of the raw files."""
     folder = REAL / "geco" / f"non_binary_gender_{variant}"
     need(folder.is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
@@ -417,10 +386,6 @@ def test_the_published_three_genders(variant, too_many, caplog):
     assert rows == len(found) == 3 * 1610
     assert Counter(key[0] for key in found) == {"train": 3864, "test": 966}
     assert empty == {"all": 3, "subj": 33}[variant]
-    said = [record.getMessage() for record in caplog.records if "one mark more" in record.msg]
-    assert [message.partition("lines ")[2] for message in said] == [
-        ", ".join(map(str, lines)) for lines in too_many.values()
-    ]
 
 
 # Raw files
@@ -618,18 +583,3 @@ class TestPrepared:
         )
         with pytest.raises(InputError, match=r"d.parquet: names no groups or has no rows"):
             read_prepared(path)
-
-
-def test_oddities_of_both_variants_of_geco(caplog):
-    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
-    identical = empty = 0
-    for variant in ("all", "subj"):
-        found = load_dataset(f"geco_{variant}", DataSource(REAL, download=False))
-        texts: dict[str, set[str]] = {}
-        for e in found:
-            texts.setdefault(e.match_id, set()).add(e.text)
-        identical += sum(len(t) == 1 for t in texts.values())
-        empty += sum(not any(e.rationale) for e in found)
-    assert (identical, empty) == (13, 26)
-    said = [r.args for r in caplog.records if "identical" in r.msg]
-    assert sum(count for _, count in said) == 13

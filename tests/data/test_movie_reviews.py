@@ -57,14 +57,6 @@ def test_a_review_becomes_an_example_of_no_group(tmp_path):
     assert marked(one) == ["falls", "apart", ",", "and"]
 
 
-def test_reviews_without_evidence_have_no_rationale_and_are_counted(tmp_path, caplog):
-    found = load(source_of(tmp_path, test=[row()]))
-    assert [e.rationale for e in found] == [None] * 3
-    assert caplog.messages == [
-        "movie_reviews: 3 reviews have no evidence; kept without a rationale"
-    ]
-
-
 def test_the_validation_part_trains_unless_left_out(tmp_path):
     source = source_of(tmp_path)
     assert Counter(e.split for e in load(source)) == {"train": 2, "test": 1}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from exparity.core.errors import InputError, did_you_mean
@@ -14,8 +13,6 @@ from exparity.data._split import split_examples
 from exparity.data.facts import Loaded, RemoteFile
 from exparity.data.files import DataSource
 from exparity.types import Example
-
-log = logging.getLogger(__name__)
 
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
 FILE = RemoteFile(
@@ -35,6 +32,7 @@ _AGES = {
     "25 - 45": "under 45, over 25",
     "Greater than 45": "over 45, over 25",
 }
+_GENDERS = {"Male": "male", "Female": "female"}
 _RACES = {"African-American": "African American", "Other": "other race"}
 
 
@@ -75,9 +73,13 @@ def compas(
         The rows that ProPublica analysed: 6,172, of 1,175 women and 4,997 men.
     """
     path = source.find(FILE, verify=verify)
-    columns = csv_rows(path, _COLUMNS, repeats=True)  # the published file has two named alike
-    rows = [(where, row) for where, row in columns if _kept(where, row)]
-    examples = [_example(where, row, attribute) for where, row in rows]
+    examples = []
+    for where, row in csv_rows(path, _COLUMNS, repeats=True):  # the file has two named alike
+        try:
+            if _kept(row):
+                examples.append(_example(row, attribute))
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{where}: not as in ProPublica's table ({error})") from None
     order = tuple(groups or GROUPS[attribute])
     known = sorted({e.group for e in examples})
     for group in order:
@@ -86,57 +88,42 @@ def compas(
                 f"dataset compas: groups: no {attribute} '{group}'; {did_you_mean(group, known)}"
             )
     chosen = [e for e in examples if e.group in order]
-    if len(chosen) < len(examples):
-        log.info("compas: left out %d rows of other groups", len(examples) - len(chosen))
     split = split_examples(chosen, test_share=test_share, seed=split_seed, where="dataset compas")
     return Loaded(split, attribute, order, LABELS)
 
 
-def _kept(where: str, row: Mapping[str, str]) -> bool:
+def _kept(row: Mapping[str, str]) -> bool:
     """Return whether ProPublica's analysis keeps a row: charge and score belong together."""
     return (
         row["days_b_screening_arrest"] != ""
-        and abs(_integer(where, row, "days_b_screening_arrest")) <= 30
+        and abs(int(row["days_b_screening_arrest"])) <= 30
         and row["is_recid"] != "-1"
         and row["c_charge_degree"] != "O"
         and row["score_text"] != "N/A"
     )
 
 
-def _example(where: str, row: Mapping[str, str], attribute: str) -> Example:
-    gender = _one_of(where, row, "sex", ("Male", "Female")).lower()
+def _example(row: Mapping[str, str], attribute: str) -> Example:
+    gender = _GENDERS[row["sex"]]
     return Example(
         example_id=row["id"].zfill(5),
-        words=tuple(defendant_text(where, row).split()),
-        label=int(_one_of(where, row, "two_year_recid", ("0", "1"))),
+        words=tuple(defendant_text(row).split()),
+        label=("0", "1").index(row["two_year_recid"]),
         group=gender if attribute == "gender" else row["race"],
         split="train",
         attributes={"gender": gender, "race": row["race"]},
     )
 
 
-def defendant_text(where: str, row: Mapping[str, str]) -> str:
+def defendant_text(row: Mapping[str, str]) -> str:
     """Return a row as text: priors, score factor, two age limits, race, gender, misdemeanor."""
     facts = [
-        f"{_integer(where, row, 'priors_count')} priors",
+        f"{int(row['priors_count'])} priors",
         f"score factor {int(row['score_text'] != 'Low')}",
-        _AGES[_one_of(where, row, "age_cat", tuple(_AGES))],
+        _AGES[row["age_cat"]],
         _RACES.get(row["race"], row["race"]),
-        row["sex"].lower(),
+        _GENDERS[row["sex"]],
     ]
     if row["c_charge_degree"] == "M":
         facts.append("misdemeanor")
     return ", ".join(facts)
-
-
-def _integer(where: str, row: Mapping[str, str], column: str) -> int:
-    try:
-        return int(row[column])
-    except ValueError:
-        raise InputError(f"{where}: {column} is not a whole number: '{row[column]}'") from None
-
-
-def _one_of(where: str, row: Mapping[str, str], column: str, allowed: Sequence[str]) -> str:
-    if row[column] not in allowed:
-        raise InputError(f"{where}: {column} '{row[column]}' is not one of {', '.join(allowed)}")
-    return row[column]

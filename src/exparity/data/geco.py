@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
-from exparity.core.grouping import grouped
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, published_parts, read_jsonl
 from exparity.data.genders import GROUPS, LABELS, gender_facts
 from exparity.types import Example, Split
 
-log = logging.getLogger(__name__)
-
 _COMMIT = "f0907c69d95353016556a6cbd0c5fcaa76392ed9"
 _URL = f"https://raw.githubusercontent.com/braindatalab/gecobench/{_COMMIT}/data/dataset"
-_KEYS = {
-    "sentence": list,
-    "ground_truth": list,
-    "gender": str,
-    "target": int,
-    "sentence_idx": int,
-}
-
-
 # SHA-256 of the published files.
 _DIGESTS: Mapping[str, Mapping[Split, str]] = {
     "geco_all": {
@@ -87,7 +74,6 @@ def _register(id: str) -> None:
         examples: list[Example] = []
         for _, split, path in published_parts(source, files, verify=verify):
             examples += read_geco(path, split)
-        report_oddities(id, examples)
         return examples
 
     words = _TRIPLETS if nonbinary else _PAIRS
@@ -111,15 +97,16 @@ def read_geco(path: Path, split: Split) -> list[Example]:
     A word that is only a blank is dropped with its mark. A row with one mark more than words, where
     nobody can tell which mark is too many, has no rationale.
     """
-    examples, blanks, unmarked = [], 0, []
+    examples = []
     for number, row in read_jsonl(path):
-        _check_row(path, number, row)
+        if not _is_sound(row):
+            raise InputError(
+                f"{path}:{number}: must have a sentence (a list of words), ground_truth (a 0 or 1 "
+                "per word), gender, target and sentence_idx, as the published files"
+            )
         words, marks = row["sentence"], row["ground_truth"]
         kept = [place for place, word in enumerate(words) if word.strip()]
-        blanks += len(words) - len(kept)
         is_marked = len(marks) == len(words)
-        if not is_marked:
-            unmarked.append(str(number))
         examples.append(
             Example(
                 example_id=f"{row['sentence_idx']:04d}-{row['gender']}",
@@ -131,46 +118,20 @@ def read_geco(path: Path, split: Split) -> list[Example]:
                 rationale=tuple(int(marks[place]) for place in kept) if is_marked else None,
             )
         )
-    if unmarked:
-        log.warning(
-            "%s: %d rows have one mark more than words; kept without a rationale: lines %s",
-            path,
-            len(unmarked),
-            ", ".join(unmarked),
-        )
-    if blanks:
-        log.warning("%s: dropped %d words that are only a blank", path, blanks)
     return examples
 
 
-def _check_row(path: Path, number: int, row: dict[str, Any]) -> None:
-    where = f"{path}:{number}"
-    for key, kind in _KEYS.items():
-        if key not in row:
-            raise InputError(f"{where}: key '{key}' is missing")
-        if not isinstance(row[key], kind) or isinstance(row[key], bool):
-            raise InputError(f"{where}: '{key}' must be a {kind.__name__}, found {row[key]!r}")
-    if not all(isinstance(word, str) for word in row["sentence"]):
-        raise InputError(f"{where}: 'sentence' must be a list of words")
-    if not all(mark in (0, 1) for mark in row["ground_truth"]):
-        raise InputError(f"{where}: 'ground_truth' must hold 0 and 1 only")
-    if len(row["ground_truth"]) - len(row["sentence"]) not in (0, 1):
-        raise InputError(
-            f"{where}: {len(row['sentence'])} words but {len(row['ground_truth'])} marks"
-        )
-
-
-def report_oddities(name: str, examples: list[Example]) -> None:
-    """Log what a user should know of the data: identical sentences and empty rationales."""
-    sets = grouped(examples, lambda example: example.match_id)
-    same = sum(len({m.text for m in members}) < len(members) for members in sets.values())
-    if same:
-        kind = "pairs" if max(map(len, sets.values())) == 2 else "sets"
-        message = f"%s: %d {kind} have identical sentences, so their labels contradict; kept"
-        log.warning(message, name, same)
-    empty = sum(e.rationale is not None and not any(e.rationale) for e in examples)
-    if empty:
-        log.warning("%s: %d rows have an empty rationale; kept", name, empty)
+def _is_sound(row: Mapping[str, Any]) -> bool:
+    words, marks = row.get("sentence"), row.get("ground_truth")
+    return (
+        isinstance(words, list)
+        and isinstance(marks, list)
+        and all(isinstance(word, str) for word in words)
+        and all(mark in (0, 1) for mark in marks)
+        and len(marks) - len(words) in (0, 1)
+        and isinstance(row.get("gender"), str)
+        and all(type(row.get(key)) is int for key in ("target", "sentence_idx"))
+    )
 
 
 for _id in _DIGESTS:

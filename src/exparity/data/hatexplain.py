@@ -108,7 +108,11 @@ def hatexplain(
     ]
     communities = tuple(COMMUNITIES if groups is None else groups)
     _check_communities(communities, {name for _, post in posts for name in post.named})
-    _report([post for _, post in posts], communities)
+    undecided = sum(post.label is None for _, post in posts)
+    if undecided:
+        log.warning(
+            "hatexplain: left out %d posts on whose label no two annotators agree", undecided
+        )
     examples = [post.example(split, rationales, communities) for split, post in posts if post.label]
     if train_texts is not None:
         examples += _texts(Path(train_texts), REST if communities else "")
@@ -210,25 +214,6 @@ def _check_communities(communities: Sequence[str], known: Collection[str]) -> No
         if community not in known:
             hint = did_you_mean(community, sorted(known))
             raise InputError(f"dataset hatexplain: groups: no community '{community}'; {hint}")
-
-
-def _report(posts: Sequence[_Post], communities: Sequence[str]) -> None:
-    """Log how many posts are left out, and why others are of the group ``rest``."""
-    undecided = sum(post.label is None for post in posts)
-    if undecided:
-        log.warning(
-            "hatexplain: left out %d posts on whose label no two annotators agree", undecided
-        )
-    if communities:
-        rest = Counter(len(post.first) for post in posts if post.group(communities) == REST)
-        log.info(
-            "hatexplain: of group %s are %d posts in which annotators see no community, %d in "
-            "which as many see several, and %d in which most see another one",
-            REST,
-            rest[0],
-            rest.total() - rest[0] - rest[1],
-            rest[1],
-        )
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,6 @@ from exparity.data import dataset
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, published_parts, read_jsonl, require_size
 from exparity.types import Example, Split
-
-log = logging.getLogger(__name__)
 
 _DIGESTS = {
     "train": "48333b014badb23e158824f73011fb28340d147bbac217caad3392a17f85c282",
@@ -76,11 +73,6 @@ def movie_reviews(
         if verify:
             require_size(path, len(reviews), SIZES[part])
         examples += reviews
-    unmarked = sum(example.rationale is None for example in examples)
-    if unmarked:
-        log.warning(
-            "movie_reviews: %d reviews have no evidence; kept without a rationale", unmarked
-        )
     return examples
 
 

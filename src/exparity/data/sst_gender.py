@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections import Counter
-
 from exparity.data import dataset
 from exparity.data._sst import FILES, LABELS, RATINGS, Classes, sentences_of
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource
 from exparity.data.genders import GROUPS, read_lexicon
-from exparity.data.grouping import NONE, TIED, most_named, term_counter
-
-log = logging.getLogger(__name__)
+from exparity.data.grouping import most_named, term_counter
 
 _LEXICON = "ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2"
 _count = term_counter(read_lexicon(_LEXICON).telling)
@@ -49,16 +44,9 @@ def sst_gender(
     Returns:
         One example a sentence, labelled by its rating as a whole.
     """
-    left_out: Counter[str] = Counter()
     examples = []
     for part, sentence in sentences_of(source, classes, dev=dev, verify=verify):
         group = most_named(_count(sentence.words))
-        left_out[group] += 1
         if group in GROUPS:
             examples.append(sentence.example(part, classes, group))
-    log.info(
-        "sst_gender: left out %d sentences with as many words of both genders, and %d with none",
-        left_out[TIED],
-        left_out[NONE],
-    )
     return Loaded(examples, "gender", GROUPS, LABELS if classes == "two" else RATINGS)

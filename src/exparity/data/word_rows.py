@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exparity.core.errors import InputError
-from exparity.data._rows import csv_rows
+from exparity.data._rows import read_rows
 
 
 def read_word_rows(path: Path, groups: Sequence[str]) -> list[tuple[str, ...]]:
-    """Read the words of each row of a CSV file, in the order of the groups."""
-    if not path.is_file():
-        raise InputError(
-            f"{path.absolute()}: no such file; paths are relative to the current folder"
-        )
+    """Read the words of each row of a table, in the order of the groups."""
     rows = []
-    for where, row in csv_rows(path, groups):
-        words = tuple(row[group].strip() for group in groups)
+    for where, row in read_rows(path, groups):
+        words = tuple(str(row[group] or "").strip() for group in groups)
         if not all(words):
             empty = groups[words.index("")]
             raise InputError(f"{where}: no word for '{empty}'; give one, or remove the row")

@@ -16,13 +16,6 @@ def by_key(rows):
     return {(row.subset, row.group): row for row in rows}
 
 
-def test_nothing_correct_is_undefined_not_zero():
-    found = by_key(performance([0.5, 0.5], [False, False], ["a", "b"], ["a", "b"]))
-    assert found["correct", ""].n == 0
-    assert math.isnan(found["correct", ""].mean)
-    assert math.isnan(found["correct", ""].median)
-
-
 @pytest.mark.parametrize("sets", [None, [None, None]])
 def test_without_sets_there_is_no_subset_of_them(sets):
     found = performance([0.5, 0.5], [True, True], ["a", "b"], ["a", "b"], sets)

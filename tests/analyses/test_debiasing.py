@@ -194,12 +194,6 @@ class TestRefused:
         with pytest.raises(InputError, match="was scored with other options than"):
             made.run()
 
-    def test_a_cell_twice(self, tmp_path):
-        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
-        made.scores.append(made.scores[0])
-        with pytest.raises(InputError, match="is of the same cell as"):
-            made.run()
-
     def test_no_training_of_both(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
         made.scores = made.scores[:3]
@@ -276,18 +270,10 @@ class TestConfig:
             "longer (differs in training.epochs)"
         )
 
-    def test_it_reads_the_scores_of_all_models(self, experiment):
-        found = experiment({"base": "plain"}, plain={}, os={"debias": "sampled"})
-        inputs = found.analyses.inputs("debiasing", {"dataset": "bios"})
-        assert len(inputs["scores"]) == 2 * 2 * 2
-        assert len(inputs["bias"]) == 2
-
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
             ({"base": "plane"}, r"analyses.debiasing.base: no model 'plane' here; .*plain"),
-            ({}, r"analyses.debiasing.base: no model '' here"),
-            ({"base": "plain", "recipes": ["so"]}, r"recipes: no model 'so' here"),
             (
                 {"base": "plain", "recipes": ["longer"]},
                 r"'longer' is no recipe of 'plain': it differs in training.epochs",

@@ -74,11 +74,6 @@ class TestReading:
         assert read_analysis(tmp_path, {"seeds": [0]}, "correctness") == []
         assert read_analysis(tmp_path, {"seeds": [0], "analyses": {}}, "mlm_score") == []
 
-    def test_a_missing_file_is_named(self, grid):
-        (grid.root / "correctness/geco/c/1.parquet").unlink()
-        with pytest.raises(InputError, match=r"1.parquet: no such file"):
-            read_analysis(grid.root, grid.options, "correctness")
-
     def test_a_file_of_another_cell_is_refused(self, grid):
         folder = grid.root / "correctness/geco/c"
         (folder / "0.parquet").replace(folder / "1.parquet")
@@ -217,13 +212,6 @@ class TestPublished:
         accuracy = printed[Key("geco_subj", "bert_cefaf", metric="accuracy")]
         assert accuracy.mean == pytest.approx(0.981)
         assert printed[Key("geco_all", metric="bias_c")].mean == 0.499
-
-    def test_the_readme_counts_the_rows(self, repository):
-        folder = repository / "src/exparity/resources/published"
-        text = (folder / "README.md").read_text()
-        for path in sorted(folder.glob("gecobench2024_*.csv")):
-            rows = len(path.read_text().splitlines()) - 1
-            assert f"| `{path.name}` | {rows} |" in text
 
     def test_only_known_schemes_count(self):
         options = {"models": [["a", "ola_cea"], ["b", None], ["c", "tinybert"]]}

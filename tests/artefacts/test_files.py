@@ -76,11 +76,6 @@ def plain(kind):
     return re.sub(r" \('\w+'\)", "", str(kind)).replace("element", "item")
 
 
-def columns(nullable):
-    every = [(a, f) for a in ARTEFACTS for f in schema_of(a) if not may_be_left_out(f)]
-    return [(a, f.name) for a, f in every if f.nullable == nullable]
-
-
 @pytest.mark.contract
 class TestRoundTrip:
     @pytest.mark.parametrize("artefact", ARTEFACTS)
@@ -189,28 +184,23 @@ class TestProvenance:
 
 @pytest.mark.contract
 class TestRefusedOnWrite:
-    @pytest.mark.parametrize(("artefact", "column"), columns(nullable=False))
-    def test_null_in_a_column_that_cannot_be_null(self, artefact, column, tmp_path):
-        row = {**ROWS[artefact][0], column: None}
-        with pytest.raises(InputError, match=f"column '{column}' has empty cells"):
-            write(tmp_path / "x.parquet", artefact, [row])
-        assert list(tmp_path.iterdir()) == []
-
-    @pytest.mark.parametrize(("artefact", "column"), columns(nullable=True))
-    def test_null_where_it_may_be(self, artefact, column, tmp_path):
-        write(tmp_path / "x.parquet", artefact, [{**ROWS[artefact][0], column: None}])
-        table, _ = read_artefact(tmp_path / "x.parquet", artefact)
-        assert table.column(column).to_pylist() == [None]
+    @pytest.mark.parametrize("artefact", ["data", "verdicts"])
+    def test_null_is_where_it_may_be(self, artefact, tmp_path):
+        for field in schema_of(artefact):
+            if may_be_left_out(field):
+                continue
+            path, row = tmp_path / f"{field.name}.parquet", {**ROWS[artefact][0], field.name: None}
+            if field.nullable:
+                write(path, artefact, [row])
+                assert read_artefact(path, artefact)[0].column(field.name).to_pylist() == [None]
+            else:
+                with pytest.raises(InputError, match=f"column '{field.name}' has empty cells"):
+                    write(path, artefact, [row])
+                assert not path.exists()
 
     @pytest.mark.parametrize(
         ("artefact", "change"),
-        [
-            ("scores", {"score": "high"}),
-            ("predictions", {"label": 40_000}),
-            ("explanations", {"token_ids": ["a"]}),
-            ("tests", {"significant": "yes"}),
-            ("data", {"rationale": [300]}),
-        ],
+        [("scores", {"score": "high"}), ("predictions", {"label": 40_000})],
     )
     def test_a_value_of_another_type(self, artefact, change, tmp_path):
         path = tmp_path / "x.parquet"
@@ -224,12 +214,9 @@ class TestRefusedOnWrite:
         with pytest.raises(InputError, match="'macth_id' is not a column of the artefact 'scores'"):
             write(tmp_path / "x.parquet", "scores", [{**ROWS["scores"][0], "macth_id": "1"}])
 
-    @pytest.mark.parametrize(
-        "call", [schema_of, lambda name: read_results("x", name), lambda name: write("x", name, [])]
-    )
-    def test_an_unknown_artefact_names_near_ones(self, call):
+    def test_an_unknown_artefact_names_near_ones(self):
         with pytest.raises(InputError, match="unknown artefact 'score'; did you mean 'scores'"):
-            call("score")
+            read_results("x", "score")
 
 
 @pytest.mark.contract
@@ -247,15 +234,14 @@ class TestRot:
 
 @pytest.mark.contract
 class TestAtomicPath:
-    def write_half(self, path, error):
-        with atomic_path(path) as temporary:
-            temporary.write_text("half")
-            raise error
+    def test_an_exception_leaves_no_file(self, tmp_path):
+        def write_half():
+            with atomic_path(tmp_path / "new" / "file") as temporary:
+                temporary.write_text("half")
+                raise KeyboardInterrupt
 
-    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-    def test_an_exception_leaves_no_file(self, error, tmp_path):
-        with pytest.raises(error):
-            self.write_half(tmp_path / "new" / "file", error("stop"))
+        with pytest.raises(KeyboardInterrupt):
+            write_half()
         assert list((tmp_path / "new").iterdir()) == []
 
     def test_success_replaces_and_leaves_no_temporary_file(self, tmp_path):
@@ -318,7 +304,7 @@ class TestRefusedOnRead:
         with pytest.raises(InputError, match=r"s.parquet: not a readable Parquet file .*delete it"):
             read_artefact(path, "scores")
 
-    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    @pytest.mark.parametrize("artefact", ["data", "verdicts"])
     def test_missing_column(self, artefact, tmp_path):
         path = tmp_path / "x.parquet"
         write(path, artefact)
@@ -334,10 +320,7 @@ class TestRefusedOnRead:
         ("column", "values", "expected", "found"),
         [
             ("score", pa.array(["a", "b"]), "double", "string"),
-            ("score", pa.array([1, 2], pa.float32()), "double", "float"),
-            ("seed", pa.array(["1", "2"]), "int64", "string"),
             ("metric", pa.array([1, 2]), "text id", "int64"),
-            ("example_id", pa.array([1, 2]), "string", "int64"),
             ("scores", pa.array([[1.0], [2.0]]), "list<.*float>", "list<.*double>"),
         ],
     )

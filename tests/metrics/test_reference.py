@@ -10,12 +10,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics.loops import naive_gini, naive_sets
-from metrics.sweep import drawn, scored
+from metrics.sweep import drawn
 
 import exparity
 from exparity import Explanation
 from exparity.metrics import evaluate_keyed
-from exparity.metrics.removal import LEAST_SPAN, TENTHS, mean_drop, top_sets
+from exparity.metrics.removal import LEAST_SPAN, TENTHS, top_sets
 
 pytestmark = pytest.mark.reference
 SCORES = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=1, max_size=15)
@@ -100,15 +100,6 @@ def test_fraction_steps_are_exact_floors():
         sets = top_sets(np.ones(n), np.ones(n, bool), "fraction", TENTHS, True)
         sizes = [int(s.sum()) for s in sets]
         assert sizes == sorted({j * n // 10 for j in range(1, 11)} - {0})
-
-
-def test_mean_drop_by_hand():
-    found = mean_drop(
-        np.array([[0.5, 0.3, 0.0], [0.0, 0.0, 0.0]]),
-        np.array([[True, True, False], [False, False, False]]),
-    )
-    assert found[0] == pytest.approx((0.5 + 0.3) / 2)
-    assert np.isnan(found[1])
 
 
 def naive_curve(classifier, one, keep, based_on="fraction", average_over="distinct", least=None):
@@ -203,14 +194,6 @@ def test_class_comprehensiveness_equals_the_loop_over_classes(
     for explanations in (*by_class, [by_class[i % 2][i] for i in range(len(texts))]):
         found = exparity.evaluate(classifier, explanations, "class_comprehensiveness", **options)
         np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize(("metric", "expected"), [("comprehensiveness", 0), ("sufficiency", 1)])
-@pytest.mark.parametrize("based_on", ["fraction", "threshold"])
-def test_no_step_has_the_published_convention(classifier, metric, expected, based_on):
-    encoding = classifier.encode(["She sings ."])[0]
-    one = scored(encoding, -np.ones(len(encoding)))
-    assert exparity.evaluate(classifier, [one], metric, based_on=based_on)[0] == expected
 
 
 # Correlation with leave-one-out

@@ -92,13 +92,3 @@ def test_equal_attributions_are_undefined(classifier, metric, score):
     made = drawn(classifier, ["The girl sings .", "He sings ."], scorer=equal)
     found = exparity.evaluate(classifier, made, metric)
     assert np.isnan(found).all()
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_single_token_text_is_undefined(classifiers, metric):
-    classifier = classifiers["bert"]
-    mixed = drawn(classifier, ["she", "The girl sings ."])
-    assert (~mixed[0].special_mask).sum() == 1
-    found = exparity.evaluate(classifier, mixed, metric)
-    assert np.isnan(found[0])
-    assert np.isfinite(found[1])

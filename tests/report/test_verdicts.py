@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from made_up import config, make_study, options_of
 
@@ -39,7 +40,7 @@ ODD = Verdict(
     is_gap=True,
     favours=True,
     settles=True,
-    holds=lambda p, alpha: p.p_mean <= 1,
+    holds=lambda claim: np.ones_like(claim["p_mean"]),
 )
 
 

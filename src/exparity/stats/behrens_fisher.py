@@ -17,9 +17,9 @@ from exparity.stats.roots import root_between
 from exparity.types import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
-# Distances to the ends shrink as squares there, where the integrand is steep.
-_PLACES, _SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
-_NEVER = 1e-17  # probability of what lies beyond the range of an integral
+# Distances to the ends of an integral shrink as squares there, where it is steep.
+PLACES, SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
+NEVER = 1e-17  # probability of what lies beyond the range of an integral
 _ZERO = 1e-300
 
 
@@ -63,14 +63,14 @@ def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
     inner_dof, dof = (np.where(is_first ^ k, first_dof, second_dof) for k in (False, True))
     inner_dof, dof = np.where(inner > 0, inner_dof, 1.0), np.where(outer > 0, dof, 1.0)
     # The density of t = √ν·tan(θ) is that of cos(θ) to the power of ν − 1.
-    reach = np.arctan(-stdtrit(dof, _NEVER) / np.sqrt(dof))
+    reach = np.arctan(-stdtrit(dof, NEVER) / np.sqrt(dof))
     # It is divided where the inner variable would have to be zero.
     middle = np.clip(np.arctan(x / outer / np.sqrt(dof)), -reach, reach)
     middle = np.where(outer > 0, middle, 0.0)
     halves = np.stack([(middle + reach) / 2, (reach - middle) / 2], axis=-1)[..., None]
     centres = np.stack([(middle - reach) / 2, (middle + reach) / 2], axis=-1)[..., None]
-    angles = (centres + halves * _PLACES).reshape(*x.shape, 2 * len(_NODES))
-    weights = (halves * _SLOPES).reshape(*x.shape, 2 * len(_NODES))
+    angles = (centres + halves * PLACES).reshape(*x.shape, 2 * len(_NODES))
+    weights = (halves * SLOPES).reshape(*x.shape, 2 * len(_NODES))
     weights = weights * np.exp((dof[..., None] - 1) * np.log(np.cos(angles)))
     weights /= weights.sum(axis=-1, keepdims=True)
     left = x[..., None] - np.sqrt(dof)[..., None] * np.tan(angles) * outer[..., None]

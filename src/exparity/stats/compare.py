@@ -159,20 +159,9 @@ def compare_all(
 ) -> list[GroupComparison]:
     """Compare a metric's values between every two of several groups, and between all at once.
 
-    Args:
-        values: (n,) one value per example; NaN where undefined.
-        groups: (n,) group of each example.
-        order: two or more groups; the order fixes the signs.
-        pairs: (n,) matched set of each example; see :func:`compare_groups`.
-        **settings: options of :func:`compare_groups`.
-
-    Returns:
-        One comparison per pair of groups, in the order of ``order``. Each carries the tests over
-        all groups, which are left empty for two: there they would say what ``p`` and
-        ``wilcoxon_p`` say.
-
-    Raises:
-        InputError: as :func:`compare_groups`.
+    Arguments are those of :func:`compare_groups`. Each comparison, one per pair of groups, carries
+    the tests over all groups, which are left empty for two: there they would say what ``p`` and
+    ``wilcoxon_p`` say.
     """
     scores, codes, names = samples(values, groups, order, pairs)
     (comparisons,) = _compared(scores[None], codes, list(order), names, Statistics(**settings))

@@ -127,18 +127,7 @@ def crossed_tests(
     the examples of the two groups; see :func:`mean_gap`. What is tested of a single training holds
     for other texts alone: what varies from one training to the next is unknown.
 
-    Args:
-        scores: (s, n) one list of values for each training, NaN where undefined or not there.
-        groups: (n,) group of each example.
-        order: two or more groups; the order fixes the signs.
-        pairs: (n,) matched set of each example; see
-            :func:`~exparity.stats.compare.compare_groups`.
-        alpha: level of the test whose minimal detectable effect is wanted.
-        threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
-        confidence: coverage of the interval.
-
-    Returns:
-        One test per pair of groups. Degenerate input gives NaN and a flag.
+    ``scores`` are (s, n), NaN where undefined or not there. Degenerate input gives NaN and a flag.
     """
     settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 NAN = float("nan")
 
 
@@ -29,15 +27,12 @@ class Dependence:
 def cramers_v(labels: Sequence[Hashable], groups: Sequence[Hashable]) -> Dependence:
     """Measure how far label and group depend on each other."""
     from scipy.stats import chi2_contingency
+    from scipy.stats.contingency import crosstab
 
-    rows, columns = (list(dict.fromkeys(values)) for values in (labels, groups))
-    n, smaller = len(labels), min(len(rows), len(columns))
+    counts = crosstab(labels, groups).count
+    n, smaller = len(labels), min(counts.shape)
     if smaller < 2:
         return Dependence(n)
-    counts = np.zeros((len(rows), len(columns)))
-    places = [{value: i for i, value in enumerate(values)} for values in (rows, columns)]
-    for label, group in zip(labels, groups, strict=True):
-        counts[places[0][label], places[1][group]] += 1
     test = chi2_contingency(counts, correction=False)
     v = min(1.0, (float(test.statistic) / (n * (smaller - 1))) ** 0.5)
     return Dependence(n, v, float(test.pvalue))

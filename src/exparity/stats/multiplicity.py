@@ -23,12 +23,7 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
 
     Rejecting where the adjusted p is at most α keeps the probability of one or more false
     rejections at or below α, however the tests depend on each other.
-
-    Args:
-        p: (n,) p-values; NaN for a test that could not be made, which does not count.
-
-    Returns:
-        (n,) adjusted p-values, at least as large and at most 1; NaN stays NaN.
+    NaN, of a test that could not be made, does not count and stays.
     """
     values = np.array(p, dtype=np.float64)
     defined = np.flatnonzero(~np.isnan(values))
@@ -44,7 +39,6 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
 
     Rejecting where the adjusted p is at most α keeps the expected share of false ones among the
     rejections at or below α, for tests that are independent or positively dependent.
-    Shapes are those of :func:`holm`.
     """
     from scipy.stats import false_discovery_control
 
@@ -79,19 +73,6 @@ def adjust(
     """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
 
     Scores, and their excess over random explanations (``quantity``), are families of their own.
-
-    Args:
-        rows: tests, with ``p`` and the ids that ``family`` names; ``wilcoxon_p`` and ``flags``
-            where there are any.
-        family: see :func:`families`.
-        alpha: largest adjusted p-value that is significant.
-
-    Returns:
-        The rows with ``p_holm``, ``p_bh``, ``significant_holm``, ``significant_bh``,
-        ``wilcoxon_p_holm`` and ``wilcoxon_p_bh``.
-
-    Raises:
-        InputError: as :func:`families`.
     """
     members = families(rows, family)
     adjusted = [dict(row) for row in rows]

@@ -22,16 +22,8 @@ def smallest_p(n_a: int, n_b: int, n_sets: int = 0) -> float:
     """Return the smallest two-sided p-value that a rank test can have on samples of these sizes.
 
     Only one way in C(n_a + n_b, n_a) of dealing out the groups, and its mirror image, sets them
-    apart as far as can be; and one pattern of signs in 2ⁿ.
-
-    Args:
-        n_a: values of the first group.
-        n_b: values of the second.
-        n_sets: matched sets with both; where there are any, the signed-rank test counts.
-
-    Returns:
-        2^(1 − ``n_sets``) for the signed-rank test, else 2/C(n_a + n_b, n_a) for the Mann–Whitney
-        test; at most 1.
+    apart as far as can be; and one pattern of signs in 2ⁿ. The signed-rank test counts where there
+    are matched sets.
     """
     return min(1.0, 2.0 ** (1 - n_sets) if n_sets else 2 / math.comb(n_a + n_b, n_a))
 
@@ -48,15 +40,6 @@ def minimal_detectable_effect(
     The noncentrality at which the noncentral t exceeds t_{1−α/2,ν} with that probability, times the
     standard error; that the test could reject on the wrong side is left out. The sum of quantiles
     t_{1−α/2,ν} + t_{power,ν} that is often used is too small by 10 % at ν = 4 and α = 0.05/42.
-
-    Args:
-        standard_error: of the effect, in the unit that is wanted of the result.
-        dof: degrees of freedom ν of the test.
-        alpha: level of the test; divide it by the number of tests for Holm's first step.
-        power: probability of finding the effect.
-
-    Returns:
-        An effect in the unit of the standard error; NaN where that or ν is.
     """
     from scipy.special import nctdtrinc, stdtrit
 

@@ -47,15 +47,7 @@ NO_STEP = Step(np.nan, np.nan)
 
 
 def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:
-    """Return the share of a pool of falls that is below each fall, a tie counting half.
-
-    Args:
-        pool: falls, of any shape.
-        falls: falls, of any shape.
-
-    Returns:
-        Shares in [0, 1], in the shape of ``falls``.
-    """
+    """Return the share of a pool of falls that is below each fall, a tie counting half."""
     ordered = np.sort(pool, axis=None)
     below = np.searchsorted(ordered, falls, "left") + np.searchsorted(ordered, falls, "right")
     return np.asarray(below / (2 * ordered.size), dtype=np.float64)
@@ -64,10 +56,8 @@ def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:
 class Limits:
     """Chance and reference of one text, by the number of tokens that a step takes.
 
-    Args:
-        random: falls of r random orders of the text's tokens, (r, k) at k rising sizes.
-        reference: falls of the reference explanation, (k,) at the same sizes.
-        higher_is_better: whether a larger fall is a better one.
+    ``random`` are the falls of r random orders of the tokens, (r, k) at k rising sizes, and
+    ``reference`` those of the reference explanation, (k,).
     """
 
     def __init__(self, random: Falls, reference: Falls, *, higher_is_better: bool) -> None:
@@ -110,12 +100,8 @@ class Limits:
 def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -> Step:
     """Return gain and room of an explanation whose steps are draws, in ranks.
 
-    The ideal is to fall more, or less, than every random explanation.
-
-    Args:
-        pool: falls of the draws of all random explanations of the text, of any shape.
-        falls: (k,) falls of the explanation's own draws.
-        higher_is_better: whether a larger fall is a better one.
+    The ideal is to fall more, or less, than every random explanation of the text, whose falls are
+    the pool.
     """
     if not falls.size or not np.size(pool):
         return NO_STEP
@@ -133,16 +119,8 @@ def linearised(
     """Return values whose mean in a group is the group's skill, Σ gain ÷ Σ room.
 
     With S the skill of a group, the value of a text is S + (gain − S · room) ÷ mean room: the
-    infinitesimal jackknife, so that the variance of the mean is that of the ratio.
-
-    Args:
-        gain: (n,) NaN where undefined.
-        room: (n,) NaN where undefined.
-        groups: (n,) group of each text.
-        least_room: smallest mean room of a group that has a skill.
-
-    Returns:
-        (n,) NaN where gain or room is, and in groups of less mean room, or none.
+    infinitesimal jackknife, so that the variance of the mean is that of the ratio. It is NaN where
+    gain or room is, and in groups of less mean room, or none.
     """
     values, names = np.full(len(gain), np.nan), np.asarray(groups)
     for name in np.unique(names):
@@ -197,13 +175,8 @@ def on_all_scales(
     Estimates, intervals and what says that a gap is small are those of the first scale: ranks,
     which certainty cannot move. p-values of a gap are the largest of all scales (Berger 1982); that
     of the mean is 1 where signs of the estimate disagree. A scale that cannot be tested shows
-    nothing.
-
-    Args:
-        tests: of the same cell, by scale.
-        estimate: attribute of a test that has what is tested, in units of d.
-        claims_means: whether a mean that is not zero, or changes from training to training, is
-            called a gap; else these p-values are 1.
+    nothing. ``estimate`` names what is tested, in units of d. Where no means are claimed, one that
+    is not zero, or changes from training to training, is not called a gap.
     """
     shown, *_ = each = list(tests.values())
     agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1

@@ -16,16 +16,19 @@ from typing import NamedTuple
 import numpy as np
 
 from exparity.core.settings import Statistics
-from exparity.stats.behrens_fisher import TwoErrors, critical_value, two_sided_p
+from exparity.stats.behrens_fisher import (
+    NEVER,
+    PLACES,
+    SLOPES,
+    TwoErrors,
+    critical_value,
+    two_sided_p,
+)
 from exparity.stats.roots import root_between
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
 _COARSE, _FINE = np.arange(0, 91, 5), np.arange(-4, 5)  # degrees, the fine ones about the best
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
-# Distances to the ends shrink as squares there, so that square roots in them are smooth.
-_PLACES, _SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
-_NEVER = 1e-17  # probability of what lies beyond the range of an integral
 _FAR = 8.5  # a normal variable lies beyond it with that probability
 _AT_ONCE = 128  # cells; their integrals then fit into a processor's cache
 _ALTERNATIONS = 20
@@ -201,7 +204,7 @@ def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -
     if upper:
         root = np.sqrt(dof)
         outside = stdtr(dof, low) + stdtr(dof, -high)
-        far = np.arctan(-stdtrit(dof, _NEVER) / root)
+        far = np.arctan(-stdtrit(dof, NEVER) / root)
         ends = np.clip(np.arctan(low / root), -far, far), np.clip(np.arctan(high / root), -far, far)
         place, width = _places(*ends)
         z = root[..., None] * np.tan(place)
@@ -214,14 +217,14 @@ def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -
     square = (spread[..., None] * z + centre[..., None]) ** 2
     rest = np.maximum(total[..., None] - square, 1e-300) / np.maximum(v, 1e-300)[..., None]
     of_rest = (gammaincc if upper else gammainc)((n_seeds[..., None] - 1) / 2, rest / 2)
-    inside = (of_rest * density * _SLOPES).sum(axis=-1) * width
+    inside = (of_rest * density * SLOPES).sum(axis=-1) * width
     return np.asarray(np.clip(outside + inside, 0.0, 1.0))
 
 
 def _places(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return where an integral between two ends is evaluated, (..., nodes), and half its width."""
     middle, half = (low + high) / 2, (high - low) / 2
-    return middle[..., None] + half[..., None] * _PLACES, half
+    return middle[..., None] + half[..., None] * PLACES, half
 
 
 def _largest(cells: _Cells, rms: FloatArray, *, upper: bool) -> tuple[FloatArray, FloatArray]:

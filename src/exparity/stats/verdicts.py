@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,28 +18,10 @@ from exparity.stats.multiplicity import (
 )
 from exparity.stats.power import detectable_effect
 from exparity.stats.typical_gap import two_errors
-from exparity.types import FloatArray
+from exparity.types import BoolArray, FloatArray
 
 CLAIMS = ("p_mean", "p_large", "p_small", "p_cross")
 """Columns of the p-values that verdicts are made of; each is corrected apart from the others."""
-
-
-class Claims(NamedTuple):
-    """The corrected p-values of one cell.
-
-    Attributes:
-        p_mean: of "the mean gap is zero".
-        p_large: of "the typical gap is at most the threshold".
-        p_small: of "the typical gap is at least the threshold".
-        p_cross: of "the typical gap is at most the threshold, or all trainings favour one group".
-        is_guarded: whether ``p_large`` holds without the training of the largest gap, too.
-    """
-
-    p_mean: float
-    p_large: float
-    p_small: float
-    p_cross: float
-    is_guarded: bool
 
 
 @dataclass(frozen=True)
@@ -62,7 +44,8 @@ class Verdict:
         is_gap: whether it counts as a gap.
         favours: whether it says which group is favoured.
         settles: whether no further training is needed for it.
-        holds: whether it is true of corrected p-values, at a level.
+        holds: whether it is true of cells, by which of their claims are significant, and which are
+            ``guarded``: large without the training of the largest gap, too.
     """
 
     id: str
@@ -74,7 +57,7 @@ class Verdict:
     is_gap: bool
     favours: bool
     settles: bool
-    holds: Callable[[Claims, float], bool]
+    holds: Callable[[Mapping[str, BoolArray]], BoolArray]
 
 
 VERDICTS = (
@@ -88,7 +71,7 @@ VERDICTS = (
         is_gap=False,
         favours=False,
         settles=True,
-        holds=lambda p, alpha: p.p_small <= alpha,
+        holds=lambda claim: claim["p_small"],
     ),
     Verdict(
         "different",
@@ -100,7 +83,7 @@ VERDICTS = (
         is_gap=True,
         favours=True,
         settles=True,
-        holds=lambda p, alpha: p.p_mean <= alpha,
+        holds=lambda claim: claim["p_mean"],
     ),
     Verdict(
         "unstable",
@@ -113,7 +96,7 @@ VERDICTS = (
         is_gap=True,
         favours=False,
         settles=True,
-        holds=lambda p, alpha: p.p_cross <= alpha and p.is_guarded,
+        holds=lambda claim: claim["p_cross"] & claim["guarded"],
     ),
     Verdict(
         "considerable",
@@ -126,7 +109,7 @@ VERDICTS = (
         is_gap=True,
         favours=True,
         settles=False,
-        holds=lambda p, alpha: p.p_large <= alpha and p.is_guarded,
+        holds=lambda claim: claim["p_large"] & claim["guarded"],
     ),
     Verdict(
         "undecided",
@@ -140,10 +123,10 @@ VERDICTS = (
         is_gap=False,
         favours=False,
         settles=False,
-        holds=lambda p, alpha: True,
+        holds=lambda claim: np.array(True),
     ),
 )
-"""All verdicts; a cell has the first that holds."""
+"""All verdicts; a cell has the first that holds, see :func:`_words`."""
 TEXTS_DOMINATE = 0.5
 """``text_share`` above which more texts help a cell, and more trainings do not."""
 DEPENDS_ON_SCALE = "depends_on_scale"
@@ -156,16 +139,6 @@ JUDGED: Mapping[str, float | None] = {
     "text_share": float("nan"),
 }
 """Columns that :func:`judge` adds to a row, and their values for a cell without a verdict."""
-
-
-def verdict_of(claims: Claims, alpha: float) -> Verdict:
-    """Return the first verdict that holds.
-
-    A mean gap can differ from zero where the typical gap is below the threshold: with enough
-    trainings and texts every gap differs. Such a cell is *equivalent*, because the question is
-    whether explanations serve groups unequally.
-    """
-    return next(verdict for verdict in VERDICTS if verdict.holds(claims, alpha))
 
 
 def judge(
@@ -181,28 +154,12 @@ def judge(
     ``verdict_strict`` is by Holm: the probability of any wrong one is.
 
     Of a cell with a single training, only the mean gap is tested, over other texts: it is
-    *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone.
+    *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
+    without any scores, or that is not informative, has no verdict.
 
-    Args:
-        rows: rows with the attributes of :class:`~exparity.stats.crossed.CrossedTest`, the ids that
-            ``family`` names and, where both are there, ``quantity``: raw scores and their excess
-            are families of their own.
-        family: see :func:`~exparity.stats.multiplicity.families`; ``seed`` does not count, since a
-            row stands for all seeds.
-        alpha: largest corrected p-value that is significant.
-
-    Returns:
-        The rows with ``p_mean``, ``p_large``, ``p_small`` and ``p_cross``, each with ``_bh`` and
-        with ``_holm``, of which ``p_cross_…`` are those of the larger one of ``p_large`` and
-        ``p_cross`` and ``p_small_…`` of a single training those of ``equivalence_p``; ``verdict``
-        and ``verdict_strict``; ``minimal_detectable_effect_corrected``, the mean |d| that the test
-        finds at α over the number of tests of its family; and ``text_share``, the share of texts in
-        the variance of the mean gap: above one half more texts help, and more trainings do not. A
-        row without any scores, or that
-        is not :func:`~exparity.stats.informative.is_informative`, has no verdict.
-
-    Raises:
-        InputError: ``family`` names something else than an id.
+    Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
+    variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
+    finds at α over the number of tests of its family.
     """
     judged = [dict(row) for row in rows]
     for members in families(rows, [name for name in family if name != "seed"]):
@@ -255,15 +212,15 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
         "p_small": np.where(n_seeds == 1, column("equivalence_p"), column("p_small")),
         "p_cross": np.maximum(p_large, column("p_cross")),
     }
-    is_guarded = (column("p_large_others") <= alpha).tolist()
+    guarded = column("p_large_others") <= alpha
     columns: dict[str, list[Any]] = {}
-    for (name, correct), verdict in zip(
-        _CORRECTIONS.items(), ("verdict", "verdict_strict"), strict=True
+    for verdict, (name, correct) in zip(
+        ("verdict", "verdict_strict"), _CORRECTIONS.items(), strict=True
     ):
-        corrected = {claim: correct(p).tolist() for claim, p in p_values.items()}
-        columns |= {f"{claim}_{name}": values for claim, values in corrected.items()}
-        cells = zip(*corrected.values(), is_guarded, strict=True)
-        columns[verdict] = [verdict_of(Claims(*cell), alpha).id for cell in cells]
+        corrected = {claim: correct(p) for claim, p in p_values.items()}
+        columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
+        claim = {name: p <= alpha for name, p in corrected.items()}
+        columns[verdict] = _words({**claim, "guarded": guarded})
     tests = max(1, int((~np.isnan(p_values["p_mean"])).sum()))
     v_seeds, v_texts, v_cells = (column(name) for name in ("v_seeds", "v_texts", "v_cells"))
     errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, column("dof_texts"))
@@ -274,6 +231,17 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     if all("p_ranks" in row for row in rows):
         columns["flags"] = _flagged(rows, alpha)
     return columns
+
+
+def _words(claim: Mapping[str, BoolArray]) -> list[str]:
+    """Return the first verdict that holds of each cell.
+
+    A mean gap can differ from zero where the typical gap is below the threshold: with enough
+    trainings and texts every gap differs. Such a cell is *equivalent*, because the question is
+    whether explanations serve groups unequally.
+    """
+    holds, ids = [one.holds(claim) for one in VERDICTS], [one.id for one in VERDICTS]
+    return list(np.select(holds, ids, default="").tolist())
 
 
 def _flagged(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[list[str]]:

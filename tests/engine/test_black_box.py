@@ -7,14 +7,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.games import owen, shapley
 from tiny_models import make, wordpiece
 
 import exparity
 from exparity import ExparityError, InputError, Text
 from exparity.engine.black_box import pieces_of
 from exparity.methods import METHODS
-from exparity.methods.shap import text_hierarchy
 from exparity.metrics import METRICS
 
 CLASSES = ["negative", "positive"]
@@ -117,49 +115,6 @@ def test_removal_from_a_wrapped_model_is_that_from_the_model(wrapped):
             for one in (function, model)
         )
         assert ours == pytest.approx(theirs, abs=1e-6)
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("text", ["a warm and not so very funny but terrible film", "not warm"])
-def test_kernel_shap_of_all_coalitions_is_exact(text):
-    words = text.split()
-
-    def worth(present):
-        return curved([" ".join(words[place] for place in sorted(present))])[0, 1]
-
-    (found,) = exparity.explain(box(curved), text, 1, "kernel_shap", n_samples=2**10)
-    assert np.abs(found.scores).max() > 0.1
-    assert found.scores == pytest.approx(shapley(worth, len(words)), abs=1e-9)
-
-
-@pytest.mark.reference
-def test_shapley_values_of_sentences_are_exact():
-    sentences = ["A warm film.", "Not so funny.", "But terrible it is not."]
-
-    def worth(present):
-        return curved([" ".join(sentences[place] for place in sorted(present))])[0, 1]
-
-    options = {"n_samples": 2**3, "unit": "sentence"}
-    (found,) = exparity.explain(box(curved), " ".join(sentences), 1, "kernel_shap", **options)
-    ends = np.cumsum([len(sentence.split()) for sentence in sentences])[:-1]
-    sums = [part.sum() for part in np.split(found.scores, ends)]
-    assert sums == pytest.approx(shapley(worth, 3), abs=1e-9)
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("text", ["a warm , not funny film", "not warm"])
-def test_partition_shap_of_all_branches_is_exact(text):
-    function, words = box(curved), text.split()
-    (encoding,) = function.encode([text])
-    (found,) = exparity.explain(function, text, 1, "shap", max_evals=5000)
-
-    def worth(present):
-        return curved([" ".join(words[place] for place in sorted(present))])[0, 1]
-
-    expected = owen(worth, text_hierarchy(function.tokenizer, encoding), len(words))
-    assert found.scores == pytest.approx(expected, abs=1e-9)
-    if len(words) == 2:
-        assert found.scores == pytest.approx(shapley(worth, 2), abs=1e-9)
 
 
 @pytest.mark.reference

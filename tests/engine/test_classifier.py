@@ -34,14 +34,6 @@ def test_probabilities_equal_the_plain_model(classifier, sentences):
     assert np.ptp(found[:, 0]) > 0.01  # the texts do differ
 
 
-def test_embeddings_route_equals_ids_route(classifier, sentences):
-    ids = ids_of(classifier, sentences)
-    rows = [classifier.embed(i) for i in ids]
-    np.testing.assert_allclose(
-        classifier.probabilities_from_embeddings(rows), classifier.probabilities(ids), atol=1e-6
-    )
-
-
 def test_order_and_budget_do_not_matter(classifier, sentences):
     ids = ids_of(classifier, sentences)
 
@@ -72,11 +64,6 @@ def test_padding_token_in_the_text_is_content(classifier):
     assert abs(found[0] - found[1]).max() > 1e-4
     alone = classifier.probabilities([longer])
     np.testing.assert_allclose(found[0], alone[0], atol=TOLERANCE)
-
-
-def test_empty_sequence_has_a_stand_in(classifier):
-    found = classifier.probabilities([[]])
-    np.testing.assert_array_equal(found, classifier.probabilities([classifier.empty_ids]))
 
 
 def gradients_of(classifier, ids, targets):

@@ -19,8 +19,8 @@ for side in ("encoder", "decoder"):
     BART |= {f"{side}_layers": 1, f"{side}_attention_heads": 4, f"{side}_ffn_dim": 48}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
 FAMILIES = {
-    **{family: BART for family in ("bart", "mbart", "mvp", "plbart")},
-    **{family: T5 for family in ("t5", "mt5", "umt5")},
+    **{family: BART for family in ("bart", "mbart", "mvp")},
+    **{family: T5 for family in ("t5", "umt5")},
 }
 PAIR = ("the nurse said that she was late", "I loved this film")
 
@@ -93,22 +93,6 @@ def test_gradients_are_those_of_both_sides(double):
         (gradient,) = torch.autograd.grad(naive_logits(model, rows)[1], rows)
         expected = (gradient * rows).sum(-1).detach().numpy()
         assert one.scores == pytest.approx(expected, abs=1e-9 * float(abs(expected).max()))
-
-
-def test_integrated_gradients_are_captums(double):
-    from captum.attr import IntegratedGradients
-
-    model, classifier = double
-    (one,) = exparity.explain(classifier, TEXTS[:1], 1, "integrated_gradients_x_input", n_steps=20)
-    ids = np.asarray(one.token_ids)
-    absent = np.where(np.asarray(one.special_mask), ids, classifier.pad_id)
-    table = model.get_input_embeddings()
-    rows, base = (table(torch.as_tensor(each)).detach()[None] for each in (ids, absent))
-    captum = IntegratedGradients(
-        lambda batch: torch.stack([naive_logits(model, each) for each in batch])
-    )
-    expected = captum.attribute(rows, base, target=1, n_steps=20).sum(-1)[0].detach().numpy()
-    assert one.scores == pytest.approx(expected, abs=1e-6 * float(abs(expected).max()))
 
 
 def test_a_token_is_removed_on_both_sides(double):

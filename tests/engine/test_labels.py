@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from captum.attr import IntegratedGradients
 from tiny_models import gpt_bpe, make, pipeline_probabilities, roberta_bpe, wordpiece
 
 import exparity
@@ -87,36 +86,6 @@ def test_one_output_has_the_probability_of_a_pipeline(single):
     assert found[:, 1] == pytest.approx(pipeline_probabilities(*single, TEXTS)[:, 0], abs=1e-6)
     assert found.sum(1) == pytest.approx(1)
     check_function(classifier, ids_of(classifier), TEXTS)
-
-
-@pytest.mark.parametrize("chosen", [True, False], ids=["one label", "all labels"])
-def test_integrated_gradients_are_captums_of_the_labels_logit(several, chosen):
-    model, label = several[0], "insult"
-    classifier = exparity.load_classifier(several, "cpu", label=label if chosen else None)
-    (found,) = exparity.explain(
-        classifier, TEXTS[0], label, "integrated_gradients_x_input", n_steps=40
-    )
-    ids = torch.tensor(found.token_ids)[None]
-    start = torch.where(torch.tensor(found.special_mask)[None], ids, classifier.pad_id)
-    embedding = model.get_input_embeddings()
-
-    def logit(rows):
-        mask = torch.ones(rows.shape[:2], dtype=torch.long)
-        return model(inputs_embeds=rows, attention_mask=mask).logits[:, 1]
-
-    if hasattr(model, "score"):
-
-        def logit(rows):
-            return model.score(model.base_model(inputs_embeds=rows).last_hidden_state)[:, -1, 1]
-
-    reference = IntegratedGradients(logit).attribute(
-        embedding(ids).detach(),
-        baselines=embedding(start).detach(),
-        n_steps=40,
-        method="gausslegendre",
-    )
-    wanted = reference.sum(-1)[0].detach().numpy()
-    assert found.scores == pytest.approx(wanted, abs=1e-6 * max(1.0, float(np.abs(wanted).max())))
 
 
 def test_methods_and_metrics_run_on_labels(several):

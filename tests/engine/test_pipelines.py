@@ -38,20 +38,6 @@ def test_the_pooled_token_is_the_last_that_is_not_for_padding(padding_with_the_e
     assert classifier.probabilities(one_token_left) == pytest.approx(plain, abs=1e-6)
 
 
-def test_occlusion_is_the_plain_models_where_texts_end_with_padding(padding_with_the_end):
-    model, tokenizer = padding_with_the_end
-    classifier = exparity.load_classifier((model, tokenizer), "cpu")
-    (found,) = exparity.explain(classifier, PLAIN[0], 0, method="occlusion")
-    ids = found.token_ids.tolist()
-
-    def plain(kept):
-        with torch.no_grad():
-            return float(model(input_ids=torch.tensor([kept])).logits.softmax(-1)[0, 0])
-
-    drops = [plain(ids) - plain(ids[:k] + ids[k + 1 :]) for k in range(len(ids) - 1)]
-    assert found.scores[:-1] == pytest.approx(drops, abs=1e-6)
-
-
 @pytest.mark.filterwarnings("ignore:Longformer")
 def test_a_family_that_does_not_run_on_embeddings_is_one_line():
     tokenizer = roberta_bpe()

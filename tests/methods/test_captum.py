@@ -97,7 +97,7 @@ DIRECT = {
 }
 
 
-@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "gpt2"])
+@pytest.mark.parametrize("family", ["distilbert", "gpt2"])
 @pytest.mark.parametrize("algorithm", DIRECT)
 def test_equals_a_direct_call(classifiers, distilbert, family, algorithm):
     classifier = distilbert if family == "distilbert" else classifiers[family]
@@ -124,23 +124,6 @@ def test_deeplift_equals_a_direct_call_and_our_own(classifiers):
         assert scale > 1e-3
         np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
         np.testing.assert_allclose(one.scores, other.scores, rtol=0, atol=1e-5 * scale)
-
-
-@pytest.mark.parametrize("algorithm", ["FeatureAblation", "Occlusion"])
-def test_leaves_out_one_token_at_a_time(classifiers, algorithm):
-    """As a loop over tokens: the logit with one embedding replaced by the baseline's."""
-    classifier = classifiers["bert"]
-    for one in run(classifier, algorithm):
-        rows = classifier.embed(one.token_ids)
-        absent = classifier.embed([classifier.pad_id])[0]
-        with torch.no_grad():
-            whole = classifier.logits(rows[None], [len(rows)])[0, one.target]
-            for place in np.flatnonzero(one.content_mask):
-                changed = rows.clone()
-                changed[place] = absent
-                left = classifier.logits(changed[None], [len(rows)])[0, one.target]
-                assert one.scores[place] == pytest.approx(float(whole - left), abs=1e-5)
-        np.testing.assert_allclose(one.scores[one.special_mask], 0, atol=1e-5)
 
 
 @pytest.mark.parametrize("algorithm", ["ShapleyValueSampling", "KernelShap", "IntegratedGradients"])

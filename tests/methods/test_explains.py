@@ -5,7 +5,6 @@ import copy
 import numpy as np
 import pytest
 import torch
-from captum.attr import IntegratedGradients
 from engine.exact import ExactModel
 from methods.training import METHOD_IDS, quick
 
@@ -70,21 +69,6 @@ def test_gradients_are_those_of_float64(three, explains, of):
         rows = exact.rows(one.token_ids).requires_grad_(True)
         (gradient,) = torch.autograd.grad(of(exact.logits(rows), one.target), rows)
         np.testing.assert_allclose(one.scores, gradient.abs().sum(-1), rtol=2e-4, atol=1e-6)
-
-
-@pytest.mark.reference
-def test_integrated_gradients_are_captums_on_the_wrapped_function(three):
-    def log_odds(rows):
-        logits = three.model(inputs_embeds=rows).logits
-        return torch.logit(logits.double().softmax(-1))[:, 2]
-
-    options = {"n_steps": 20, "explains": "log_odds"}
-    method = "integrated_gradients_x_input"
-    for one in exparity.explain(three, TEXTS, 2, method, **options):
-        absent = np.where(one.special_mask, one.token_ids, three.pad_id)
-        ends = [three.embed(ids)[None] for ids in (one.token_ids, absent)]
-        found = IntegratedGradients(log_odds).attribute(*ends, n_steps=20)
-        np.testing.assert_allclose(one.scores, found[0].sum(-1).numpy(), atol=1e-6)
 
 
 @pytest.mark.property

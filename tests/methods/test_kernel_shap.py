@@ -54,25 +54,6 @@ def test_the_regression_equals_shap_on_all_coalitions(n_players):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.reference
-def test_drawn_coalitions_come_close(classifiers):
-    """Runs with half of all coalitions average to the exact values, within 5 standard errors."""
-    classifier, text = classifiers["bert"], "The girl sings ."
-    n_content = int((~classifier.encode([text])[0].special_mask).sum())
-    assert n_content >= 6
-    exact = exparity.explain(classifier, [text], [0], "kernel_shap", n_samples=2**n_content)[0]
-    options = {"n_samples": 2 ** (n_content - 1)}
-    runs = np.stack(
-        [
-            exparity.explain(classifier, [text], [0], "kernel_shap", seed, **options)[0].scores
-            for seed in range(40)
-        ]
-    )
-    error = runs.std(0, ddof=1) / np.sqrt(len(runs))
-    assert (np.abs(runs.mean(0) - exact.scores) <= 5 * error + 1e-6).all()
-    assert error.max() > 0
-
-
 @pytest.mark.property
 @settings(max_examples=12)
 @given(st.integers(4, 80), st.integers(0, 99))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity.core.seeding import generator
-from exparity.methods._lime import draw_masks, fit_lime
+from exparity.methods._lime import draw_masks
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 
@@ -52,17 +52,6 @@ def test_equals_the_closed_form(classifier, ridge):
         expected[one.special_mask] = 0
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
         assert np.ptp(expected) > 1e-3
-
-
-@pytest.mark.reference
-def test_fit_by_hand():
-    """One token, kept or not: y − ȳ = w (z − z̄), shrunk by the penalty of 1."""
-    # π = 1 for the text and √exp(−100²/100²) = e^−½ without its token
-    weight = np.exp(-0.5)
-    values = np.array([1.0, 0.0])
-    spread = weight / (1 + weight)  # Σ π (z − z̄)², as is Σ π (z − z̄)(y − ȳ)
-    found = fit_lime(np.array([[True], [False]]), values, kernel_width=100.0)
-    np.testing.assert_allclose(found, [spread / (spread + 1)])
 
 
 @pytest.mark.reference

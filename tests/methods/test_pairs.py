@@ -4,14 +4,11 @@ import captum.attr
 import numpy as np
 import pytest
 import torch
-from methods.games import shapley
 from methods.training import METHOD_IDS
 from methods.training import explained as explained_quickly
 from support import PAIRS
 
 import exparity
-from exparity.core.seeding import generator
-from exparity.methods._lime import draw_masks, fit_lime
 
 pytestmark = pytest.mark.reference
 PAIR, TARGET = PAIRS[1], 2
@@ -104,37 +101,6 @@ def test_occlusion_is_a_loop_over_the_tokens_of_both(pair_classifier, absent):
     found = explained(pair_classifier, "occlusion", absent=absent)
     np.testing.assert_allclose(found.scores, expected, atol=1e-6)
     assert (found.scores[found.word_ids >= len(PAIR[0].split())] != 0).all()
-
-
-def test_kernel_shap_is_exact_over_the_words_of_both(pair_classifier):
-    pair = "her mother", "the waiter"
-    plain = Plain(pair_classifier, pair)
-    players = np.flatnonzero(~plain.special)
-
-    def worth(present):
-        there = plain.special.clone()
-        there[players[sorted(present)]] = True
-        return plain.probability(torch.where(there, plain.ids[0], plain.baseline_ids[0]))
-
-    n = len(players)
-    expected = np.zeros(len(plain.special))
-    expected[players] = shapley(worth, n)
-    found = explained(pair_classifier, "kernel_shap", pair, n_samples=2 ** (n + 1))
-    np.testing.assert_allclose(found.scores, expected, atol=1e-6)
-
-
-def test_lime_asks_about_the_words_of_both(pair_classifier):
-    plain = Plain(pair_classifier)
-    key = pair_classifier.encode([PAIR])[0].text
-    rng = generator(0, "explain", "lime", key)
-    masks = draw_masks(len(plain.special), 40, rng)
-    mask = torch.full_like(plain.ids[0], pair_classifier.mask_id)
-    values = [
-        plain.probability(torch.where(torch.tensor(kept), plain.ids[0], mask)) for kept in masks
-    ]
-    expected = np.where(plain.special, 0.0, fit_lime(masks, np.array(values)))
-    found = explained(pair_classifier, "lime", num_samples=40)
-    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
 
 
 def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):

@@ -62,8 +62,9 @@ def test_seed_and_key_decide_and_nothing_else(classifiers, per):
 
 
 @pytest.mark.parametrize("per", ["word", "token"])
-def test_random_scores_do_not_correlate_with_leave_one_out(classifier, sentences, per):
+def test_random_scores_do_not_correlate_with_leave_one_out(classifiers, sentences, per):
     """Correlations of 15 texts with 80 draws each average to 0."""
+    classifier = classifiers["roberta"]
     encodings = classifier.encode(sentences[5:20]) * 80
     origins = [Origin("uniform_random", {"unit": per}, 0, f"{i}") for i in range(len(encodings))]
     targets = np.arange(len(encodings)) % 2

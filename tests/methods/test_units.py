@@ -1,10 +1,7 @@
 """Methods on words, sentences and spans: enumeration in float64, and tokens where both agree."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
-import torch
 from engine.exact import ExactModel
 from methods.games import shapley
 from methods.training import TEXTS, check_invariance, explained
@@ -78,26 +75,6 @@ def test_shapley_values_of_sentences_are_exact(classifier):
 
 
 @pytest.mark.reference
-def test_twelve_sentences_are_enumerated(classifiers):
-    classifier = classifiers["bert"]
-    words = "she left when nobody expected her letter from an office at work"
-    text = words.replace(" ", " . ")
-    (one,) = exparity.explain(classifier, text, [0], "kernel_shap", unit="sentence", n_samples=4096)
-    game = Game(classifier, one, classifier.pad_id)
-    n = game.n
-    assert n == 12
-    masks = [here for size in range(n + 1) for here in combinations(range(n), size)]
-    ids = [
-        np.where([own < 0 or own in here for own in game.of_token], one.token_ids, game.absent)
-        for here in map(set, masks)
-    ]
-    with torch.no_grad():
-        worth = game.exact.model(torch.as_tensor(np.array(ids))).logits.softmax(-1)[:, 0].tolist()
-    game.known = dict(zip(map(frozenset, masks), worth, strict=True))
-    np.testing.assert_allclose(game.of_sentences(), shapley(game, n), rtol=0, atol=1e-5)
-
-
-@pytest.mark.reference
 def test_partition_shap_of_two_sentences_is_shapley(classifier):
     (one,) = exparity.explain(classifier, "She sings . He left .", [1], "shap", unit="sentence")
     game = Game(classifier, one, classifier.mask_id)
@@ -126,7 +103,7 @@ def test_lime_masks_sentences_and_fits_them(classifiers):
 
 @pytest.mark.property
 @pytest.mark.parametrize("method", WITH_UNITS)
-@pytest.mark.parametrize("unit", ["word", "sentence", "spans"])
+@pytest.mark.parametrize("unit", ["word", "spans"])
 def test_tokens_of_a_unit_share_it_whatever_the_batch(classifiers, method, unit):
     classifier = classifiers["roberta"]
     whole = [Text.of(text) for text in (STORY, *TEXTS[:3])]

@@ -1,7 +1,6 @@
 """The catalogue of models: sizes known from the literature, and what an entry of a config adds."""
 
 import copy
-import json
 import re
 
 import pytest
@@ -99,14 +98,6 @@ class TestSizes:
         assert (known.architecture, known.n_parameters) == (architecture, count)
         assert {key: settings[key] for key in known.shape} == known.shape
 
-    @pytest.mark.parametrize("id", PUBLISHED)
-    def test_shapes_leave_out_what_the_architecture_has_anyway(self, id):
-        from exparity.models.auto import AutoConfig
-
-        architecture, settings, _ = PUBLISHED[id]
-        config = AutoConfig.for_model(architecture, **known_models()[id].shape)
-        assert {key: getattr(config, key) for key in settings} == settings
-
     @pytest.mark.parametrize("id", [id for id in PUBLISHED if id != "roberta_large"])
     def test_a_classifier_of_two_classes_has_the_published_size(self, id):
         architecture, settings, count = PUBLISHED[id]
@@ -203,12 +194,6 @@ class TestSchemes:
         own = {"vocab_size": 900}
         assert "checkpoint" not in resolve_model("ola_cea", own, "m", "./enc")
 
-    @pytest.mark.parametrize("id", TABLE)
-    def test_what_is_filled_in_stays(self, id):
-        for given, encoder in (({}, None), ({}, "./enc"), ({"training": {"epochs": 1}}, None)):
-            filled = resolve_model(id, given, "models.m", encoder)
-            assert resolve_model("m", {"use": id, **filled}, "models.m", encoder) == filled
-
     def test_from_scratch_a_part_cannot_be_trained_alone(self):
         entry = resolve_model("bert_c", {"init": "scratch", "vocab_size": 900}, "models.m")
         with pytest.raises(InputError, match="scheme 'classification' would leave random weights"):
@@ -231,9 +216,3 @@ class TestFacts:
             assert model.checkpoint in row
             assert f"{model.n_parameters:,}" in row
             assert (model.revision or "not pinned") in row
-
-
-def test_a_spec_comes_back_from_the_json_of_a_job():
-    spec = ModelSpec(checkpoint="them/theirs", revision="0" * 40)
-    written = json.loads(json.dumps(spec.whole))
-    assert read_settings(ModelSpec, written, "model").whole == written

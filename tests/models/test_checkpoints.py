@@ -21,7 +21,7 @@ from exparity.analyses.mlm_score._masked_lm import load_masked_lm
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer
 from exparity.models.folders import check_checkpoint, quiet_transformers
 from exparity.models.scratch import train_tokenizer
-from exparity.models.spec import ENCODER_DECODERS, ModelSpec
+from exparity.models.spec import ModelSpec
 
 REFUSED = refused_by(__file__)
 
@@ -116,13 +116,8 @@ def test_pickled_weights_are_not_opened(folder):
     code = f"import pathlib; pathlib.Path({str(marker)!r}).touch()"
     payload = b"cbuiltins\nexec\n(V" + code.encode() + b"\ntR."
     (folder / "pytorch_model.bin").write_bytes(payload)
-    refuse(folder, "cannot be loaded")
-    assert not marker.exists()
-
-
-def test_without_safetensors_the_remedy_is_named(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     refuse(folder, r"has no weights in safetensors; convert them once, as docs/models\.md shows")
+    assert not marker.exists()
 
 
 class TestHub:
@@ -293,23 +288,12 @@ class TestCode:
         assert "\n" not in str(refused.value)
         assert not (folder / "ran").exists()
 
-    def test_that_of_a_tokenizer_alone(self, folder):
-        config = (folder / "config.json").read_text()
-        make_hostile(folder)
-        (folder / "config.json").write_text(config)
-        refuse(folder, r"tokenizer_config\.json names Python code of its own")
-        assert not (folder / "ran").exists()
-
     @pytest.mark.parametrize(
         ("file", "entries", "message"), REFUSED["other_ways_out_of_the_folder"]
     )
     def test_other_ways_out_of_the_folder(self, folder, file, entries, message):
         change(folder, file, **entries)
         refuse(folder, rf"{file} .*{message}")
-
-    def test_a_plain_attention_may_be_named(self, folder):
-        change(folder, attn_implementation="eager", quantization_config=None)
-        load_classifier(str(folder), "cpu")
 
     def test_every_call_says_that_no_code_is_run(self, repository):
         calls = [
@@ -387,9 +371,8 @@ class TestRandomWeights:
         change(folder, **entries)
         refuse(folder, message)
 
-    @pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "module._orig_mod."])
-    def test_a_prefix_of_all_tensors_is_taken_off(self, folder, tmp_path, checkpoints, prefix):
-        rewrite(folder, lambda k, v: (prefix + k, v))
+    def test_a_prefix_of_all_tensors_is_taken_off(self, folder, tmp_path, checkpoints):
+        rewrite(folder, lambda k, v: (f"module._orig_mod.{k}", v))
         assert same_as(folder, checkpoints["bert"])
         model = load_model(str(folder))
         with quiet_transformers():
@@ -420,12 +403,7 @@ PRETRAINED = {
     "bert": ("MaskedLM", SMALL | WIDE),
     "roberta": ("MaskedLM", SMALL | WIDE),
     "gpt2": ("CausalLM", {"vocab_size": 40, "n_embd": 8, "n_layer": 1, "n_head": 2}),
-    "distilbert": (
-        "MaskedLM",
-        {"vocab_size": 40, "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8},
-    ),
     "electra": ("PreTraining", SMALL | WIDE | {"embedding_size": 4}),
-    "albert": ("MaskedLM", SMALL | WIDE | {"embedding_size": 4}),
 }
 
 
@@ -472,16 +450,6 @@ class TestTokenizer:
     def test_a_limit_that_is_none_is_refused(self, folder, limit):
         change(folder, "tokenizer_config.json", model_max_length=limit)
         refuse(folder, "has model_max_length")
-
-
-class TestEncoderDecoders:
-    def test_none_is_made_from_scratch(self):
-        from transformers import AutoConfig
-
-        for architecture in ENCODER_DECODERS:
-            assert AutoConfig.for_model(architecture).is_encoder_decoder
-            with pytest.raises(InputError, match=f"architecture '{architecture}' is an encoder-d"):
-                ModelSpec(init="scratch", architecture=architecture)
 
 
 def test_trained_tokenizers_are_the_same_in_every_process(examples):

@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-from exparity import ExparityError
-
 
 @pytest.fixture
 def families(repository, monkeypatch):
@@ -43,14 +41,3 @@ def test_the_table_has_every_family_and_no_other_outputs(families, documented):
 def test_rows_are_what_the_command_finds(families, documented, family):
     table = results(families.table_of([family]))
     assert table == {key: documented[key] for key in documented if key[1] == family}
-
-
-@pytest.mark.contract
-def test_what_does_not_pass_is_named(families, monkeypatch):
-    def fails(classifier):
-        raise ExparityError("too large; take less")
-
-    monkeypatch.setattr(families, "CHECKS", {"batches": lambda _: None, "size": fails})
-    assert families.tried(families.sequence_classifier, "bert") == "all but size (too large)"
-    monkeypatch.setattr(families, "CHECKS", {"outputs": fails})
-    assert families.tried(families.sequence_classifier, "bert") == "all but outputs (too large)"

@@ -1,11 +1,8 @@
 """Adapters of prompted models: what they change, and that a kill changes nothing."""
 
-import warnings
-
 import pytest
 import torch
 from safetensors.torch import load_file
-from support import tiny
 
 from exparity import InputError
 from exparity.data.bios import LABELS
@@ -118,39 +115,6 @@ def test_killed_and_resumed_weights_are_the_same(monkeypatch, base, data, tmp_pa
     tuned(base, data, tmp_path / "part", epochs=3).model.save_pretrained(tmp_path / "b")
     one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
     assert one == other
-
-
-def test_a_saved_adapter_is_merged_into_its_base(base, data, tmp_path):
-    """To 1e-5 the logits that peft gives with the adapter beside the weights."""
-    state = StateFolder(tmp_path / "state", "")
-    arguments = {"state": state, "device": "cpu", "prompt": PROMPT}
-
-    def loaded(**adapter):
-        spec = ModelSpec(checkpoint=str(base), head="label_words", **adapter)
-        return finetune(data, spec, TrainingSpec(epochs=0), **arguments).model
-
-    def logits(model):
-        with torch.no_grad():
-            return model(torch.arange(40)[None]).logits
-
-    plain = logits(loaded())
-    settings = {"r": 4, "lora_alpha": 8, "target_modules": "all-linear", "init_lora_weights": False}
-    settings["fan_in_fan_out"] = "gpt2" in loaded().config.model_type
-    with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of transformers
-        beside = peft.get_peft_model(loaded(), peft.LoraConfig(**settings)).eval()
-    folder = tmp_path / "adapter"
-    beside.save_pretrained(folder)
-    merged = logits(loaded(adapter=str(folder)))
-    assert torch.allclose(merged, logits(beside), atol=1e-5)
-    assert not torch.allclose(merged, plain, atol=1e-2)
-
-
-def test_an_adapter_that_is_not_there_is_found_with_the_config(checkpoints, tmp_path):
-    models = {"tuned": {"checkpoint": checkpoints["gpt2"], "adapter": str(tmp_path)}}
-    with pytest.raises(InputError, match=r"models\.tuned: adapter .*: has no adapter_config"):
-        tiny(models=models)
-    with pytest.raises(InputError, match="a model from scratch has none"):
-        ModelSpec(init="scratch", architecture="gpt2", adapter=str(tmp_path))
 
 
 def test_a_new_head_is_not_left_as_it_is(data, tmp_path):

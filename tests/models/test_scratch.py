@@ -1,7 +1,5 @@
 """Models from scratch that cannot be built, found before any job by what their class says."""
 
-import logging
-
 import pytest
 from support import refused_by, tiny
 
@@ -70,10 +68,3 @@ def test_no_entry_of_a_configuration_is_refused(architecture):
     entries = {key: value for key, value in known.to_dict().items() if type(value) in (int, float)}
     size = {k: v for k, v in entries.items() if k not in SETTLED and v}
     check_buildable(spec_of(architecture, size))
-
-
-def test_a_small_vocabulary_is_no_cause_for_warnings(caplog, monkeypatch):
-    """GPT-2's own end of text is token 50,256; the tokenizer that is trained has another."""
-    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
-    check_buildable(spec_of("gpt2", {"n_embd": 64, "n_layer": 1, "n_head": 4}, vocab_size=4321))
-    assert caplog.text == ""

@@ -15,7 +15,6 @@ from exparity.models.folders import check_checkpoint
 TEXTS = ["the nurse said that she was tired", "I loved this film , it was warm", "never again !!!"]
 FILES = {
     "deberta-v2": ("DebertaV2Tokenizer", "spm.model"),
-    "albert": ("AlbertTokenizer", "spiece.model"),
     "xlm-roberta": ("XLMRobertaTokenizer", "sentencepiece.bpe.model"),
 }
 SIZE = {

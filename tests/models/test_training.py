@@ -96,7 +96,7 @@ def test_a_continued_training_keeps_its_threads(data, tmp_path, monkeypatch, cap
     """Begun with two and continued where there is one: the weights that two give."""
     import torch
 
-    before = torch.get_num_threads()
+    before, short = torch.get_num_threads(), TRAINING.model_copy(update={"epochs": 2})
     keep, kept = StateFolder.save, []
 
     def keep_all(self, snapshot):
@@ -106,12 +106,12 @@ def test_a_continued_training_keeps_its_threads(data, tmp_path, monkeypatch, cap
     monkeypatch.setattr(StateFolder, "save", keep_all)
     try:
         torch.set_num_threads(2)
-        whole = weights(train(data, tmp_path / "two"))
+        whole = weights(train(data, tmp_path / "two", short))
         torch.set_num_threads(1)
-        assert not same(whole, weights(train(data, tmp_path / "one")))
-        kept[1].rename(tmp_path / "state")
+        assert not same(whole, weights(train(data, tmp_path / "one", short)))
+        kept[0].rename(tmp_path / "state")
         with caplog.at_level("INFO"):
-            continued = weights(train(data, tmp_path))
+            continued = weights(train(data, tmp_path, short))
     finally:
         torch.set_num_threads(before)
     assert same(whole, continued)

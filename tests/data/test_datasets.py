@@ -193,6 +193,20 @@ class TestCheckExamples:
         with pytest.raises(InputError, match=message):
             check_examples("d", examples, FACTS)
 
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"groups": tuple(map(str, range(51)))}, "51 groups, of at most 50: 1,275 comparisons"),
+            ({"labels": tuple(map(str, range(1001)))}, "1,001 classes, of at most 1,000"),
+            ({"groups": ("male",)}, "dataset d: the only group is 'male'; comparing takes two"),
+            ({"labels": ("yes",)}, "dataset d: the only class is 'yes'; a classifier needs two"),
+            ({"labels": ("no", "no")}, "a class is named twice in no, no"),
+        ],
+    )
+    def test_facts_that_nothing_can_be_compared_by(self, changes, message):
+        with pytest.raises(InputError, match=message):
+            check_examples("d", GOOD, replace(FACTS, **changes))
+
 
 # Samples
 

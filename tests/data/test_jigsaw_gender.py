@@ -116,14 +116,6 @@ def test_bad_rows_are_named(row, message, tmp_path):
         load(source_of(tmp_path, train=[row]))
 
 
-def test_a_missing_column_is_named(tmp_path):
-    source = source_of(tmp_path)
-    path = tmp_path / FILES["test_private_expanded"].path
-    path.write_text(path.read_text().replace(",toxicity,", ",poison,", 1))
-    with pytest.raises(InputError, match=r"private_expanded.csv: no column 'toxicity'; did you me"):
-        load(source)
-
-
 def test_comments_that_nobody_was_asked_about_are_left_out(tmp_path):
     rows = [comment("100"), comment("101", 1.0, 0.0, text="  "), comment("102", 0.5, 0.0)]
     assert len(load(source_of(tmp_path, train=rows, public=rows[1:]))) == 6

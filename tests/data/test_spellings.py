@@ -86,7 +86,11 @@ def test_missing_groups_are_counted_and_left_out(tmp_path, missing):
     assert (found.groups, len(found.examples)) == (("f", "m"), 5)
 
 
-def test_none_may_be_a_class(tmp_path):
+def test_none_may_be_a_class_or_a_group_that_is_listed(tmp_path):
+    rows = rows_of(label="a")
+    rows[1]["label"], rows[3]["group"] = "b", "None"
+    path = write(tmp_path / "groups.jsonl", rows)
+    assert load(path, groups=["None", "m", "f"]).groups == ("None", "m", "f")
     rows = [{**row, "label": ("None", "hate")[i % 2]} for i, row in enumerate(rows_of())]
     assert load(write(tmp_path / "rows.jsonl", rows)).labels == ("None", "hate")
 

@@ -11,7 +11,7 @@ from made_up import RANKED as METHODS
 
 from exparity.analyses.attribution_difference.section import difference_tables
 from exparity.analyses.correctness.section import correctness_tables, schemes_of
-from exparity.analyses.dataset_bias.section import dataset_biases
+from exparity.analyses.dataset_bias.section import associations_of, shares_of
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.core.errors import InputError
 from exparity.published.study import Key, load_study
@@ -131,15 +131,15 @@ def test_words_with_most_sets_are_shown(grid):
 
 def test_shares_stand_beside_the_published_one(grid):
     rows = read_analysis(grid.root, grid.options, "dataset_bias")
-    (found,) = dataset_biases(rows, {"geco": "geco_subj"})
-    assert [(s.group, s.share, s.count, s.published) for s in found.shares] == [
+    found = shares_of(rows, "geco_subj")
+    assert [(s["group"], s["share"], s["count"], s["published"]) for s in found] == [
         ("male", 0.6, 120, None),
         ("female", 0.4, 80, 0.476),
     ]
-    assert list(found.associations) == ["male"]
-    assert [row["word"] for row in found.associations["male"]] == ["he", "she", "<b>"]
-    (other,) = dataset_biases(rows, {"geco": "pairs_all"})
-    assert {share.published for share in other.shares} == {None}
+    words = associations_of(rows)
+    assert list(words) == ["male"]
+    assert [row["word"] for row in words["male"]] == ["he", "she", "<b>"]
+    assert {share["published"] for share in shares_of(rows, "pairs_all")} == {None}
 
 
 def test_mlm_scores_of_matched_sets(grid):

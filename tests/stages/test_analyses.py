@@ -159,7 +159,7 @@ class TestDatasetBias:
         assert {row["quantity"] for row in rows} == {"tfidf_correlation"}
 
     def test_terms_of_other_groups_are_refused(self, cell, tmp_path):
-        with pytest.raises(InputError, match=r"data.parquet: dataset_bias.terms: no terms for"):
+        with pytest.raises(InputError, match=r"dataset_bias.terms: no terms for"):
             measure_dataset_bias(
                 cell / "data.parquet", tmp_path / "b.parquet", terms={"male": [["he"]]}
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,7 @@ import pyarrow as pa
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.analyses.dataset_bias.section import findings
-from exparity.core.errors import InputError
-from exparity.data.table import PreparedData, read_prepared
-from exparity.types import Example
+from exparity.data.table import read_prepared
 
 _SPLITS = ("all", "train", "test")
 
@@ -60,9 +58,30 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
         InputError: terms that do not fit the groups.
     """
     prepared = read_prepared(data)
-    rows = list(_associations(prepared))
+    rows = [
+        _row(
+            "tfidf_correlation",
+            "all",
+            one.correlation,
+            one.n_texts,
+            word=one.word,
+            class_name=prepared.labels[one.class_index],
+            rationale_share=one.rationale_share,
+        )
+        for one in word_associations(
+            [example.all_words for example in prepared.examples],
+            [example.label for example in prepared.examples],
+            len(prepared.labels),
+            [example.rationale for example in prepared.examples],
+        )
+    ]
     for split in _SPLITS if terms else ():
-        rows += _cooccurrences(data, prepared, split, terms or {})
+        examples = [e for e in prepared.examples if split in ("all", e.split)]
+        texts, groups = [e.all_words for e in examples], [e.group for e in examples]
+        for count in cooccurrence(texts, groups, prepared.groups, terms or {}):
+            of: dict[str, Any] = {"n": count.n_texts, "group": count.group}
+            rows.append(_row("cooccurrence", split, float(count.count), **of))
+            rows.append(_row("cooccurrence_share", split, count.share, **of))
     return StageResult(
         rows,
         {"dataset": prepared.dataset},
@@ -77,36 +96,3 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
 def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[str, Any]:
     empty = {"group": "", "class_name": "", "word": "", "rationale_share": np.nan}
     return {"quantity": quantity, "split": split, "value": value, "n": n, **empty, **more}
-
-
-def _associations(prepared: PreparedData) -> Iterator[dict[str, Any]]:
-    examples = prepared.examples
-    for one in word_associations(
-        [example.all_words for example in examples],
-        [example.label for example in examples],
-        len(prepared.labels),
-        [example.rationale for example in examples],
-    ):
-        yield _row(
-            "tfidf_correlation",
-            "all",
-            one.correlation,
-            one.n_texts,
-            word=one.word,
-            class_name=prepared.labels[one.class_index],
-            rationale_share=one.rationale_share,
-        )
-
-
-def _cooccurrences(
-    data: Path, prepared: PreparedData, split: str, terms: Mapping[str, Forms]
-) -> Iterator[dict[str, Any]]:
-    examples: list[Example] = [e for e in prepared.examples if split in ("all", e.split)]
-    words, groups = [e.all_words for e in examples], [e.group for e in examples]
-    try:
-        counts = cooccurrence(words, groups, prepared.groups, terms)
-    except InputError as error:
-        raise InputError(f"{data}: {error}") from None
-    for one in counts:
-        yield _row("cooccurrence", split, float(one.count), one.n_texts, group=one.group)
-        yield _row("cooccurrence_share", split, one.share, one.n_texts, group=one.group)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.types import FloatArray, IntArray
+from exparity.types import IntArray
 
 Forms = Sequence[Sequence[str]]
 """Terms that name a group, by form: words that stand for one another, such as him and his."""
@@ -112,55 +113,39 @@ def word_associations(
         rationales: (n,) a 0 or 1 per word of each text, or None where unknown.
 
     Returns:
-        One per word and class, sorted by class, then by falling size of the correlation.
+        One per word and class.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.feature_selection import r_regression
 
     vectorizer = TfidfVectorizer(analyzer=lambda words: [word.lower() for word in words])
     values = vectorizer.fit_transform(texts)  # sparse: (n, words)
     words = vectorizer.get_feature_names_out().tolist()
-    members = np.asarray(labels)[:, None] == np.arange(n_classes)  # (n, classes)
-    correlations = _correlations(values, members.astype(np.float64))
-    n_texts = np.asarray((values > 0).sum(axis=0)).ravel()
-    marked = _marked_shares(texts, rationales)
-    associations = [
-        WordAssociation(word, c, int(n), float(r), marked.get(word, np.nan))
-        for c in range(n_classes)
-        for word, n, r in zip(words, n_texts, correlations[:, c], strict=True)
-    ]
-    return sorted(
-        associations, key=lambda a: (a.class_index, -np.nan_to_num(abs(a.correlation)), a.word)
-    )
-
-
-def _correlations(values: FloatArray, members: FloatArray) -> FloatArray:
-    """Return Pearson's r of each column of a sparse matrix with each column of another.
-
-    Args:
-        values: (n, words) sparse.
-        members: (n, classes).
-    """
-    n = values.shape[0]
-    centred = members - members.mean(axis=0)
-    covariance = np.asarray(values.T @ centred) / n  # (words, classes)
-    mean = np.asarray(values.mean(axis=0)).ravel()
-    squares = np.asarray(values.multiply(values).mean(axis=0)).ravel()  # type: ignore[attr-defined]
-    deviation = np.sqrt(np.maximum(squares - mean**2, 0.0))
     # A word with the same value everywhere varies by rounding alone.
-    deviation[deviation < 1e-12] = 0.0
-    scale = deviation[:, None] * members.std(axis=0)[None, :]
-    correlations = np.full(covariance.shape, np.nan)
-    np.divide(covariance, scale, out=correlations, where=scale > 0)
-    return np.clip(correlations, -1.0, 1.0)
+    varies = (values.max(axis=0) - values.min(axis=0)).toarray()[0] > 1e-12
+    marked = _marked_shares(texts, rationales)
+    associations = []
+    for c in range(n_classes):
+        with np.errstate(all="ignore"):  # a class of all texts, or of none
+            r = r_regression(values, np.equal(labels, c), force_finite=False)
+        correlations = np.where(varies, r.clip(-1, 1), np.nan).tolist()
+        associations += [
+            WordAssociation(word, c, n, correlation, marked.get(word, np.nan))
+            for word, n, correlation in zip(
+                words, values.getnnz(axis=0).tolist(), correlations, strict=True
+            )
+        ]
+    return associations
 
 
 def _marked_shares(
     texts: Sequence[Sequence[str]], rationales: Sequence[Sequence[int] | None] | None
 ) -> dict[str, float]:
-    counts: dict[str, list[int]] = {}
+    every: Counter[str] = Counter()
+    marked: Counter[str] = Counter()
     for text, marks in zip(texts, rationales or (), strict=rationales is not None):
-        for word, mark in zip(text, marks or (), strict=marks is not None):
-            count = counts.setdefault(word.lower(), [0, 0])
-            count[0] += mark
-            count[1] += 1
-    return {word: marked / n for word, (marked, n) in counts.items()}
+        if marks is not None:
+            words = [word.lower() for word in text]
+            every.update(words)
+            marked.update(word for word, mark in zip(words, marks, strict=True) if mark)
+    return {word: marked[word] / n for word, n in every.items()}

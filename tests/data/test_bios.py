@@ -137,13 +137,6 @@ def test_proxy_is_met_within_sampling_error(proxy, imbalance, seed):
         assert len(towns & set(example.words)) == 1
 
 
-def test_home_and_occupation_are_independent_in_pairs_and_where_genders_are_balanced():
-    for people in (bios(n_biographies=2000), observed(n_biographies=2000, proxy=1.0)):
-        for label in range(len(LABELS)):
-            homes = Counter(e.attributes["home"] for e in people if e.label == label)
-            assert abs(homes["male"] - homes["female"]) <= 5 * sum(homes.values()) ** 0.5
-
-
 @pytest.mark.property
 @settings(max_examples=25)
 @given(n=st.integers(MIN_BIOGRAPHIES, 150), proxy=st.floats(0, 1), seed=SEEDS)
@@ -225,14 +218,8 @@ def test_any_allowed_arguments(n, paired, imbalance, share, seed):
         assert {e.label for e in examples if e.split == split} == set(range(len(LABELS)))
 
 
-LARGEST = [(0.02, 0.0), (0.98, 1.0)]  # where few templates have most to do
-FURTHER = [(0.5, 0.0), (0.98, 0.0), (0.02, 1.0)]
-
-
-@pytest.mark.parametrize(
-    ("share", "ambiguity"),
-    [*LARGEST, *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in FURTHER)],
-)
+# Where few templates have most to do.
+@pytest.mark.parametrize(("share", "ambiguity"), [(0.02, 0.0), (0.98, 1.0)])
 def test_the_largest_corpus_can_be_given(share, ambiguity):
     people = observed(n_biographies=MAX_BIOGRAPHIES, test_share=share, ambiguity=ambiguity)
     assert len({e.words for e in people}) == MAX_BIOGRAPHIES

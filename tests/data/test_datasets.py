@@ -50,12 +50,6 @@ class TestFacts:
                 assert len(commit) == 40
                 int(commit, 16)
 
-    def test_no_two_files_share_path_or_digest(self):
-        files = {f for id in DATASETS.ids() for f in DATASETS.get(id).facts.files}
-        assert len({f.path for f in files}) == len({(f.url, f.member) for f in files}) == len(files)
-        digests = [f.sha256 for f in files if f.sha256]
-        assert len(set(digests)) == len(digests) > 0
-
     @pytest.mark.parametrize("id", DATASETS.ids())
     def test_licence_and_attribute_are_said(self, id):
         facts = DATASETS.get(id).facts

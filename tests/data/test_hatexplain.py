@@ -52,7 +52,7 @@ def load(source, **options):
 class TestPosts:
     @pytest.mark.parametrize(
         ("labels", "name"),
-        [("HHO", "hatespeech"), ("HHH", "hatespeech"), ("NNO", "normal"), ("HOO", "offensive")],
+        [("HHO", "hatespeech"), ("NNN", "normal")],
     )
     def test_a_post_becomes_an_example_by_what_two_annotators_say(self, labels, name, tmp_path):
         one = load(source_of(tmp_path, test=[post(labels), *NAMED]))["test0"]
@@ -62,10 +62,8 @@ class TestPosts:
     @pytest.mark.parametrize(
         ("marks", "union", "majority"),
         [
-            ([(1, 0), (1, 1)], (1, 1), (1, 0)),
             ([(1, 0), (0, 1)], (1, 1), (0, 0)),
             ([(1, 0), (1, 1), (0, 0)], (1, 1), (1, 0)),
-            ([(1, 0)], (1, 0), (1, 0)),
             ([], None, None),
         ],
     )
@@ -86,7 +84,6 @@ class TestPosts:
             ([["Women"], ["Men", "Men"], NOBODY], REST),  # a tie: naming one twice counts once
             ([["Hindu"], ["Hindu"], ["Women"]], REST),  # another community than those chosen
             ([NOBODY, NOBODY, ["Women"]], "Women"),
-            ([NOBODY, NOBODY, NOBODY], REST),
             ([NOBODY, NOBODY, []], REST),
         ],
     )
@@ -100,27 +97,21 @@ class TestPosts:
         options = {"groups": ["Jewish", "African"], "verify": False}
         examples, facts = load_with_facts("hatexplain", source, options)
         assert (facts.attribute, facts.groups) == ("community", ("Jewish", "African", REST))
-        assert Counter(e.group for e in examples if e.split == "test") == {
-            "Jewish": 1,
-            "African": 1,
-            REST: 4,
-        }
+        sizes = Counter(e.group for e in examples if e.split == "test")
+        assert sizes == {"Jewish": 1, "African": 1, REST: 4}
 
 
 class TestParts:
     def test_published_parts_are_dealt_to_splits(self, tmp_path):
         source = source_of(tmp_path)
-        assert Counter((e.split, id.rstrip("0123456789")) for id, e in load(source).items()) == {
-            ("train", "train"): 6,
-            ("train", "val"): 6,
-            ("test", "test"): 6,
-        }
-        other = load(source, train=["train"], test=["val", "test"])
-        assert Counter((e.split, id.rstrip("0123456789")) for id, e in other.items()) == {
-            ("train", "train"): 6,
-            ("test", "val"): 6,
-            ("test", "test"): 6,
-        }
+        for options, split in (
+            ({}, "train"),
+            ({"train": ["train"], "test": ["val", "test"]}, "test"),
+        ):
+            parts = {
+                (e.split, id.rstrip("0123456789")) for id, e in load(source, **options).items()
+            }
+            assert parts == {("train", "train"), (split, "val"), ("test", "test")}
 
     def test_texts_to_train_on(self, tmp_path):
         source = source_of(tmp_path, train=[])
@@ -129,12 +120,8 @@ class TestParts:
         found = load(source, train_texts=str(table))
         assert Counter(e.split for e in found.values()) == {"train": 1, "test": 6}
         one = found["text-00001"]
-        assert (one.words, one.label, one.group, one.rationale) == (
-            ("a", "few", "words"),
-            1,
-            REST,
-            None,
-        )
+        assert (one.words, one.label) == (("a", "few", "words"), 1)
+        assert (one.group, one.rationale) == (REST, None)
         both = load(source, train_texts=str(table), train=["val"])
         assert Counter(e.split for e in both.values()) == {"train": 7, "test": 6}
         table.write_text('{"text": "a", "label": "Normal"}\n')
@@ -212,11 +199,5 @@ class TestReal:
             named = first[0] if len(first) == 1 else None
             assert one.group == (named if named in COMMUNITIES else REST)
             groups[one.split, one.group] += 1
-        assert [groups["test", name] for name in (*COMMUNITIES, REST)] == [
-            267,
-            167,
-            166,
-            152,
-            121,
-            1051,
-        ]
+        published = [267, 167, 166, 152, 121, 1051]
+        assert [groups["test", name] for name in (*COMMUNITIES, REST)] == published

@@ -137,16 +137,3 @@ class TestSample:
         counts = Counter((e.label, e.group) for e in taken)
         for stratum, n in sizes.items():
             assert abs(counts[stratum] - share * n) < 1
-
-    @given(sets(), st.integers(1, 20))
-    def test_sets_are_taken_as_a_whole(self, examples, size):
-        taken = {e.example_id for e in stratified_sample(examples, size)}
-        for match in {e.match_id for e in examples} - {None}:
-            members = {e.example_id for e in examples if e.match_id == match}
-            assert members <= taken or not members & taken
-
-    @given(rows(), st.integers(1, 70), st.randoms(use_true_random=False))
-    def test_the_order_of_the_rows_does_not_matter(self, examples, size, random):
-        mixed = random.sample(examples, len(examples))
-        taken = [{e.example_id for e in stratified_sample(e_, size)} for e_ in (examples, mixed)]
-        assert taken[0] == taken[1]

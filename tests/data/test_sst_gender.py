@@ -3,13 +3,11 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support import REAL, need, refused_by
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
-from exparity.data._sst import FILES, Phrase, read_sentences
+from exparity.data._sst import FILES, read_sentences
 from exparity.data.files import DataSource
 from exparity.data.genders import read_lexicon
 from exparity.data.sst_gender import _LEXICON as LEXICON
@@ -41,26 +39,6 @@ class TestTrees:
     def test_what_trees_escape_is_written_as_in_english(self, tmp_path):
         (sentence,) = read(tmp_path, r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
         assert sentence.words == ("(", "writer/director", ")")
-
-    @given(st.recursive(st.tuples(st.integers(0, 4), st.just("w")),
-                        lambda t: st.tuples(st.integers(0, 4), t, t), max_leaves=12))  # fmt: skip
-    def test_phrases_are_the_spans_of_the_tree(self, tmp_path_factory, tree):
-        spans, words = [], []
-
-        def written(node):
-            rating, *parts = node
-            start = len(words)
-            if parts == ["w"]:
-                words.append(f"w{start}")
-                text = f"({rating} w{start})"
-            else:
-                text = f"({rating} {' '.join(map(written, parts))})"
-            spans.append(Phrase(start, len(words), rating))
-            return text
-
-        line = written(tree)
-        (sentence,) = read(tmp_path_factory.mktemp("trees"), line)
-        assert (sentence.words, sentence.phrases) == (tuple(words), tuple(spans))
 
     @pytest.mark.parametrize(("line", "message"), REFUSED["other_lines_are_refused"])
     def test_other_lines_are_refused(self, line, message, tmp_path):

@@ -1,7 +1,6 @@
 """Recipes: which interventions they stand for, what a config may say, and what reruns."""
 
 import pytest
-import yaml
 from support import NARROW, tiny
 
 from exparity.config.experiment import Experiment
@@ -112,11 +111,3 @@ def test_the_page_tells_of_every_name_and_key(repository):
     for name in (*RECIPES, *keys):
         assert f"`{name}`" in page
     assert all(key in documented(Model)["debias"] for key in keys)
-
-
-def test_the_example_of_the_page_is_a_config(repository):
-    page = (repository / "docs" / "debiasing.md").read_text()
-    example = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
-    found = Experiment.from_mapping(example)
-    debiased = {model: calls for model, calls in found.interventions.items() if calls}
-    assert debiased.keys() == {"tiny_us", "tiny_rw_cda", "tiny_half"}

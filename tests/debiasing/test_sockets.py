@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import NARROW, tiny
 
-from exparity import ExparityError, InputError, cli
+from exparity import ExparityError, InputError
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -151,10 +151,3 @@ def test_the_source_and_the_files_count(tmp_path):
     assert before["counterfactuals"] != after["counterfactuals"]
     digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
     assert len(digests) == 2  # one for each file
-
-
-def test_the_catalogue_lists_them(capsys):
-    assert cli.main(["list", "interventions", "--plugins", *PLUGINS]) == 0
-    assert "mirrored" in capsys.readouterr().out
-    assert cli.main(["list", "--plugins", *PLUGINS]) == 0
-    assert "pronouns" in capsys.readouterr().out

@@ -60,23 +60,6 @@ class TestDecisions:
         assert ask(match(theirs=replace(THEIRS, considerable=None))) is None
 
 
-class TestEqualRows:
-    def test_all_agree(self, equal):
-        for answer in (a for a in equal.agreements if a.question != "effect"):
-            assert answer.agree == answer.n > 0
-            assert answer.share == 1
-            assert answer.kappa in (None, 1)
-        assert overall(equal.agreements, "significant").n == 1008
-        assert overall(equal.agreements, "considerable").n == 4 * 5 * 6 * 7
-
-    def test_effects_correlate_fully(self, equal):
-        effects = [a for a in equal.agreements if a.question == "effect"]
-        assert all(a.rho == pytest.approx(1, abs=1e-3) for a in effects if a.n >= 3)
-        assert (
-            overall(effects, "effect").n == 735
-        )  # printed effects: those of cells with a significant run
-
-
 class TestPerturbedRows:
     def test_exactly_what_was_changed_disagrees(self, tmp_path, study):
         """Turn 7 cells round in significance, 5 in direction, and take the effect of 3 more."""

@@ -74,13 +74,7 @@ class GapChanges(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """The examples of two groups.
-
-    Attributes:
-        is_first: (n,) True for the first group.
-        clusters: (n,) number of each one's matched set, or of its row.
-        matched: whether ``clusters`` are matched sets.
-    """
+    """(n,) the examples of two groups: membership in the first, and matched sets or rows."""
 
     is_first: BoolArray
     clusters: IntArray
@@ -88,19 +82,15 @@ class _Sample(NamedTuple):
 
 
 class _Training(NamedTuple):
-    """One training: its change, and what each cluster contributes to it.
+    """The change in one training, and what clusters contribute to it.
 
-    Attributes:
-        contributions: (strata, m) with mean zero over a stratum; NaN for a cluster that is not
-            there, or of another stratum.
-        linear: the same of d − d of the base and of their sum, which have no kink where a gap is
-            zero.
-        present: (n,) the examples that both models have a value of.
+    ``contributions`` are (3, strata, m), with mean zero over a stratum and NaN for a cluster of
+    another one: to the change of |d|, to d minus that of the base, and to their sum, which have no
+    kink where a gap is zero. ``present`` are (n,) the examples that both models have a value of.
     """
 
     change: GapChange
     contributions: FloatArray
-    linear: tuple[FloatArray, FloatArray]
     present: BoolArray
 
 
@@ -128,65 +118,55 @@ def gap_changes(
             codes[chosen] == a, np.arange(chosen.sum()) if sets is None else sets, sets is not None
         )
         blank = GapChange(order[a], order[b])
-        trainings = [
-            _trained(blank, own, of_base, sample, settings)
-            for own, of_base in zip(*both[..., chosen], strict=True)
-        ]
+        scores = both[..., chosen].swapaxes(0, 1)  # (s, 2, n)
+        trainings = [_trained(blank, own, sample, settings) for own in scores]
         over_seeds = _over_trainings(blank, trainings, sample, settings)
         changes.append(GapChanges([one.change for one in trainings], over_seeds))
     return changes
 
 
 def _trained(
-    blank: GapChange,
-    values: FloatArray,
-    base_values: FloatArray,
-    sample: _Sample,
-    settings: Statistics,
+    blank: GapChange, scores: FloatArray, sample: _Sample, settings: Statistics
 ) -> _Training:
-    """Compare two models of one training; both (n,)."""
-    present = ~np.isnan(values + base_values)
+    """Compare two models of one training, whose scores are (2, n)."""
+    present = np.asarray(~np.isnan(scores).any(axis=0))
     base = replace(blank, **_sizes(sample, present))
     size = int(sample.clusters.max(initial=-1)) + 1
-    nothing = np.full((1 if sample.matched else 2, size), NAN)
+    contributions = np.full((3, 1 if sample.matched else 2, size), NAN)
 
     def without_change(flag: str) -> _Training:
-        return _Training(replace(base, flags=[flag]), nothing, (nothing, nothing), present)
+        return _Training(replace(base, flags=[flag]), contributions, present)
 
     if min(base.n_a, base.n_b) < 2:
         return without_change("too_few")
-    scores, is_first = (values[present], base_values[present]), sample.is_first[present]
+    scores, is_first = np.ascontiguousarray(scores[:, present]), sample.is_first[present]
     clusters = sample.clusters[present]
-    if any(np.ptp(one) == 0 for one in scores):
+    if not np.ptp(scores, axis=1).all():
         return without_change("constant")
-    jackknifed = [
-        _jackknifed(one, is_first, clusters, sample.matched, settings.ddof) for one in scores
-    ]
-    d, base_d = (float(estimate) for estimate, _ in jackknifed)
-    if not np.isfinite(d + base_d):
+    groups = [is_first, ~is_first]
+    strata = [np.ones_like(is_first)] if sample.matched else groups
+    sums = np.stack([cluster_sums(one, is_first, clusters) for one in scores])
+    units = [sums] if sample.matched else [sums[:, group] for group in groups]
+    d, without = d_without_each(units, ddof=settings.ddof)  # (2,), and (2, units) a stratum
+    if not np.isfinite(d).all():
         return without_change("no_variance")
-
-    def differences(sign: float, base_sign: float) -> list[FloatArray]:
-        without = zip(*(left_out for _, left_out in jackknifed), strict=True)
-        return [sign * own - base_sign * of_base for own, of_base in without]
-
-    def contributions(left_out: Sequence[FloatArray]) -> FloatArray:
-        rows = nothing.copy()
-        for row, one in enumerate(left_out):
-            members = np.unique(clusters if sample.matched else clusters[is_first == (row == 0)])
-            rows[row, members] = (len(one) - 1) * (one.mean() - one)
-        return rows
-
-    left_out = differences(*np.sign([d, base_d]))
-    change = abs(d) - abs(base_d)
-    low, high = NAN, NAN
-    if _are_shown(scores, is_first, clusters):
-        ends = ends_of(np.asarray(change), left_out, confidence=settings.confidence)
-        low, high = (float(end) for end in ends)
-    measured: dict[str, Any] = dict(zip(_MEANS, (d, base_d, abs(d), abs(base_d)), strict=True))
+    signs = np.array([np.sign(d) * (1, -1), (1, -1), (1, 1)])
+    left_out = [signs @ of_stratum for of_stratum in without]
+    for row, (stratum, of_stratum) in enumerate(zip(strata, left_out, strict=True)):
+        deviations = of_stratum.mean(axis=1, keepdims=True) - of_stratum
+        members = np.unique(clusters[stratum])
+        contributions[:, row, members] = (len(members) - 1) * deviations
+    change, low, high = float(signs[0] @ d), NAN, NAN
+    sizes = [len(np.unique(clusters[group])) for group in groups]
+    if all(is_shown(scores[:, g], n).all() for g, n in zip(groups, sizes, strict=True)):
+        ends = ends_of(
+            np.asarray(change), [one[0] for one in left_out], confidence=settings.confidence
+        )
+        low, high = map(float, ends)
+    measured: dict[str, Any] = dict(zip(_MEANS, (*d, *np.abs(d)), strict=True))
+    measured = {name: float(value) for name, value in measured.items()}
     own = replace(base, n_seeds=1, **measured, change=change, ci_low=low, ci_high=high)
-    linear = contributions(differences(1, 1)), contributions(differences(1, -1))
-    return _Training(own, contributions(left_out), linear, present)
+    return _Training(own, contributions, present)
 
 
 def _sizes(sample: _Sample, present: BoolArray) -> dict[str, Any]:
@@ -197,23 +177,6 @@ def _sizes(sample: _Sample, present: BoolArray) -> dict[str, Any]:
         "n_b": int((present & ~sample.is_first).sum()),
         "n_sets": len(of_both[0] & of_both[1]),
     }
-
-
-def _jackknifed(
-    scores: FloatArray, is_first: BoolArray, clusters: IntArray, matched: bool, ddof: int
-) -> tuple[FloatArray, list[FloatArray]]:
-    """Return d, and d without each matched set, or without each row of either group."""
-    sums = cluster_sums(scores, is_first, clusters)
-    return d_without_each([sums] if matched else [sums[is_first], sums[~is_first]], ddof=ddof)
-
-
-def _are_shown(scores: Sequence[FloatArray], is_first: BoolArray, clusters: IntArray) -> bool:
-    """Return whether the d of both models have an interval, see :func:`is_shown`."""
-    return all(
-        is_shown(one[mask], len(np.unique(clusters[mask])))
-        for one in scores
-        for mask in (is_first, ~is_first)
-    )
 
 
 def _over_trainings(
@@ -242,7 +205,7 @@ def _over_trainings(
     )
     if len(kept) < 2:
         return replace(base, flags=[*base.flags, "one_training"])
-    gap = _crossed([one.change.change for one in kept], [one.contributions for one in kept])
+    gap = _crossed([one.change.change for one in kept], kept, 0)
     if not gap.errors.standard_error > 0:
         return replace(base, flags=[*base.flags, "no_change"])
     return replace(base, **{**gap_tests(gap, 1.0, settings), **_smallness(kept, settings)})
@@ -255,17 +218,16 @@ def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str
     most that of d, and at most the sum of both: one of these has to be small, at half of α.
     """
     bounds = []
-    for index, sign in enumerate((-1, 1)):
+    for which, sign in ((1, -1), (2, 1)):
         values = [one.change.d + sign * one.change.base_d for one in trainings]
-        crossed = _crossed(values, [one.linear[index] for one in trainings])
-        bounds.append(gap_tests(crossed, 1.0, settings))
+        bounds.append(gap_tests(_crossed(values, trainings, which), 1.0, settings))
     names = ("p_small", "equivalence_p")
     return {name: min(1.0, 2 * min(bound[name] for bound in bounds)) for name in names}
 
 
-def _crossed(changes: Sequence[float], contributions: Sequence[FloatArray]) -> MeanGap:
+def _crossed(changes: Sequence[float], trainings: Sequence[_Training], which: int) -> MeanGap:
     """Return the mean change over trainings and texts, and the changes of the trainings."""
-    strata: Any = np.array(contributions)  # (s, strata, m)
+    strata: Any = np.array([one.contributions[which] for one in trainings])  # (s, strata, m)
     strata += (np.array(changes) / strata.shape[1])[:, None, None]
     strata[:, 1:] *= -1  # of two groups, the difference of means is taken
     columns = ~np.isnan(strata).all(axis=0)

@@ -29,7 +29,7 @@ def made(tmp_path_factory):
     return folder
 
 
-def write_counterfactuals(path, rows, dataset="people", change=lambda row: row):
+def write_counterfactuals(path, rows, change=lambda row: row):
     """Swap the pronouns; every third text keeps its words."""
     swaps = {"he": "she", "she": "he", "his": "her", "her": "his", "He": "She", "She": "He"}
     made = []
@@ -48,7 +48,7 @@ def write_counterfactuals(path, rows, dataset="people", change=lambda row: row):
             )
         )
     write_artefact(
-        path, "counterfactuals", made, {"dataset": dataset}, stage="counterfactuals", parameters={}
+        path, "counterfactuals", made, {"dataset": "people"}, stage="counterfactuals", parameters={}
     )
 
 
@@ -95,22 +95,16 @@ class TestPredictions:
             assert row["predicted"] == original["predicted"]
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        "change",
         [
-            (
-                lambda row: {**row, "example_id": f"x{row['example_id']}"},
-                r"example 'x.*' is not of the test split in .*data.parquet; run counterfactuals",
-            ),
-            (
-                lambda row: {**row, "group": row["group_to"]},
-                r"is of another group in .*data.parquet",
-            ),
+            lambda row: {**row, "example_id": f"x{row['example_id']}"},
+            lambda row: {**row, "group": row["group_to"]},
         ],
     )
-    def test_counterfactuals_of_other_data_are_refused(self, made, tmp_path, change, message):
+    def test_counterfactuals_of_other_data_are_refused(self, made, tmp_path, change):
         path, rows = tmp_path / "counterfactuals.parquet", rows_of(made / "data.parquet")
         write_counterfactuals(path, rows, change=change)
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=r"is not in the test split of .*data.parquet with"):
             predict(made, tmp_path / "out.parquet", counterfactuals=path)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Machine
 from exparity.core.errors import InputError
-from exparity.data.table import PreparedData, read_prepared
+from exparity.data.table import read_prepared
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
@@ -93,9 +93,18 @@ def counterfactual_predictions_cell(
         (predictions, ids),
         (checkpoint, checkpoint_ids(checkpoint)),
     )
-    originals = _originals(prepared, outcomes.to_pylist(), predictions)
+    before = {row["example_id"]: row for row in outcomes.to_pylist()}
+    classes = {id: row["predicted"] for id, row in before.items()}
+    examples = choose(prepared.split("test"), classes, "all", None, predictions)
+    originals = {example.example_id: example for example in examples}
     rows = [row for row in table.to_pylist() if row["split"] == "test"]
-    _check_known(rows, originals, counterfactuals, data)
+    for row in rows:
+        known = originals.get(row["example_id"])
+        if known is None or known.group != row["group"]:
+            raise InputError(
+                f"{counterfactuals}: example '{row['example_id']}' is not in the test split of "
+                f"{data} with its group; run counterfactuals again on this data"
+            )
     changes = {(row["example_id"], row["group_to"]): row["n_changed"] for row in rows}
     job = Job(
         output,
@@ -115,50 +124,15 @@ def counterfactual_predictions_cell(
         },
     )
     made = [
-        replace(
-            originals[row["example_id"]].example, words=tuple(row["words"]), group=row["group_to"]
-        )
+        replace(originals[row["example_id"]], words=tuple(row["words"]), group=row["group_to"])
         for row in rows
     ]
-    run(job, made, partial(_predicting, originals, changes))
-
-
-class _Original(NamedTuple):
-    """An example of the test split, and its row of the predictions."""
-
-    example: Example
-    prediction: Mapping[str, Any]
-
-
-def _originals(
-    data: PreparedData, predicted: Sequence[Mapping[str, Any]], predictions: Path
-) -> dict[str, _Original]:
-    """Return the examples of the test split by id, each with its prediction."""
-    by_id = {row["example_id"]: row for row in predicted}
-    examples = data.split("test")
-    classes = {id: row["predicted"] for id, row in by_id.items()}
-    choose(examples, classes, "all", None, predictions)  # refuses what was not predicted
-    return {e.example_id: _Original(e, by_id[e.example_id]) for e in examples}
-
-
-def _check_known(
-    rows: Sequence[Mapping[str, Any]],
-    originals: Mapping[str, _Original],
-    counterfactuals: Path,
-    data: Path,
-) -> None:
-    for row in rows:
-        known = originals.get(row["example_id"])
-        if known is None or known.example.group != row["group"]:
-            what = "not of the test split" if known is None else "of another group"
-            raise InputError(
-                f"{counterfactuals}: example '{row['example_id']}' is {what} in {data}; run "
-                "counterfactuals again on this data"
-            )
+    run(job, made, partial(_predicting, originals, before, changes))
 
 
 def _predicting(
-    originals: Mapping[str, _Original],
+    originals: Mapping[str, Example],
+    predicted: Mapping[str, Mapping[str, Any]],
     changes: Mapping[tuple[str, str], int],
     classifier: Classifier,
     chunks: Chunks,
@@ -170,17 +144,17 @@ def _predicting(
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         encodings = encodings_of(part)
         before = [originals[example.example_id] for example in part]
-        changed = [i for i, x in enumerate(part) if x.words != before[i].example.words]
+        changed = [i for i, x in enumerate(part) if x.words != before[i].words]
         probabilities = classifier.probabilities([encodings[i].token_ids for i in changed])
         anew = dict(zip(changed, probabilities, strict=True))
         rows = []
         for i, (example, original) in enumerate(zip(part, before, strict=True)):
             row = {
                 "example_id": example.example_id,
-                "group": original.example.group,
+                "group": original.group,
                 "group_to": example.group,
                 "n_changed": changes[example.example_id, example.group],
-                **{name: original.prediction[name] for name in _PREDICTED},
+                **{name: predicted[example.example_id][name] for name in _PREDICTED},
             }
             if i in anew:
                 row["probabilities"] = anew[i].tolist()

@@ -14,7 +14,6 @@ from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core import flags
-from exparity.core.errors import InputError
 from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import read_prepared
 from exparity.stages.cell import require_same_cell
@@ -108,10 +107,6 @@ def read_changed_words(
     paths: Sequence[Path], examples: Sequence[Example], data: Path, dataset: str
 ) -> ChangedWords:
     """Read which words of each example its counterfactuals change."""
-    if len(paths) > 1:
-        raise InputError(
-            f"{paths[1]}: is a second counterfactuals artefact; give that of {dataset}"
-        )
     words = {example.example_id: example.words for example in examples}
     changed: ChangedWords = {}
     for path in paths:

@@ -62,13 +62,9 @@ class AdjustedGap:
 
 
 class _Sample(NamedTuple):
-    """Values to explain, and by what.
+    """(n,) scores, or differences within sets, with the group, (n, q) covariates and clusters.
 
-    Attributes:
-        values: (n,) scores, or their differences within sets.
-        is_first: (n,) 1 for the first group and 0 for the second; 1 for every difference.
-        others: (n, q) the other regressors.
-        clusters: (n,) number of the cluster of each value.
+    The first group is 1 and the second 0; every difference is 1.
     """
 
     values: FloatArray

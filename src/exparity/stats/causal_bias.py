@@ -46,16 +46,9 @@ class CounterfactualPrediction:
 
 @dataclass(frozen=True, eq=False)
 class _Contrast:
-    """The examples that have a prediction under both groups of a pair.
+    """The n examples that have a prediction under both groups, with their unit: itself or its set.
 
-    Attributes:
-        a, b: the groups.
-        labels: (n,) true class.
-        predicted: (2, n) class that is predicted under do(a), and under do(b).
-        probabilities: (2, n, c).
-        units: (n,) number of the example, or of its matched set.
-        n_units: how many units there are.
-        flags: what to know before using any row of it.
+    Predictions are (2, n), and probabilities (2, n, c), under do(a) and under do(b).
     """
 
     a: str

@@ -145,11 +145,9 @@ def crossed_tests(
 
 
 class _Divided(NamedTuple):
-    """Values of two groups to compare.
+    """(s, n_a) and (s, n_b) values of two groups, NaN where undefined.
 
-    Attributes:
-        a, b: (s, n_a) and (s, n_b) values, NaN where undefined; every seed has one of each group.
-        paired: whether columns are matched sets, whose cells are defined in both groups or none.
+    If they are ``paired``, columns are matched sets, whose cells are defined in both or none.
     """
 
     a: FloatArray

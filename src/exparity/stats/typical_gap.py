@@ -88,21 +88,13 @@ def two_errors(
 
 
 class _Cells(NamedTuple):
-    """(n, 1) total that the statistic Q is compared with, and the parts of Q.
+    """(n, 1) total that the statistic Q is compared with, and the parts of Q."""
 
-    Attributes:
-        total: T.
-        of_cell: b, variance of a training's gap from its single cells.
-        of_texts: B, variance of every training's gap from the texts that they share.
-        n_seeds: S.
-        dof: ν, degrees of freedom of the variance from texts.
-    """
-
-    total: FloatArray
-    of_cell: FloatArray
-    of_texts: FloatArray
-    n_seeds: FloatArray
-    dof: FloatArray
+    total: FloatArray  # T
+    of_cell: FloatArray  # variance of a training's gap from its single cells
+    of_texts: FloatArray  # B, from the texts that trainings share
+    n_seeds: FloatArray  # S
+    dof: FloatArray  # ν of V_I
 
     def at(self, chosen: BoolArray | slice) -> _Cells:
         return _Cells(*(part[chosen] for part in self))
@@ -124,17 +116,10 @@ def typical_gap(
     between them, the one counts for which Q is most often beyond T. Z is normal, for ``p_large`` a
     t variable with the degrees of freedom of V_I. See ``docs/statistics.md``.
 
-    Args:
-        gap: (n,) each, D̄, V_S, V_I, V_E, S and the degrees of freedom of V_I, as in
-            :class:`~exparity.stats.mean_gap.MeanGap`. V_S and V_E count as 0 where they are NaN. Of
-            a single training, the size is that of all only if they are like this one: it has no
-            guard.
-        threshold: (n,) or one gap from which it is considerable, in the unit of the estimate.
-        confidence: coverage of the intervals; None leaves them out, which saves most of the time.
-        largest_gap: (n,) largest |gap| of a training; None leaves ``p_large_others`` out.
-
-    Returns:
-        Arrays (n,), NaN where the estimate or the variance from texts is.
+    ``gap`` has D̄, V_S, V_I, V_E, S and the degrees of freedom of V_I, (n,) each, as the first of
+    :class:`~exparity.stats.mean_gap.MeanGap`. V_S and V_E count as 0 where they are NaN. Of one
+    training, the size is that of all only if they are like this one: it has no guard. Without
+    ``confidence``, which costs most of the time, there are no intervals.
     """
     columns = [*gap, threshold, NAN if largest_gap is None else largest_gap]
     given = np.stack(np.broadcast_arrays(*(np.atleast_1d(one) for one in columns))).astype(float)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from engine.exact import ExactModel
 
-from exparity.engine.masking import MaskedTexts, _distinct
+from exparity.engine.masking import MaskedTexts
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 
@@ -48,16 +48,3 @@ def test_stand_in_of_models_without_a_mask_token(classifiers):
     assert tokenizer.mask_token is None
     expected = [tokenizer.unk_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id]
     assert classifiers["gpt2"].mask_id == next(i for i in expected if i is not None)
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("width", [1, 8, 28, 64, 65, 130])
-def test_equal_masks_of_a_text_are_found_as_numpy_finds_them(width):
-    draws = np.random.default_rng(width)
-    owners = draws.integers(0, 3, 400)
-    kept = draws.random((400, width)) < 0.1
-    keys = np.concatenate([owners[:, None], kept], axis=1)
-    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    found = _distinct(owners, kept)
-    np.testing.assert_array_equal(found[0], first)
-    np.testing.assert_array_equal(found[1], inverse.reshape(-1))

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import threading
-from codecs import BOM_UTF8
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -101,12 +100,6 @@ def test_a_folder_that_lacks_something_or_is_damaged(folder, file, content, mess
     if content is not None:
         path.write_bytes(content)
     refuse(folder, message)
-
-
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
-def test_a_byte_order_mark_is_named(folder, name):
-    (folder / name).write_bytes(BOM_UTF8 + (folder / name).read_bytes())
-    refuse(folder, rf": {name} begins with a byte order mark, .*; save it as UTF-8 without one")
 
 
 def test_pickled_weights_are_not_opened(folder):

@@ -182,7 +182,6 @@ def test_a_cell_leaves_checkpoint_history_and_predictions(data_path, data, tmp_p
     )  # fmt: skip
     names = {path.name for path in output.iterdir()}
     assert {"model.safetensors", "config.json", "tokenizer.json", "history.parquet"} <= names
-    assert "README.md" in json.loads((output / "exparity.json").read_text())["files"]
     assert not any(name.endswith((".bin", ".pt", ".pkl")) for name in names)
     assert json.loads((output / "exparity.json").read_text())["seed"] == 0
     assert len(read_results(tmp_path, "history")) == 2

@@ -62,9 +62,6 @@ def test_jobs_give_what_python_gives(here):
         np.testing.assert_allclose(row["scores"], by_id[row["example_id"]].scores, atol=1e-6)
     for row in rows_of(scored, "scores"):
         assert row["score"] == pytest.approx(values[row["example_id"]], abs=1e-6)
-    card = (paths["checkpoint"] / "README.md").read_text()
-    assert "The function `stage_black_box:predict` of 2 classes" in card
-    assert "learning_rate" not in card
 
 
 def test_columns_in_another_order_than_the_classes_are_refused(here):

@@ -23,6 +23,12 @@ class InputError(ExparityError, ValueError):
     exit_code = 2
 
 
+def reason_of(error: BaseException) -> str:
+    """Return what an error of another library says, in one line; its type if it says nothing."""
+    first, *more = (str(error).strip() or type(error).__name__).splitlines()
+    return f"{first} {more[0].strip()}" if first.endswith(":") and more else first
+
+
 def _abbreviates(short: str, name: str) -> bool:
     """Return whether a name has the letters of a shorter one in order, the first one first."""
     letters = iter(name)

@@ -62,16 +62,10 @@ class MemoryBound:
 def plan_batches(
     lengths: Sequence[int], token_budget: int, *, exact: bool = False
 ) -> Iterator[list[int]]:
-    """Pack items into batches of similar length.
+    """Yield positions of items of similar length, the longest first, so that they fail at once.
 
-    Args:
-        lengths: tokens of each item.
-        token_budget: most padded tokens (items × longest) of a batch; an item longer than that
-            gets a batch of its own.
-        exact: only items of one length share a batch, so that none is padded.
-
-    Yields:
-        Positions in ``lengths``, longest items first, so that too large a batch fails at once.
+    A batch has at most ``token_budget`` padded tokens (items × longest), or one item. Where it is
+    ``exact``, only items of one length share a batch, so that none is padded.
     """
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     batch: list[int] = []
@@ -98,13 +92,8 @@ def in_batches(
     """Run work in the batches of :func:`plan_batches`; halve one that does not fit into memory.
 
     ``run`` receives positions of items and runs these. With ``memory``, a small first batch
-    measures what longer items than any before take, and the others are no larger than fit.
-
-    Yields:
-        What ``run`` returned of a batch, and the budget that fits, not above ``token_budget``.
-
-    Raises:
-        RuntimeError: a single item does not fit into memory.
+    measures what longer items than any before take, and the others are no larger than fit. Yields
+    what ``run`` returned of a batch, and the budget that fits, not above ``token_budget``.
     """
 
     def packed(items: Sequence[int], budget: int) -> deque[list[int]]:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from exparity.core.calls import shown
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import ExparityError, InputError, reason_of
 from exparity.engine.batching import Build
 from exparity.engine.classifier import Classifier
 from exparity.engine.encoding import parted
@@ -120,11 +120,7 @@ class BlackBox(Classifier):
         return _LARGEST_ID + 1
 
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
-        """Return texts as words, which blanks part unless a :class:`exparity.Text` says otherwise.
-
-        Raises:
-            InputError: a text without any word, or a pair; names its position.
-        """
+        """Return texts as words, parted by blanks unless :class:`exparity.Text` says otherwise."""
         encodings = []
         for position, text in enumerate(parted(texts)):
             if isinstance(text, tuple):
@@ -196,11 +192,7 @@ class BlackBox(Classifier):
         return self._asked(texts)
 
     def check_answers(self, sequences: Sequence[IntArray]) -> None:
-        """Ask about a few texts once more, each alone, and compare; once a classifier.
-
-        Raises:
-            ExparityError: the answers differ, so that explanations would be of chance.
-        """
+        """Ask about a few texts once more, each alone, and compare; once a classifier."""
         if self.is_compared or not sequences:
             return
         by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
@@ -246,8 +238,8 @@ class BlackBox(Classifier):
         except ExparityError:
             raise
         except Exception as error:  # whatever a user's function raises
-            reason = (str(error).strip() or "no message").splitlines()[0]
-            raise ExparityError(f"predict fails: {type(error).__name__}: {reason}") from error
+            what = f"{type(error).__name__}: {reason_of(error)}"
+            raise ExparityError(f"predict fails: {what}") from error
         if isinstance(answer, torch.Tensor):
             answer = answer.detach().double().cpu().numpy()
         try:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from exparity.core.calls import checked_value
-from exparity.core.errors import ExparityError, InputError, did_you_mean
+from exparity.core.errors import ExparityError, InputError, did_you_mean, reason_of
 from exparity.engine.batching import Build, MemoryBound, gradient_share, in_batches, padded
 from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
@@ -143,11 +143,7 @@ class Classifier(TokenEmbeddings):
         return len(self.class_names)
 
     def class_index(self, target: int | str) -> int:
-        """Return the index of a class that is given by its index or by its name.
-
-        Raises:
-            InputError: there is no such class.
-        """
+        """Return the index of a class that is given by its index or by its name."""
         names = self.class_names
         if isinstance(target, str):
             if target not in names:
@@ -161,11 +157,7 @@ class Classifier(TokenEmbeddings):
         return index
 
     def objective(self, explains: str | Mapping[Any, str]) -> Objective:
-        """Return the function of logits and targets that ``explains`` stands for.
-
-        Raises:
-            InputError: the class to explain against is none of the model's.
-        """
+        """Return the function of logits and targets that ``explains`` stands for."""
         return objective_of(explains, self.class_names, in_words=self.head.answers_freely)
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
@@ -265,13 +257,8 @@ class Classifier(TokenEmbeddings):
     def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
         """Return what the model says of inputs that are made batch by batch.
 
-        Args:
-            lengths: (n,) rows of each input.
-            build: makes the (b, width, h) embeddings of the inputs at the given positions; rows
-                beyond an input's length are padding.
-
-        Raises:
-            ExparityError: a probability that is not finite.
+        ``build`` makes (b, width, h) embeddings of the inputs at the given positions; rows beyond
+        an input's length are padding.
         """
 
         def both(embeddings: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
@@ -326,17 +313,8 @@ class Classifier(TokenEmbeddings):
     ) -> Iterator[Gradients]:
         """Differentiate functions of the logits with respect to input embeddings, batch by batch.
 
-        Nothing but one batch is held, so that a caller decides what to keep of it. Several
-        objectives share one forward pass.
-
-        Args:
-            lengths: (n,) rows of each input.
-            build: see :meth:`forward`.
-            targets: (n,) class index of each input.
-            objectives: functions of (b, c) logits and (b,) targets to (b,) numbers.
-
-        Yields:
-            The position of an input, its (t, h) gradient of each objective and its (c,) logits.
+        Yields the position of an input, its (t, h) gradient of each objective and its (c,) logits.
+        Nothing but one batch is held, and several objectives share one forward pass.
         """
         if self.fp32_twin is not None:  # in fp16 those of a certain prediction vanish
             yield from self.fp32_twin.input_gradients(
@@ -425,9 +403,9 @@ def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Te
     try:
         (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
     except (AssertionError, NotImplementedError) as error:  # Reformer, in evaluation mode
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ExparityError(
-            f"the model has no gradients ({reason}); take a method that asks for probabilities "
+            f"the model has no gradients ({reason_of(error)}); "
+            "take a method that asks for probabilities "
             "alone, such as lime, shap or occlusion"
         ) from error
     return gradient

@@ -33,19 +33,11 @@ log = logging.getLogger(__name__)
 def words_of_tokens(
     offsets: Sequence[Sequence[int]], special: Sequence[int], text: Text
 ) -> IntArray:
-    """Assign each token to the word that its first visible character lies in.
+    """Assign each token to the word that its first visible character lies in: (t,), −1 if special.
 
     Characters decide, not the tokenizer's own idea of words, so that it works for every family and
     for words that hold blanks or punctuation. What lies before a word, after the one before it,
-    belongs to it; what lies behind the last belongs to that.
-
-    Args:
-        offsets: (t,) character spans in the text.
-        special: (t,) 1 for special tokens.
-        text: the text with its words.
-
-    Returns:
-        (t,) word indices; −1 for special tokens.
+    belongs to it; what lies behind the last belongs to that. ``offsets`` are (t,) spans.
     """
     string = text.string
     owner = np.full(len(string) + 1, max(len(text.spans) - 1, 0), dtype=np.int64)
@@ -74,13 +66,7 @@ def as_list(texts: str | Text | Sequence[TextLike]) -> Sequence[TextLike]:
 
 
 def parted(texts: Sequence[TextLike], name: str = "texts") -> list[Parts]:
-    """Return each text with its words, or both of a pair.
-
-    A tuple of two texts, or of two lists of words, is a pair.
-
-    Raises:
-        InputError: one string instead of a list, or something other than text; names its position.
-    """
+    """Return each text with its words, or both of a pair, which is a tuple of two."""
     found: list[Parts] = []
     for position, text in enumerate(listed(texts, name, _TEXTS)):
         where = f"text {position}"
@@ -115,20 +101,10 @@ def encode_texts(
     type_stride: int = 0,
     prompt: Prompt | None = None,
 ) -> list[Encoding]:
-    """Encode texts; those longer than ``max_length`` tokens are cut, with a warning and a count.
+    """Encode texts, or pairs; those longer than ``max_length`` tokens are cut, which is counted.
 
-    Of a pair, tokens of the longer text are cut first.
-
-    Args:
-        tokenizer: the model's tokenizer.
-        texts: strings, whose words blanks part, lists of words, or texts with their words; tuples
-            of two are pairs.
-        max_length: most tokens, special ones included.
-        type_stride: what token ids grow by with each token type; 0 for models without types.
-        prompt: the frame around each text, if there is one; a text that is too long loses words.
-
-    Raises:
-        InputError: a text without any content token, or no text; names its position.
+    Of a pair, tokens of the longer text are cut first; in a prompt, words of the text. Token ids
+    grow by ``type_stride`` with each token type; it is 0 for models without types.
     """
     with_words = parted(texts)
     for position, parts in enumerate(with_words):
@@ -243,11 +219,7 @@ def _laid_out(
 ) -> Encoding:
     """Return a pair's encoding with one text of both, and words and spans in that.
 
-    Args:
-        encoding: without text and words; spans are those in the text that a token is of.
-        part_of: (t,) 0 or 1, the text that each token is of; None for special tokens.
-        texts: both, with their words.
-        where: how an error names it.
+    ``part_of`` says (t,) which text each token is of, 0 or 1; None for special tokens.
     """
     members = [np.array([part == side for part in part_of]) for side in (0, 1)]
     if not all(member.any() for member in members):

@@ -38,10 +38,9 @@ def available(dtype: torch.dtype = torch.float32) -> bool:
 
 
 class PackedLayers:
-    """The linear layers of a model's stack, with packed weights.
+    """The linear layers of a model on the CPU, with packed weights.
 
-    Args:
-        model: on the CPU; its own modules are left as they are outside :meth:`in_use`.
+    Its own modules are left as they are outside :meth:`in_use`.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:

@@ -19,14 +19,9 @@ class MaskedTexts:
     """Texts as rows of embeddings, any of which may be replaced by those of an absent token.
 
     Masking works on rows and never on text or ids, so that it serves embeddings that were moved
-    as well, and what the model sees is exactly what was asked for.
-
-    Args:
-        classifier: the model.
-        rows: (t, h) embeddings of each text.
-        absent: (t, h) what takes their place, for each text; the mask token's everywhere if None.
-        token_ids: (t,) of each text; a mask token gets the type of the token that it masks. Only
-            models that tell the texts of a pair apart have several.
+    as well, and what the model sees is exactly what was asked for. Rows are (t, h), as is what
+    takes their place; the mask token everywhere if ``absent`` is None, with the type of the token
+    that it masks if ``token_ids`` tell the texts of a pair apart.
     """
 
     def __init__(
@@ -51,14 +46,9 @@ class MaskedTexts:
             self._absent = classifier.embed([classifier.mask_id])[0].expand_as(self._rows)
 
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
-        """Return class probabilities of masked texts; equal masks of a text are computed once.
+        """Return the (m, c) class probabilities of masked texts; equal masks run once.
 
-        Args:
-            owners: (m,) index of the text that each mask belongs to.
-            masks: (t,) True for tokens that stay, one per owner.
-
-        Returns:
-            (m, c) float64, rows sum to 1.
+        ``owners`` says (m,) which text each (t,) mask is of, True for tokens that stay.
         """
         import torch
 
@@ -92,20 +82,16 @@ class MaskedTexts:
 
 
 def _distinct(owners: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the first of all equal masks of a text, in order, and which of these each mask is.
-
-    As ``np.unique`` of rows, which takes ten times longer to compare them byte by byte.
-    """
+    """Return the first of all equal masks of a text, in order, and which of these each mask is."""
     packed = np.packbits(kept, axis=1)
-    filled = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-    filled[:, : packed.shape[1]] = packed
-    columns = [owners.astype(np.uint64), *filled.view(">u8").astype(np.uint64).T]
-    order = np.lexsort(columns[::-1])
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = np.any([own[order][1:] != own[order][:-1] for own in columns], axis=0)
-    inverse = np.empty(len(order), dtype=np.int64)
-    inverse[order] = np.cumsum(is_new) - 1
-    return order[is_new], inverse
+    places: dict[tuple[int, bytes], int] = {}
+    inverse = np.array(
+        [
+            places.setdefault((owner, row.tobytes()), len(places))
+            for owner, row in zip(owners.tolist(), packed, strict=True)
+        ]
+    )
+    return np.unique(inverse, return_index=True)[1], inverse
 
 
 def kept_target_probabilities(
@@ -114,19 +100,10 @@ def kept_target_probabilities(
     masks: Sequence[BoolArray],
     targets: IntArray,
 ) -> list[FloatArray]:
-    """Ask the model about texts from which tokens are removed, so that the rest moves together.
+    """Return (m,) target probabilities of each text without tokens; the rest moves together.
 
-    Rows of embeddings are removed, never ids: they may have been moved. Equal masks run once.
-
-    Args:
-        classifier: the model.
-        rows: (t, h) embeddings of each text.
-        masks: (m, t) True for tokens that stay, for each text; a row without any leaves the empty
-            text.
-        targets: (n,) class of each text.
-
-    Returns:
-        (m,) probabilities of each text's target, in [0, 1].
+    Rows of embeddings are removed, never ids: they may have been moved. Masks are (m, t), True for
+    tokens that stay; one without any leaves the empty text. Equal masks run once.
     """
     from torch.nn.utils.rnn import pad_sequence
 

@@ -67,11 +67,7 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
 def objective_of(
     explains: str | Mapping[Any, str], class_names: Sequence[str], *, in_words: bool
 ) -> Objective:
-    """Return the function that ``explains`` stands for, of a model that may answer in words.
-
-    Raises:
-        InputError: the class to explain against is none of the model's.
-    """
+    """Return the function that ``explains`` stands for, of a model that may answer in words."""
     if isinstance(explains, Mapping):
         foil = explains["against"]
         if foil not in class_names:

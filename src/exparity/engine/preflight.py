@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from exparity.core.calls import shown
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import ExparityError, InputError, reason_of
 from exparity.core.registry import Entry, Registry
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
@@ -34,19 +34,9 @@ def check_function(
 ) -> None:
     """Compare the engine's probabilities with the plain model's on a few texts, once a classifier.
 
-    The plain model gets what its tokenizer makes of a text, one text at a time, as in a pipeline of
-    transformers; the engine runs the texts alone and in batches. A function is asked again.
-
-    Args:
-        classifier: the model.
-        sequences: token ids of each text, as the engine runs them.
-        texts: each text, or both of a pair.
-        ids_are_given: whether token ids may be others than those of the texts; the plain model then
-            gets these.
-
-    Raises:
-        ExparityError: probabilities differ, or the model does not run on embeddings, so that
-            explanations would be of another function.
+    The plain model gets what its tokenizer makes of a text, one at a time, as in a pipeline of
+    transformers, or the ids themselves if these may be others; the engine runs texts alone and in
+    batches. A function is asked again. Explanations would be of another function where they differ.
     """
     if isinstance(classifier, BlackBox):
         classifier.check_answers(sequences)
@@ -71,9 +61,9 @@ def check_function(
     except (ExparityError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # whatever a model says that was not made for this
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ExparityError(
-            f"preflight: the {name} does not run on embeddings ({reason}); take a model of a "
+            f"preflight: the {name} does not run on embeddings ({reason_of(error)}); "
+            "take a model of a "
             "family that docs/models.md lists with 'yes'"
         ) from error
     for how, found in ours.items():
@@ -117,11 +107,7 @@ def _plain(
 
 
 def check_classifier(classifier: Any) -> None:
-    """Check that it is a classifier.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """Refuse what is no classifier."""
     if not isinstance(classifier, Classifier):
         raise InputError(
             f"classifier must come from exparity.load_classifier, not {shown(classifier)}; it "
@@ -130,11 +116,7 @@ def check_classifier(classifier: Any) -> None:
 
 
 def check_asks_only(classifier: Classifier, entry: Entry[Any], registry: Registry[Any]) -> None:
-    """Check that a method or metric asks a classifier for no more than it has.
-
-    Raises:
-        InputError: the classifier is a function of texts; names what works with one.
-    """
+    """Refuse a function of texts to what needs more of a classifier than answers."""
     if classifier.is_black_box and not entry.facts.asks_only:
         raise InputError(refusal(entry, registry))
 
@@ -143,9 +125,6 @@ def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> l
     """Return explanations with the ids that a function of texts knows their words by.
 
     It learns them from the texts that it encodes. For other classifiers, ids stay.
-
-    Raises:
-        InputError: the tokens are not the words of the text.
     """
     if not classifier.is_black_box:
         return list(explanations)
@@ -178,14 +157,7 @@ def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tup
 def check_texts(
     classifier: Classifier, texts: Sequence[TextLike], encodings: Sequence[Encoding]
 ) -> None:
-    """Check that the tokenizer knows the words of texts, and that the engine runs the model.
-
-    Of a few tokens, the tokenizer must know one.
-
-    Raises:
-        InputError: see :func:`exparity.models.inputs.check_known`.
-        ExparityError: see :func:`check_function`.
-    """
+    """Check that the tokenizer knows words of the texts, and that the engine runs the model."""
     unknown, total = unknown_tokens(classifier, encodings)
     if total > _FEW_TOKENS or unknown == total:
         check_known(classifier.tokenizer, unknown, total)
@@ -197,16 +169,7 @@ def check_texts(
 
 
 def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> None:
-    """Check that every target is a class of the model.
-
-    Args:
-        targets: (n,) class indices.
-        n_classes: of the model.
-        what: what each is the class of.
-
-    Raises:
-        InputError: names the first that is not.
-    """
+    """Refuse (n,) class indices that are none of the model's; ``what`` each is of is named."""
     bad = np.flatnonzero((targets < 0) | (targets >= n_classes))
     if bad.size:
         raise InputError(
@@ -216,12 +179,7 @@ def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> N
 
 
 def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
-    """Check that an explanation's token ids are a text that the model can read.
-
-    Raises:
-        InputError: there are too many, one is not in the vocabulary, or those of a pair do not say
-            which text they are of; names the text.
-    """
+    """Refuse an explanation's token ids that are no text that the model can read."""
     ids, of = explanation.token_ids, f"explanation of {explanation.text!r}: "
     assert ids is not None
     size = classifier.vocabulary_size * (1 if explanation.pair is None else classifier.n_types)
@@ -242,9 +200,6 @@ def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Exp
     """Return an explanation that says which of its tokens are special, where it did not.
 
     They would count as words, which changes every metric.
-
-    Raises:
-        InputError: some are, and its tokens are not those that the tokenizer makes of its text.
     """
     if explanation.special_mask is not None:
         return explanation
@@ -268,11 +223,7 @@ def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Exp
 
 
 def check_attributions(method: str, scores: Sequence[FloatArray]) -> None:
-    """Check that attributions of a probe are neither all zero nor all the same.
-
-    Raises:
-        ExparityError: says what is wrong with them.
-    """
+    """Refuse attributions of a probe that are all zero or all the same."""
     if all(np.ptp(s) == 0 for s in scores) and any(len(s) > 1 for s in scores):
         value = "zero" if all((s == 0).all() for s in scores) else "constant"
         raise ExparityError(

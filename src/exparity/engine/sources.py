@@ -26,15 +26,7 @@ def is_function(given: Any) -> bool:
 
 
 def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Return the model and the tokenizer of a pair or a pipeline; neither is copied.
-
-    Args:
-        given: a pair of a model of transformers, or of peft, and its fast tokenizer, or a pipeline
-            for text classification, text generation or zero-shot classification.
-
-    Raises:
-        InputError: it is none of these, or not usable as a classifier.
-    """
+    """Return the model and the fast tokenizer of a pair or a pipeline; neither is copied."""
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     if isinstance(given, PreTrainedModel):
@@ -55,13 +47,7 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
 
 
 class PipelineSettings(NamedTuple):
-    """Settings of a pipeline that decide what its model reads.
-
-    Attributes:
-        max_length: longest input in tokens; the model's if None.
-        hypothesis: template of the second text of zero-shot classification.
-        candidate_labels: classes of zero-shot classification, if the pipeline has them.
-    """
+    """Settings of a pipeline that decide what its model reads; None where it has none."""
 
     max_length: int | None = None
     hypothesis: str | None = None
@@ -75,11 +61,7 @@ _WITHOUT_EFFECT = frozenset(
 
 
 def settings_of(given: Any) -> PipelineSettings:
-    """Return what a pipeline was made with; nothing of other forms of a model.
-
-    Raises:
-        InputError: a setting changes what the pipeline computes, and is none of these.
-    """
+    """Return what a pipeline was made with; refuse what else changes what it computes."""
     task = getattr(given, "task", None)
     if task not in _TASKS or task == "text-generation":
         return PipelineSettings()

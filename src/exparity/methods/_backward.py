@@ -48,10 +48,7 @@ _MODULES: dict[str, Kind] = {
 class Activations(TorchFunctionMode):
     """Within the context, a rule computes the activations of a model.
 
-    Args:
-        model: what will run.
-        rule: given an activation, its input and its kind, returns its output, which must be the
-            activation's own.
+    It gets an activation, its input and its kind, and returns the activation's own output.
     """
 
     def __init__(self, model: torch.nn.Module, rule: Rule) -> None:

@@ -29,11 +29,8 @@ def fit_lime(
 ) -> FloatArray:
     """Fit LIME's weighted ridge regression with the lime package: (t,) coefficients.
 
-    Args:
-        masks: (m, t) True for tokens that stay; the first row is the text itself.
-        values: (m,) target probability of each masked text.
-        kernel_width: of the exponential kernel over 100 × cosine distance.
-        ridge: penalty on the squared coefficients.
+    Masks are (m, t), True for tokens that stay, and the first row is the text itself; values are
+    (m,) target probabilities.
     """
     from lime.lime_base import LimeBase
     from sklearn import config_context

@@ -61,14 +61,9 @@ def run_in_lockstep(
 ) -> list[Any]:
     """Run functions that ask questions, and answer the questions of all of them together.
 
-    One function runs at a time, from one question to its next, so that results do not depend on
-    chance or on how many run; what they share is the batch that answers them.
-
-    Args:
-        functions: each receives ``ask`` and returns a result.
-        seeds: of numpy's global random numbers as each function sees them.
-        answer: receives positions of the functions that ask and their questions, and returns
-            their answers in order.
+    One function runs at a time, from one question to its next, with numpy's global random numbers
+    as its seed gives them, so that results depend neither on chance nor on how many run. ``answer``
+    receives positions of the functions that ask and their questions, and returns their answers.
     """
     tasks = [_Task(function, seed) for function, seed in zip(functions, seeds, strict=True)]
     active = list(range(len(tasks)))

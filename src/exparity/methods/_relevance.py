@@ -43,10 +43,6 @@ class Propagation(Activations):
     roots, deviations, norms, denominators) is constant. Of a product of two tensors that both
     depend on the input each gets half. Attention is such products, with the softmax in between as
     it is; in ``cp`` attention weights are constant instead. Outputs stay the same, bit for bit.
-
-    Args:
-        model: what will run.
-        variant: the set of rules.
     """
 
     def __init__(self, model: torch.nn.Module, variant: Variant) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean, reason_of
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import baseline_rows
 from exparity.types import FloatArray
@@ -115,7 +115,7 @@ def captum(
             try:
                 values = call.run(dict(options))
             except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:
-                raise InputError(f"method captum: {algorithm}: {_first_line(error)}") from error
+                raise InputError(f"method captum: {algorithm}: {reason_of(error)}") from error
         if algorithm in _CONSERVING:
             call.check_sum(values)
         scores.append(values)
@@ -228,7 +228,3 @@ def _drawing(rng: np.random.Generator, device: torch.device) -> Iterator[None]:
             yield
         finally:
             np.random.set_state(state)  # noqa: NPY002
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -94,19 +94,12 @@ def draw_coalitions(
 def shapley_values(
     coalitions: BoolArray, weights: FloatArray, values: FloatArray, empty: float, whole: float
 ) -> FloatArray:
-    r"""Fit Shapley values to the worth of coalitions.
+    r"""Fit (p,) Shapley values to the (m,) worth of (m, p) coalitions, True for members.
 
     :math:`\arg\min_\phi \sum_z \pi_z (v(z) - v(\emptyset) - z^\top \phi)^2` subject to
     :math:`\sum_i \phi_i = v(\text{all}) - v(\emptyset)`. Where fewer coalitions than players leave
     this open, it is the solution next to even shares; shap's own solver divides by a singular
     matrix there.
-
-    Args:
-        coalitions: (m, p) True for members.
-        weights: (m,) of the regression.
-        values: (m,) worth of each.
-        empty: worth of none.
-        whole: worth of all; the (p,) values sum to ``whole`` − ``empty``.
     """
     n_players = coalitions.shape[1]
     even = (whole - empty) / n_players

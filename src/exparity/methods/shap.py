@@ -234,18 +234,10 @@ def text_hierarchy(tokenizer: Any, encoding: Encoding) -> FloatArray:
 def owen_values(
     ask: Ask, tokenizer: Any, encoding: Encoding, targets: IntArray, max_evals: int
 ) -> FloatArray:
-    """Return Owen values of a text and of copies of it, all from the same masks.
+    """Return (v, t) float64 Owen values of a text and of copies of it, all from the same masks.
 
-    Args:
-        ask: receives (m, t) masks, True for tokens that stay, and returns (v, m, c) probabilities
-            of the v versions of the text. The first decides in which order tokens are split.
-        tokenizer: of the model.
-        encoding: the text.
-        targets: (v,) class index of each version.
-        max_evals: most masks to evaluate.
-
-    Returns:
-        (v, t) float64 values of each version.
+    ``ask`` receives (m, t) masks, True for tokens that stay, and returns (v, m, c) probabilities of
+    the v versions of the text. The first decides in which order tokens are split.
     """
     answered: dict[bytes, FloatArray] = {}
 

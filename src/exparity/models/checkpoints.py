@@ -97,10 +97,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
 def check_adapter(name: str, adapter: Path | None, head: Head) -> None:
     """Refuse an adapter that is damaged, or not of a checkpoint whose files are here.
 
-    Args:
-        name: folder or Hub id of the checkpoint, which may be the adapter itself.
-        adapter: folder of the adapter; the checkpoint's if None.
-        head: kind of classifier.
+    The checkpoint may be the adapter itself; ``adapter`` is None then.
     """
     from exparity.models.auto import on_meta
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, reason_of
 from exparity.core.hub import hub_problem
 from exparity.models.download import snapshot_of
 from exparity.models.lora import is_adapter, read_adapter
@@ -78,9 +77,7 @@ def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
         raise
     except Exception as error:
         at = f" at revision {revision}" if revision else ""
-        reason, *more = (str(error).strip() or type(error).__name__).splitlines()
-        if reason.endswith(":") and more:
-            reason = f"{reason} {more[0].strip()}"
+        reason = reason_of(error)
         if "file named model.safetensors" in reason:
             reason = _NO_SAFETENSORS
         raise InputError(f"checkpoint {name}{at}: cannot be loaded: {reason}") from error
@@ -89,9 +86,7 @@ def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
 def check_checkpoint(name: str, folder: Path | None = None) -> None:
     """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
 
-    Args:
-        name: folder or Hub id.
-        folder: where its files are; the folder of that name if None.
+    Files of a Hub id lie in ``folder``.
     """
     path, folder = Path(name), folder or Path(name)
     if is_adapter(folder):
@@ -107,18 +102,6 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
         if not (folder / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
         _check_sentencepiece(name, folder)
-        if any(folder.glob("shard-*.safetensors")):
-            raise InputError(
-                f"checkpoint {path}: holds the shards of a distributed training; put them together "
-                "with save_pretrained"
-            )
-        for file in filter(Path.is_file, sorted(folder.glob("*.json"))):
-            with file.open("rb") as opened:
-                if opened.read(len(BOM_UTF8)) == BOM_UTF8:
-                    raise InputError(
-                        f"checkpoint {path}: {file.name} begins with a byte order mark, with which "
-                        "transformers cannot read it; save it as UTF-8 without one"
-                    )
     elif path.is_file():
         raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
     elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:

@@ -28,11 +28,7 @@ def check_vocabulary(
 
 
 def input_table(name: str | None, model: PreTrainedModel) -> Any:
-    """Return a model's table of input embeddings.
-
-    Raises:
-        InputError: it has none with a row for each token (CANINE).
-    """
+    """Return a model's table of input embeddings; refuse one without a row a token (CANINE)."""
     try:
         return model.get_input_embeddings()
     except NotImplementedError as error:

@@ -44,16 +44,9 @@ class Frame(NamedTuple):
     def of(
         cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, typed: bool
     ) -> Frame:
-        """Return the frame of a tokenizer's texts.
+        """Return the frame of a tokenizer's texts; ``typed`` models get token types as such.
 
-        Args:
-            model: the model, whose configuration names the ids.
-            tokenizer: its tokenizer.
-            typed: whether the model gets token types as such.
-
-        Raises:
-            InputError: an encoder-decoder pools the end of a text, and texts have none, or has two
-                tables of embeddings for them.
+        Encoder-decoders are refused where texts have no end to pool, or two tables of embeddings.
         """
         encoded = tokenizer("a", return_special_tokens_mask=True)
         ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
@@ -93,13 +86,7 @@ class EmbeddedBatch(NamedTuple):
 
 
 def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = None) -> Any:
-    """Return a model's outputs by name, of embeddings in the place of those of token ids.
-
-    Args:
-        model: the model, or the part of it below its head.
-        batch: the texts.
-        frame: special tokens around each text.
-    """
+    """Return outputs by name of a model, or its part below the head, of embeddings."""
     import torch
 
     frame = frame or Frame()

@@ -109,10 +109,7 @@ class Adapter:
         return float(self.settings["lora_alpha"])
 
     def check_fits(self, model: PreTrainedModel) -> None:
-        """Refuse a model that lacks a layer of the adapter, or has it in another shape.
-
-        A model on the meta device will do.
-        """
+        """Refuse a model, on the meta device say, without the layers of the adapter."""
         weights = model.state_dict()
         for module, (_, inputs, outputs) in self.modules.items():
             weight = weights.get(f"{module}.weight")
@@ -173,11 +170,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path) -> Adapter:
-    """Return what a folder with an adapter of low rank in safetensors says of itself.
-
-    Raises:
-        InputError: it is damaged, of another kind, or changes a model in ways that are not known.
-    """
+    """Return what a folder with an adapter of low rank in safetensors says of itself."""
     try:
         text = (folder / ADAPTER_SETTINGS).read_text(encoding="utf-8-sig")
         settings: dict[str, Any] = json.loads(text)
@@ -245,9 +238,6 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """Return a model with a saved adapter of low rank merged into its weights.
 
     Tensors that were saved whole, such as a trained head's, replace those of the model.
-
-    Raises:
-        InputError: the adapter is damaged or does not fit.
     """
     from safetensors.torch import load_file
 
@@ -302,14 +292,8 @@ def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
     """Put adapters into all linear layers but the output, in place; only they are trained.
 
     The second matrix of each starts at zero, so that the model stays what it is until it is
-    trained. The first comes from torch's current generator.
-
-    Args:
-        model: what is tuned.
-        lora: ``rank`` of the adapters, and ``alpha``: their product is scaled by alpha / rank.
-
-    Returns:
-        What :func:`merge_adapters` takes.
+    trained. The first comes from torch's current generator. Their product is scaled by
+    alpha / rank. :func:`merge_adapters` takes what is returned.
     """
     config, tuner = _peft("training.lora")
     settings: dict[str, Any] = {"r": lora["rank"], "lora_alpha": lora.get("alpha", _ALPHA)}

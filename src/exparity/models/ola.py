@@ -124,16 +124,7 @@ class OlaModel(OlaPreTrainedModel):
         inputs_embeds: torch.Tensor | None = None,
         **_: Any,
     ) -> BaseModelOutputWithPooling:
-        """Run the model.
-
-        Args:
-            input_ids: (b, t) token ids, unless embeddings are given.
-            attention_mask: (b, t), 0 for padding; none if None.
-            inputs_embeds: (b, t, h) embeddings.
-
-        Returns:
-            (b, t, h) output of attention and (b, h) pooled first token.
-        """
+        """Return the (b, t, h) output of attention, and the (b, h) pooled first token."""
         attended = self.attention(self.embeddings(input_ids, inputs_embeds), attention_mask)
         return BaseModelOutputWithPooling(
             last_hidden_state=attended, pooler_output=self.pooler(attended[:, 0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import model_validator
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, reason_of
 from exparity.core.validation import Settings
 from exparity.types import BoolArray, IntArray
 
@@ -96,8 +96,9 @@ class Prompt:
                 )
             )
         except Exception as error:  # a template is a program of the checkpoint's
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise InputError(f"chat: the tokenizer's chat template fails: {reason}") from None
+            raise InputError(
+                f"chat: the tokenizer's chat template fails: {reason_of(error)}"
+            ) from None
         if rendered.count(_MARKER) != 1:
             raise InputError("chat: the tokenizer's chat template does not keep the text once")
         if rendered.rstrip().endswith("<think>"):
@@ -129,14 +130,7 @@ class PromptEncoding(NamedTuple):
 def encode_prompt(
     tokenizer: PreTrainedTokenizerFast, prompt: Prompt, texts: Sequence[str], max_length: int
 ) -> list[PromptEncoding]:
-    """Encode texts in their prompt; of one that is too long the last words are cut.
-
-    Args:
-        tokenizer: the model's.
-        prompt: the frame.
-        texts: words joined by single blanks.
-        max_length: most tokens of all of it.
-    """
+    """Encode texts in their prompt; of one that is too long the last words are cut."""
     if not texts:
         return []
     encoded: Any = tokenizer(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean, reason_of
 from exparity.models.heads import Head, new_head
 from exparity.models.spec import ModelSpec
 
@@ -131,10 +131,6 @@ def check_buildable(spec: ModelSpec) -> None:
     """Refuse a model from scratch that its class does not build, without making any weight.
 
     A shape that a checkpoint of the Hub is to complete is left to the job.
-
-    Raises:
-        InputError: the architecture is unknown, a setting of its size is, or has no effect, or the
-            model class refuses the size.
     """
     from exparity.models.auto import on_meta
 
@@ -180,6 +176,6 @@ def _what_cannot_be_built(spec: ModelSpec) -> Iterator[None]:
     except NotImplementedError:
         raise
     except Exception as error:
-        first, *more = (str(error).strip() or type(error).__name__).splitlines()
-        reason = more[0].strip() if first.endswith(":") and more else first
-        raise InputError(f"cannot build a '{spec.architecture}' classifier: {reason}") from None
+        raise InputError(
+            f"cannot build a '{spec.architecture}' classifier: {reason_of(error)}"
+        ) from None

@@ -33,7 +33,6 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.explanations.units import pieces_by_group
 from exparity.jobs.locks import job_lock
-from exparity.models.card import write_card
 from exparity.models.functions import source_of, write_function
 from exparity.models.heads import HEADS, SEQUENCE, head_of
 from exparity.models.heads.label_words import LabelWords
@@ -184,16 +183,7 @@ class _Cell:
         on_device = partial(write, device=str(resolve_device(machine.device)))
         _write_history(trained, temporary, snapshots.earlier_seconds, on_device)
         write(temporary / _name("training_set"), "training_set", training_set.rows())
-        predicted = predict(temporary, self.data, self.predictions, write, machine)
-        write_card(
-            temporary,
-            self.data,
-            self.specs,
-            predicted,
-            model_id=self.ids["model"],
-            seed=self.ids["seed"],
-            debias=self.parameters.get("debias", ()),
-        )
+        predict(temporary, self.data, self.predictions, write, machine)
         facts = {**self.ids, "fingerprint": self.key}
         made_by = {"version": version("exparity"), "lineage": current_lineage()}
         write_manifest(temporary / MANIFEST, {**facts, **made_by})
@@ -363,8 +353,8 @@ def predict(
     output: Path,
     write: Write,
     machine: Machine,
-) -> list[dict[str, Any]]:
-    """Predict the test split with a saved checkpoint, and return the rows of the artefact."""
+) -> None:
+    """Predict the test split with a saved checkpoint, and write what it says."""
     from exparity.engine.loading import load_classifier
     from exparity.engine.preflight import check_function
 
@@ -412,4 +402,3 @@ def predict(
     if classifier.head.prompt:
         extra["n_straddling"] = sum(e.straddling for e in encodings)
     write(output, "predictions", rows, device=str(classifier.device), extra=extra)
-    return rows

@@ -11,6 +11,7 @@ from exparity.data._sst import FILES, read_sentences
 from exparity.data.files import DataSource
 from exparity.data.genders import read_lexicon
 from exparity.data.sst_gender import _LEXICON as LEXICON
+from exparity.data.sst_gender import gender_named
 
 REFUSED = refused_by(__file__)
 
@@ -71,6 +72,20 @@ class TestDataset:
             "(4 (2 Actors) (3 shine))",
         ]
         assert len(load(source_of(tmp_path, train=others))) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "gender"),
+    [
+        ("She's here , (his mother-in-law", "female"),
+        ("HE-SHE _he_", "male"),
+        ("he , she", None),
+        ("shed heroes human", None),
+        ("", None),
+    ],
+)
+def test_the_gender_that_more_words_name(text, gender):
+    assert gender_named(text.split()) == gender
 
 
 class TestReal:

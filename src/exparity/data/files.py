@@ -62,9 +62,9 @@ class DataSource:
             if file.sha256 is None:
                 raise InputError(unverified(path, file, digest))
             if digest != file.sha256:
+                advice = _advice(path, file, f"is altered (its SHA-256 is {digest})")
                 raise InputError(
-                    _advice(path, file, f"is altered (its SHA-256 is {digest})")
-                    + _pin(file, digest)
+                    f"{advice}; {_pin(file, digest)}" if file.can_be_pinned else advice
                 )
         return path
 
@@ -106,13 +106,8 @@ def unverified(path: Path, file: RemoteFile, digest: str) -> str:
     """Return what to do about a file whose published digest is not known."""
     return (
         f"{path.absolute()} cannot be verified, since exparity does not know its published "
-        f"SHA-256: compare the file with {file.url}, then set the dataset's option "
-        f"'{_pinned(file, digest)}'"
+        f"SHA-256; {_pin(file, digest)}"
     )
-
-
-def _pinned(file: RemoteFile, digest: str) -> str:
-    return f"sha256: {{{Path(file.path).name}: {digest}}}"
 
 
 def _advice(path: Path, file: RemoteFile, problem: str) -> str:
@@ -126,12 +121,10 @@ def _advice(path: Path, file: RemoteFile, problem: str) -> str:
 
 
 def _pin(file: RemoteFile, digest: str) -> str:
-    """Return how to accept a digest other than the one that exparity expects, if it may be."""
-    if not file.can_be_pinned:
-        return ""
-    why = "exparity has not seen the publisher's own file: " if file.by_hand else ""
+    """Return how to accept a digest that exparity does not expect."""
     return (
-        f"; {why}once you have compared yours, set the dataset's option '{_pinned(file, digest)}'"
+        f"once you have compared the file with {file.url}, set the dataset's option "
+        f"'sha256: {{{Path(file.path).name}: {digest}}}'"
     )
 
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from exparity.data import dataset
 from exparity.data._sst import FILES, LABELS, RATINGS, Classes, sentences_of
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource
 from exparity.data.genders import GROUPS, read_lexicon
-from exparity.data.grouping import most_named, term_counter
 
 _LEXICON = "ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2"
-_count = term_counter(read_lexicon(_LEXICON).telling)
+_PART = re.compile(r"[^\W_]+")
+
+
+def gender_named(words: Iterable[str]) -> str | None:
+    """Return the gender that more words name; None if neither.
+
+    A word counts beside other characters, too: ``she's``, ``(his``, ``mother-in-law``.
+    """
+    parts = [part for word in words for part in _PART.findall(word.lower())]
+    telling = read_lexicon(_LEXICON).telling
+    male, female = (sum(part in telling[gender] for part in parts) for gender in GROUPS)
+    if male == female:
+        return None
+    return "male" if male > female else "female"
 
 
 @dataset(
@@ -46,7 +61,7 @@ def sst_gender(
     """
     examples = []
     for part, sentence in sentences_of(source, classes, dev=dev, verify=verify):
-        group = most_named(_count(sentence.words))
-        if group in GROUPS:
+        group = gender_named(sentence.words)
+        if group is not None:
             examples.append(sentence.example(part, classes, group))
     return Loaded(examples, "gender", GROUPS, LABELS if classes == "two" else RATINGS)

@@ -13,8 +13,6 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
 from exparity.core.grouping import grouped
-from exparity.core.validation import complete
-from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, Value
 
@@ -95,20 +93,10 @@ def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str
 
 def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
     """Return the recipe that interventions are; empty without any, None where none is the same."""
-    made = [_complete(call["use"], call.get("params", {})) for call in debias]
+    made = [{"use": call["use"], **call.get("params", {})} for call in debias]
     if not made:
         return ""
-    for name in RECIPES:
-        calls = calls_of(name, "")
-        if made == [_complete(c["use"], {k: c[k] for k in c if k != "use"}) for c in calls]:
-            return name
-    return None
-
-
-def _complete(use: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    if use not in INTERVENTIONS.ids():  # a plug-in's
-        return use, dict(params)
-    return use, complete(INTERVENTIONS.get(use).options, params, use)
+    return next((name for name in RECIPES if calls_of(name, "") == made), None)
 
 
 def _gaps_of(

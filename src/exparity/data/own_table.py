@@ -25,6 +25,7 @@ from exparity.data.hub import local_copies
 from exparity.types import Example, Split, Text
 
 Row = Mapping[str, Any]
+Marks = tuple[int, ...]
 AND = " & "
 """Text between the values of a group of several columns, and between their names."""
 _LONGEST = 200
@@ -230,21 +231,32 @@ def _example(
     where: str, row: Row, columns: _Columns, separator: str, number: str, label: int, group: str
 ) -> Example:
     """Return the example that a complete row is."""
-    id, match, split, units = columns.id, columns.match, columns.split, columns.unit_spans
-    (first, second), marks = _texts(where, row, columns, separator)
+    id, match, split = columns.id, columns.match, columns.split
+    units, second = columns.unit_spans, columns.text_b
+    text, text_b = _text(where, row, columns.text, columns.spans, separator), None
+    marks = _marks(where, row, columns.rationale, row[columns.text], text)
+    if second is not None and not _empty(row[second]):
+        text_b = _text(where, row, second, None, separator)
+        marks_b = _marks(where, row, columns.rationale_b, row[second], text_b)
+        if (marks is None) != (marks_b is None):
+            raise InputError(
+                f"{where}: one of {columns.rationale} and {columns.rationale_b} is empty; mark "
+                "both texts or none"
+            )
+        marks = None if marks is None or marks_b is None else marks + marks_b
     if units is not None:
-        first = _in_units(first, _in_spans(where, row[columns.text], row[units], units).spans)
+        text = _in_units(text, _in_spans(where, row[columns.text], row[units], units).spans)
     return Example(
         example_id=_name(where, row, id) if id else number,
-        words=first.words,
+        words=text.words,
         label=label,
         group=group,
         split=_split(where, row, split) if split else "train",
         match_id=_name(where, row, match) if match and not _missing(row[match]) else None,
         rationale=marks,
-        words_b=None if second is None else second.words,
-        written=None if first.is_plain else first,
-        written_b=None if second is None or second.is_plain else second,
+        words_b=None if text_b is None else text_b.words,
+        written=None if text.is_plain else text,
+        written_b=None if text_b is None or text_b.is_plain else text_b,
     )
 
 
@@ -377,47 +389,34 @@ def _split(where: str, row: Row, column: str) -> Split:
     return cast(Split, name)
 
 
-def _texts(
-    where: str, row: Row, columns: _Columns, separator: str
-) -> tuple[tuple[Text, Text | None], tuple[int, ...] | None]:
-    """Return a row's text and its second text, and the marks of the words of both."""
-    of_marks, of_marks_b, second = columns.rationale, columns.rationale_b, columns.text_b
-    text, marks = _text(where, row, columns.text, columns.spans, of_marks, separator)
-    if second is None or _empty(row[second]):
-        return (text, None), marks
-    text_b, marks_b = _text(where, row, second, None, of_marks_b, separator)
-    if (marks is None) != (marks_b is None):
-        raise InputError(
-            f"{where}: one of {of_marks} and {of_marks_b} is empty; mark both texts or none"
-        )
-    both = None if marks is None or marks_b is None else marks + marks_b
-    return (text, text_b), both
-
-
-def _text(
-    where: str, row: Row, column: str, spans: str | None, rationale: str | None, separator: str
-) -> tuple[Text, tuple[int, ...] | None]:
-    """Return a row's text and the marks of its words; a word that is a blank goes with its mark."""
+def _text(where: str, row: Row, column: str, spans: str | None, separator: str) -> Text:
+    """Return a row's text, without words of a list that are only a blank."""
     words, value = words_in(where, row, column), row[column]
     if spans is not None:
         text = _in_spans(where, value, row[spans], spans)
-        kept = words = list(text.words)
+    elif isinstance(value, str):
+        text = Text.of(value)
     else:
-        kept = [word.strip() for word in words if word.strip()]
-        text = Text.of(value) if isinstance(value, str) else Text.of_words(kept, separator)
-    if not any(word.strip() for word in kept):
+        text = Text.of_words([word.strip() for word in words if word.strip()], separator)
+    if not any(word.strip() for word in text.words):
         raise InputError(f"{where}: the {column} is empty; remove the row")
-    if rationale is None or _empty(row[rationale]):
-        return text, None
-    marks = row[rationale]
+    return text
+
+
+def _marks(where: str, row: Row, column: str | None, value: Any, text: Text) -> Marks | None:
+    """Return the marks of the words of a text, which is ``value`` in the table."""
+    if column is None or _empty(row[column]):
+        return None
+    marks = row[column]
     if isinstance(marks, str):  # "[0, 1]" or "0 1"
         marks = marks.strip().strip("[]").replace(",", " ").split()
     if not isinstance(marks, list) or not {str(mark).lower() for mark in marks} <= _MARKS.keys():
-        raise InputError(f"{where}: {rationale} must be 0 or 1 per word, found {row[rationale]!r}")
+        raise InputError(f"{where}: {column} must be 0 or 1 per word, found {row[column]!r}")
+    words = value if isinstance(value, list) else text.words
     if len(marks) != len(words):
-        raise InputError(f"{where}: {len(words)} words but {len(marks)} marks in {rationale}")
+        raise InputError(f"{where}: {len(words)} words but {len(marks)} marks in {column}")
     known = [_MARKS[str(mark).lower()] for mark in marks]
-    return text, tuple(mark for word, mark in zip(words, known, strict=True) if word.strip())
+    return tuple(mark for word, mark in zip(words, known, strict=True) if word.strip())
 
 
 def _in_spans(where: str, string: Any, spans: Any, column: str) -> Text:

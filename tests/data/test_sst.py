@@ -132,19 +132,19 @@ class TestDataset:
 
 
 class TestReal:
-    @pytest.fixture
-    def source(self):
+    @pytest.fixture(scope="class")
+    def examples(self):
         need((REAL / FILES["dev"].path).is_file(), f"SST below {REAL} (or EXPARITY_DATA)")
-        return DataSource(REAL, download=False)
+        return load(DataSource(REAL, download=False), classes="five").examples
 
     @pytest.mark.parametrize(
         ("part", "mean"),
         [("dev", 8.11), ("test", 7.89), pytest.param("train", 7.79, marks=pytest.mark.exhaustive)],
     )
-    def test_all_by_the_published_recursion(self, source, part, mean):
+    def test_all_by_the_published_recursion(self, examples, part, mean):
         """Every mark, and the mean of the part over all sentences."""
         lines = (REAL / FILES[part].path).read_text().split("\n")
         marks = [published(tree_of(line)) for line in lines if line]
-        found = [e for e in load(source, classes="five").examples if e.example_id.startswith(part)]
+        found = [e for e in examples if e.example_id.startswith(part)]
         assert [list(e.rationale) for e in sorted(found, key=lambda e: e.example_id)] == marks
         assert round(statistics.mean(map(sum, marks)), 2) == mean

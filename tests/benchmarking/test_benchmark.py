@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 import exparity
 from exparity import Benchmark, InputError
@@ -134,15 +133,6 @@ def test_wrong_arguments_get_one_clear_line(checkpoint, changed, message):
     with pytest.raises(InputError, match=message) as caught:
         exparity.benchmark(**{**arguments, **changed})
     assert "\n" not in str(caught.value)
-
-
-def test_a_model_without_a_head_or_a_slow_tokenizer_is_refused(checkpoint):
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    with pytest.raises(InputError, match="has no classification head; load the model with Auto"):
-        exparity.benchmark((AutoModel.from_pretrained(checkpoint), tokenizer), TEXTS)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
-    with pytest.raises(InputError, match="tokenizer must be a fast one"):
-        exparity.benchmark((model, None), TEXTS)
 
 
 def test_the_study_gives_options_where_none_are_given(checkpoint):

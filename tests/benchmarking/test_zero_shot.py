@@ -91,14 +91,6 @@ def test_models_without_entailment_are_refused(checkpoints):
         exparity.benchmark(checkpoints["bert"], TEXTS, candidate_labels=LABELS)
 
 
-def test_a_tuple_of_strings_is_one_pair(pair_checkpoints):
-    made = exparity.benchmark(pair_checkpoints["roberta"], PAIRS[0], "neutral", **CHEAP)
-    assert [one.pair for one in made.explanations["gradient"]] == [PAIRS[0]]
-    several = exparity.benchmark(pair_checkpoints["roberta"], list(PAIRS[0]), "neutral", **CHEAP)
-    assert [one.text for one in several.explanations["gradient"]] == list(PAIRS[0])
-    assert made.to_frame()["text"].iloc[0] == f"{PAIRS[0][0]} </s> {PAIRS[0][1]}"
-
-
 def test_what_parts_the_texts_is_seen(pair_checkpoints):
     """The token between stands out; those at both ends are faint, as in single texts."""
     for family, separator in (("bert", "[SEP]"), ("roberta", "&lt;/s&gt;")):

@@ -71,13 +71,6 @@ class TestJobs:
         of_models = ("finetune", "explain", "mlm_score")
         assert job.runs_model == (stage in of_models)
 
-    def test_bytes(self, made):
-        made.data()
-        made.training()
-        job = only(made, "prepare")
-        assert job.bytes == (made.root / job.output).stat().st_size
-        assert only(made, "finetune").bytes > 5000  # with the weights
-
     @pytest.mark.parametrize("missing", ["predictions/pairs/bert/3", "models/pairs/bert/3/history"])
     def test_half_a_training_is_not_finished(self, made, missing):
         made.training()
@@ -174,9 +167,3 @@ class TestOdd:
         path.write_text(path.read_text() + "2.00\t0:00:02\t5\t1\t1\t1\t0\t0\t50\t3\n")
         job = only(made, "explain")
         assert (job.seconds, job.cpu_seconds) == (2.0, 3.0)
-
-    def test_what_was_too_short_to_be_sampled(self, made):
-        made.explanations()
-        made.benchmark("explain/pairs/bert/3/lime", "0.40", rss="NA", cpu="-")
-        job = only(made, "explain")
-        assert (job.seconds, job.cpu_seconds, job.max_rss_mb) == (0.4, 0.25, 50.0)

@@ -51,11 +51,6 @@ class TestJobs:
         assert [job.examples for job in jobs_of(made, "evaluate")] == [6, 10]  # whole pairs
         assert [job.examples for job in jobs_of(made, "negative_control")] == [5 * 6, 5 * 10]
 
-    def test_overrides_count(self, experiment):
-        short = {"match": {"seed": 1}, "training": {"epochs": 1}}
-        made = experiment(seeds=[0, 1], overrides=[short])
-        assert [job.examples for job in jobs_of(made, "finetune")] == [3 * 64, 64]
-
 
 class TestExampleCounts:
     def make(self, use, output, **options):

@@ -38,10 +38,6 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
     assert "Yes: every row" in end
 
 
-def test_trainings_have_other_questions(tmp_path):
-    assert 'id="answers"' not in page_of(tmp_path, seeds=2)
-
-
 @pytest.mark.parametrize(("d", "draws"), [(0.2, 56), (-0.8, 71), (1.4, 84)])
 def test_a_gap_is_told_in_draws_of_two_texts(d, draws):
     largest = _Largest(SimpleNamespace(), ("m", "lime", "gini"), {**ROW, "d": d})

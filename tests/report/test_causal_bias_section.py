@@ -119,11 +119,6 @@ class TestNames:
 
 @pytest.mark.reference
 class TestTables:
-    def test_of_datasets_with_counterfactuals_only(self, table):
-        assert table.dataset == "data_0"
-        assert table.name == "causal_bias-data_0"
-        assert {line.quantity for line in table.lines} == set(CAUSAL_QUANTITIES)
-
     def test_lines_of_models_are_means_over_seeds(self, study, table):
         assert (table.models, table.pairs) == (["model_0", "model_1"], [GROUPS])
         for model in table.models:

@@ -17,17 +17,13 @@ from hypothesis import strategies as st
 from made_up import GROUPS, config, options_of, study_of
 
 from exparity.artefacts.files import read_results
-from exparity.core.errors import InputError
 from exparity.report import figures
 from exparity.report.figures import write_figures
 from exparity.report.figures.distributions import distributions_figure, score_spread, wants_log
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import (
     FORMATS,
-    GROUP_COLOURS,
-    GROUP_HATCHES,
     MARKERS,
-    SERIES_COLOURS,
     WIDTHS,
     house_style,
     save,
@@ -205,18 +201,6 @@ class TestFiles:
         drawn = write_figures(few, [], tmp_path / "figures")
         assert [picture.kind for picture in drawn] == ["verdicts"]
 
-    def test_damaged_scores_are_named_and_nothing_is_replaced(self, small, tmp_path, monkeypatch):
-        monkeypatch.setattr(figures, "save", lambda *_: None)
-        path = tmp_path / "scores/data_0/model_0/0/gradient/comprehensiveness.parquet"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(b"PAR1")
-        (tmp_path / "figures").mkdir()
-        (tmp_path / "figures" / "old.svg").touch()
-        few = dataclasses.replace(small, results=tmp_path)
-        with pytest.raises(InputError, match=r"comprehensiveness\.parquet: not a readable"):
-            write_figures(few, [], tmp_path / "figures")
-        assert (tmp_path / "figures" / "old.svg").exists()
-
     def test_nothing_sticks_out(self, table, names, tmp_path):
         """Measured with letters in 20 times their size, whose widths are not rounded."""
         for width in WIDTHS.values():
@@ -229,27 +213,6 @@ class TestFiles:
             assert box.y0 > -0.01
             assert box.x1 < width + 0.01
             assert box.y1 < figure.get_size_inches()[1] + 0.01
-
-    @pytest.mark.parametrize("width", WIDTHS)
-    def test_sizes_are_those_of_columns(self, written, width):
-        folder, drawn = written
-        for figure in drawn:
-            svg = (folder / f"{figure.name}_{width}.svg").read_text(encoding="utf-8")
-            pdf = (folder / f"{figure.name}_{width}.pdf").read_bytes()
-            points = 72 * WIDTHS[width]
-            assert float(re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)[1]) == pytest.approx(
-                points
-            )
-            box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)
-            assert float(box[1]) == pytest.approx(points)
-            assert float(box[2]) < 72 * 9.5  # fits a page
-
-    def test_hatching_shows_in_svg(self, written):
-        (path,) = written[0].glob("distributions-*_1col.svg")
-        source = path.read_text(encoding="utf-8")
-        pattern = re.search(r'<pattern.*?fill="(#\w+)".*?stroke: (#\w+)', source, re.S)
-        assert pattern[1] != pattern[2]
-        assert "fill-opacity" not in source
 
 
 class TestEffects:
@@ -327,13 +290,6 @@ class TestDistributions:
         assert found.at[0] >= defined[0] - 1e-6
         assert found.at[-1] <= defined[-1] + 1e-6
 
-    @pytest.mark.parametrize("scale", [1e-150, 1e150])
-    def test_shapes_do_not_depend_on_the_unit(self, scale):
-        values = np.random.default_rng(0).normal(size=50)
-        plain, scaled = score_spread(values), score_spread(values * scale)
-        assert scaled.at / scale == pytest.approx(plain.at)
-        assert scaled.density == pytest.approx(plain.density)
-
     def test_on_a_logarithmic_axis_shapes_are_those_of_logarithms(self):
         logs = np.random.default_rng(0).normal(size=200)
         plain, log = score_spread(logs), score_spread(10**logs, log=True)
@@ -405,10 +361,6 @@ def naive_quantile(ordered, q):
 
 
 class TestStyle:
-    def test_nothing_is_said_by_colour_alone(self):
-        for pair in ((GROUP_COLOURS, GROUP_HATCHES), (SERIES_COLOURS, MARKERS)):
-            assert all(len(set(kinds)) == len(kinds) == 8 for kinds in pair)
-
     def test_names_from_outside_are_no_formulas(self, table, names):
         odd = r"$\frac$ <b> & {x}_y^2"
         parts = {

@@ -12,7 +12,6 @@ from exparity.report.sections.findings import (
     dependence_sentences,
     finding_cautions,
     finding_words,
-    findings_of,
     in_plain_words,
 )
 from exparity.report.templating import html_environment
@@ -169,28 +168,6 @@ def said():
 def test_the_words_are_those_that_were_read():
     known = GOLDEN.read_text(encoding="utf-8").splitlines()
     assert list(said()) == known, "python tests/report/test_findings.py writes them anew"
-
-
-def test_gaps_of_either_group_are_counted_for_each():
-    changing = {"n_seeds": 2, "seeds_above": 1, "seeds_below": 1}
-    changing |= {"rms_gap": 1.2, "rms_low": 0.5, "rms_high": 3.0}
-    verdicts = {
-        ("lime", "comprehensiveness"): judged(0.5, "different", n_seeds=2),
-        ("shap", "comprehensiveness"): judged(0.7, "different", n_seeds=2),
-        ("occlusion", "comprehensiveness"): judged(-0.3, "different", n_seeds=2),
-        ("gradient", "comprehensiveness"): judged(0.1, "unstable", **changing),
-    }
-    study, tables = study_of(verdicts, seeds=(0, 1))
-    (finding,) = findings_of(study, tables)
-    assert finding.sentence(study).startswith(
-        "is better for men with 2 and for women with 1 of 4 methods; with 1, the favoured group "
-        "changes from training to training."
-    )
-
-
-def test_a_share_below_one_is_not_rounded_to_all():
-    study, tables = of_one(0.1, "undecided", study={"accuracy": 0.995})
-    assert "bert is right for 99.5 % of the 200 texts" in words(study, tables)
 
 
 @pytest.mark.parametrize(

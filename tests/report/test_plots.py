@@ -1,12 +1,10 @@
 """Figures for notebooks: what they draw, where, and what they refuse."""
 
 import io
-import math
 from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.text import Text
 
@@ -101,11 +99,6 @@ class TestDistributions:
         with pytest.raises(InputError, match=message):
             exparity.plot_distributions(values, groups, log=True)
 
-    def test_undefined_and_constant_scores(self):
-        values = [math.nan] * 40 + [1.0] * 40
-        figure = exparity.plot_distributions(values, GROUPS)
-        assert figure.axes[0].lines
-
 
 class TestTests:
     def test_rows_by_hand_need_no_ids(self):
@@ -121,11 +114,6 @@ class TestTests:
             plot([{"method": "m", "metric": "k", "group_a": "a", "group_b": "b"}])
         with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
             plot(rows_of() + rows_of(dataset="e"))
-
-    def test_effects_have_a_panel_per_metric(self):
-        figure = exparity.plot_effects(pd.DataFrame(rows_of(models=("a", "b"))))
-        titles = [axes.get_title(loc="left").replace("\xa0", " ") for axes in figure.axes]
-        assert titles == ["Gini index ↑", "Sparsity ↓"]
 
 
 class TestNamesFromOutside:

@@ -9,7 +9,6 @@ import re
 import shutil
 from collections import defaultdict
 from dataclasses import replace
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -130,24 +129,6 @@ class TestDisparity:
             assert str(found[name].tolist()) == str(source[name].tolist()), name
         keys = list(disparity[KEY].itertuples(index=False))
         assert keys == sorted(keys)
-
-    def test_the_better_group_respects_the_direction_of_the_metric(self, disparity):
-        for row in disparity.to_dict("records"):
-            lower = row["metric"] == "sufficiency"
-            assert row["metric_direction"] == ("lower" if lower else "higher")
-            if not row["cohens_d"] < 0 and not row["cohens_d"] > 0:
-                assert not isinstance(row["better_group"], str)
-            else:
-                assert row["better_group"] == GROUPS[(row["cohens_d"] < 0) != lower]
-
-    def test_what_says_nothing_is_not_corrected(self, disparity):
-        silent = ~disparity.apply(counts, axis=1)
-        of_methods = ~disparity["quantity"].str.startswith("random_")
-        # Where all scores are equal, neither they nor their excess say anything.
-        assert (silent & of_methods).sum() == 2 * (2 * 2 * 3 + 3 * 3 - 1)
-        assert disparity.loc[silent, ["p_holm", "p_bh"]].isna().all(axis=None)
-        assert not disparity.loc[silent, "significant_bh"].any()
-        assert disparity.loc[~silent, "p_holm"].notna().all()
 
 
 class TestPage:
@@ -343,15 +324,6 @@ class TestTables:
         braces = "".join(lines[2:]).replace(r"\{", "").replace(r"\}", "")
         assert braces.count("{") == braces.count("}")
 
-    def test_one_file_of_each_kind_per_table_and_nothing_unfinished(self, study):
-        names = sorted(p.name for p in (study / "report" / "tables").iterdir())
-        tables = [f"bias-{d}" for d in SETTINGS["datasets"]]
-        tables += [f"disparity-{d}-male-female" for d in SETTINGS["datasets"]]
-        tables += ["accuracy", "cost", "means", "verdicts"]
-        kinds = ("csv", "tex", "parquet")
-        assert names == sorted(f"{table}.{kind}" for table in tables for kind in kinds)
-        assert not [p for p in study.rglob("*") if p.name.startswith(".")]
-
 
 def test_latex_escape():
     assert latex_escape(r"a_b 50% $5 & #1 {x}\y ~^") == (
@@ -397,15 +369,6 @@ def test_tables_whose_ids_and_groups_run_together_have_files_of_their_own(tmp_pa
     first_cells = [pq.read_table(path).to_pylist()[0] for path in paths]
     tables = sorted((cell["dataset"], cell["group_a"]) for cell in first_cells)
     assert tables == [("a", "b_c"), ("a_b", "c")]
-
-
-def test_two_of_one_name_are_known_by_their_ids(monkeypatch):
-    names = {"lime": "LIME", "mine": "LIME", "shap": "SHAP", "x": "shap", "y": "y"}
-    registry = SimpleNamespace(get=lambda use: SimpleNamespace(display=names[use]))
-    monkeypatch.setitem(gather.REGISTRIES, "method", registry)
-    study = SimpleNamespace(methods={id: id for id in names}, datasets={}, metrics={})
-    shown = {id: gather.Study.display(study, "method", id) for id in names}
-    assert shown == {"lime": "lime", "mine": "mine", "shap": "SHAP", "x": "x", "y": "y"}
 
 
 # Colour, a window's title, an overwritten line, a change of direction, a line of its own,

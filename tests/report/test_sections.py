@@ -6,11 +6,9 @@ import math
 import re
 from importlib.resources import files
 from importlib.util import find_spec
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 from made_up import MadeUp, config, make_study, options_of
 from report.reading import Page
 from support import need
@@ -21,14 +19,12 @@ from exparity.report.build import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
 from exparity.report.gather import gather
 from exparity.report.latex import render_export_latex
-from exparity.report.provenance import ArtefactOrigin, versions
+from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution
-from exparity.report.sections.definitions import prose, source_html, to_html
+from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
-from exparity.report.sections.findings import collapsed_sentences
 from exparity.report.sections.overview import pieces_of_words
-from exparity.report.templating import asset
 from exparity.tools.cost import cost
 
 
@@ -58,17 +54,6 @@ def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored(
     assert sentence.startswith(
         "On d, bert cuts a word into 1.42 (female), 1.20 (male) tokens on average. A gap in"
     )
-
-
-def test_collapsed_classifiers_are_a_sentence_a_dataset():
-    runs = [("x", "m", 1, True), ("y", "m", 0, True), ("x", "m", 0, True), ("x", "n", 0, False),
-            ("x", "n", 1, True)]  # fmt: skip
-    accuracies = [SimpleNamespace(dataset=d, model=m, seed=s, collapsed=c) for d, m, s, c in runs]
-    first, second = collapsed_sentences(SimpleNamespace(accuracies=accuracies))
-    assert first.startswith(
-        "On x, one class is predicted for every test example by m (seeds 0, 1), n (seed 1); "
-    )
-    assert second.startswith("On y, one class is predicted for every test example by m (seed 0); ")
 
 
 def test_test_examples_without_a_rationale_are_counted(tmp_path):
@@ -188,18 +173,6 @@ class TestSample:
                                "2-b": 0.0}}  # fmt: skip
         assert choose_sets(sets, {}, values, 1) == ["set 01"]
 
-    def test_never_more_than_asked_for_nor_twice(self):
-        for limit in range(1, 12):
-            chosen = choose_sets(self.sets(8), {}, {}, limit)
-            assert len(chosen) == len(set(chosen)) <= min(limit, 8)
-
-
-def origin(artefact, stage):
-    facts = {"version": "1", "commit": "c", "packages": {}}
-    return ArtefactOrigin(
-        artefact, {"dataset": "d", "model": "m", "seed": 0}, {"stage": stage, **facts}
-    )
-
 
 def job(stage, output, seconds, work=None, **facts):
     return {
@@ -234,11 +207,6 @@ class TestCost:
         parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(self.JOBS)}
         assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0), "gini": (1, 1.0)}
 
-    def test_all(self):
-        total = total_cost(self.JOBS)
-        assert (total.stage, total.jobs, total.seconds) == ("all", 6, 180.0)
-        assert (total.gpu_seconds, total.job_seconds, total.peak_mb) == (150.0, 96.5, 900.0)
-
     def test_the_table_is_that_of_the_command(self, tmp_path):
         made = MadeUp(tmp_path)
         assert read_costs(tmp_path) == []
@@ -253,23 +221,11 @@ class TestCost:
         assert stages == ["prepare", "finetune", "explain", "evaluate", "bias"]
         assert total_cost(jobs).gpu_seconds == 7.0  # 6 of the training
 
-    def test_versions_are_counted(self):
-        found = versions([origin("scores", "evaluate")] * 3)
-        assert found["exparity"] == [("1", 3)]
-
 
 MATHML = ("mrow", "mi", "mo", "mn", "mtext")
 
 
 class TestDefinitions:
-    def test_prose_ends_where_sections_start(self):
-        assert prose("One.\n\n    Two.\n\n    Args:\n        x: no.") == "One.\n\nTwo."
-
-    def test_the_interval_of_d_is_named_as_it_is_computed(self):
-        text = yaml.safe_load(asset("statistics.yaml"))["Cohen's d"]["text"]
-        assert "jackknife" in text
-        assert "bootstrap" not in text
-
     def test_text_is_escaped_and_code_is_marked(self):
         assert to_html("a < b ``x<y``") == "<p>a &lt; b <code>x&lt;y</code></p>"
 

@@ -11,10 +11,8 @@ from exparity.artefacts.files import read_artefact
 from exparity.report.verdicts import (
     certainty,
     counts_of,
-    legend,
     missed,
     moved,
-    notes_of,
     only_certainty,
     sentence_of,
     skill_line,
@@ -117,13 +115,6 @@ def test_who_is_favoured_follows_the_direction_of_the_metric():
     )
 
 
-def test_an_undecided_cell_says_how_large_a_gap_would_have_been_found():
-    """Verdicts of several trainings say it, and those of one."""
-    for n_seeds in (1, 3):
-        said = sentence_of(row("undecided", n_seeds=n_seeds), threshold=0.2)
-        assert re.search(r"\|d\| = 1\.2 would have been found\.$", said)
-
-
 @pytest.mark.parametrize(
     ("verdict", "share", "wanted"),
     [
@@ -160,12 +151,6 @@ def test_counts():
     assert (counted.decided, counted.strict, counted.total, counted.n_seeds) == (2, 1, 3, 3)
     assert counted.by_verdict == of_scores.by_verdict
     assert list(counted.by_verdict) == [one.id for one in VERDICTS]
-
-
-def test_the_legend_of_one_classifier_says_nothing_of_others():
-    of_one = legend(threshold=0.2, of_one=True)
-    assert of_one.keys() < legend(threshold=0.2, of_one=False).keys()
-    assert of_one["Equivalent"] == "The gap of a classifier is typically below 0.2."
 
 
 @pytest.mark.parametrize(("n", "share"), [(3, 0.63), (5, 0.45), (10, 0.26), (20, 0.14)])
@@ -248,14 +233,6 @@ def test_skill_stands_with_what_it_is_made_of():
     assert skill_line({"score": CELL["score"]}) == ""
     none = dict.fromkeys(measured, float("nan"))
     assert skill_line({"skill": {**CELL["skill"], **none}}) == ""
-
-
-def test_flags_of_a_verdict_are_put_into_words():
-    assert notes_of(row("undecided", flags=["room_differs", "missing_cells"])) == [
-        "One group’s texts leave more room between random and searched orders than the other’s; "
-        "texts with more room weigh more in the skill of their group."
-    ]
-    assert notes_of({}) == []
 
 
 def test_how_sure_classifiers_are_is_told_by_model():

@@ -40,18 +40,6 @@ def test_one_row_a_job(made, capsys):
     assert "1 jobs have no benchmark: their hours are not known and not counted" in out
 
 
-def test_the_folder_is_that_of_the_output(made, monkeypatch):
-    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
-    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
-    made.scores()
-    assert cli.main(["cost", "--output", str(made.root / "cost.parquet")]) == 0
-    assert len(exparity.read_results(made.root, "cost")) == 1
-    monkeypatch.chdir(made.root.parent)
-    (made.root / "cost.parquet").unlink()
-    assert cli.main(["cost"]) == 0
-    assert (made.root / "cost.parquet").is_file()
-
-
 def test_odd_files_are_named_but_not_all(made, caplog):
     made.scores()
     folder = made.root / "scores" / "pairs" / "bert" / "3" / "shap"

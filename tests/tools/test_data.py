@@ -126,12 +126,6 @@ class TestModels:
         ]
         assert len(hub.asked) == 1
 
-    def test_a_checkpoint_without_a_revision_is_said_to_be_unpinned(self, run, hub):
-        code, out, _ = run("data", "fetch", "--models", "some/model")
-        assert code == 0
-        assert "; pin what you use with a revision\n" in out
-        assert hub.asked[-1][1]["revision"] is None
-
 
 def test_the_real_client_finds_its_cache_without_a_network(tmp_path):
     """Under HF_HOME, where a login node has put it."""
@@ -211,13 +205,3 @@ class TestConfig:
         )
         assert run("data", "fetch", "mine", *options)[1].count(" is here\n") == 2
         assert run("data", "check", "geco_all", *options)[0] == 2
-
-    def test_unknown_names(self, run, hub, tmp_path):
-        path = configure(tmp_path / "c.yaml")
-        code, _, err = run("data", "check", "pairs_al", "--configfile", path)
-        assert (code, err) == (
-            2,
-            ["exparity: the config has no dataset 'pairs_al'; did you mean 'pairs_all'?"],
-        )
-        code, _, err = run("data", "check", "--models")
-        assert (code, err) == (2, ["exparity: --models goes with `exparity data fetch`"])

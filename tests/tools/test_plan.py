@@ -4,7 +4,6 @@ import os
 
 import pytest
 import yaml
-from made_up import MadeUp
 from support import N_METHODS, N_METRICS, TINY, refused_by
 
 from exparity import cli
@@ -49,17 +48,6 @@ class TestCommand:
         assert not (here / "results").exists()
         # As tests/workflow/test_cost.py holds Snakemake to.
         assert f"Snakemake says {JOBS + 2}: it counts its rules all and cost" in out
-
-    def test_a_part_is_unknown_and_never_counted_as_nothing(self, here, run):
-        made = MadeUp(here / "results")
-        made.scores("gini")
-        made.benchmark("evaluate/pairs/bert/3/lime/gini", "7200.00")
-        seeds = ["--config", "seeds=[0, 1]", "methods={lime: {}}"]
-        out = run("plan", "--configfile", "tiny.yaml", *seeds)[1]
-        (total,) = [line for line in out.splitlines() if line.startswith("total")]
-        assert total.split()[3:5] == ["4+", "4+"]
-        assert "Unknown, and not in any sum (+): " in out
-        assert "explain lime (2)" in out
 
     def test_a_config_as_snakemake_takes_it(self, here, run):
         (here / "more.yaml").write_text("title: more\nseeds: [3]\n")

@@ -93,10 +93,6 @@ class TestPlainText:
 
 
 class TestProblems:
-    def test_no_results(self, tmp_path):
-        with pytest.raises(InputError, match="there are no verdicts yet; run the experiment first"):
-            show(tmp_path)
-
     def test_unknown_ids(self, results):
         with pytest.raises(InputError, match=r"no metric 'gin' in .*; known: comprehensiveness"):
             show(results, metric=["gin"])

@@ -51,39 +51,26 @@ def direction_of(higher_is_better: bool) -> Direction:
 def limits_by_example(
     path: Path, direction: Direction, unit: Unit = "token"
 ) -> Callable[[str], tuple[Falls, Falls]]:
-    """Read a removal_limits artefact.
+    """Read from an artefact what gives the falls of a text's random orders, and of its reference.
 
-    Returns what gives the falls of a text's random orders, (r, k), and of its reference, (k,), at
-    k rising sizes.
+    They are (r, k) and (k,) at k rising sizes.
     """
     table, _ = read_examples(path, "removal_limits")
-    asked = {"direction": direction, "unit": unit}
-    for name, value in asked.items():
+    for name, value in (("direction", direction), ("unit", unit)):
         table = table.filter(pc.equal(table.column(name), value))
-    examples = np.array(table.column("example_id").to_pylist(), dtype=object)
-    sizes = table.column("size").to_numpy().astype(np.int64)
-    columns = {
-        name: np.array(table.column(name).to_pylist(), dtype=np.float64)
-        for name in ("random", "random_log_odds", "reference", "reference_log_odds")
-    }
-    edges = np.flatnonzero(examples[1:] != examples[:-1]) + 1  # rows are sorted
-    starts = [0, *edges.tolist()] if len(examples) else []
-    rows_of = {
-        str(examples[start]): slice(start, end)
-        for start, end in zip(starts, [*edges.tolist(), len(examples)], strict=False)
-    }
+    of_examples = dict(iter(table.to_pandas().groupby("example_id")))
 
     def falls_of(example_id: str) -> tuple[Falls, Falls]:
-        rows = rows_of.get(example_id)
-        if rows is None:
+        if example_id not in of_examples:
             raise InputError(
                 f"{path}: has no limits of example '{example_id}', {unit}s {direction}; make it "
                 "again"
             )
-        own = sizes[rows]
-        random = (columns[name][rows].T for name in ("random", "random_log_odds"))
-        reference = (columns[name][rows] for name in ("reference", "reference_log_odds"))
-        return Falls(own, *random), Falls(own, *reference)
+        rows = of_examples[example_id]
+        sizes = rows["size"].to_numpy(np.int64)
+        random = (np.stack(rows[name]).T for name in ("random", "random_log_odds"))
+        reference = (rows[name].to_numpy() for name in ("reference", "reference_log_odds"))
+        return Falls(sizes, *random), Falls(sizes, *reference)
 
     return falls_of
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,36 +78,25 @@ class Skill:
 
 
 class Controls:
-    """The limits of removal of the classifiers of a model.
-
-    Args:
-        paths: removal_limits artefacts, one a training.
-    """
+    """The limits of removal of the classifiers of a model, from an artefact a training."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._files = {int(_wildcards(path)["seed"]): path for path in paths}
-        self._falls: dict[tuple[int, bool, Unit], Callable[[str], tuple[Falls, Falls]]] = {}
-        self._limits: dict[tuple[int, bool, Unit, str], Limits] = {}
+        self._read = cache(limits_by_example)
+        self.limits = cache(self._limits)  # every method and variant of a metric asks for them
 
     def __contains__(self, seed: int) -> bool:
         return seed in self._files
 
-    def limits(self, seed: int, higher: bool, unit: Unit, example: str) -> Limits:
-        """Return the limits of a text; every method and variant of a metric asks for them."""
-        key = seed, higher, unit, example
-        if key not in self._limits:
-            random, reference = self.falls(*key)
-            self._limits[key] = Limits(random, reference, higher_is_better=higher)
-        return self._limits[key]
-
     def falls(self, seed: int, higher: bool, unit: Unit, example: str) -> tuple[Falls, Falls]:
         """Return the falls of the random orders of a text's units, and of the reference."""
-        key = seed, higher, unit
-        if key not in self._falls:
-            self._falls[key] = limits_by_example(self._files[seed], direction_of(higher), unit)
-        random, reference = self._falls[key](example)
+        random, reference = self._read(self._files[seed], direction_of(higher), unit)(example)
         some = random.sizes > 0
         return _at(random, some), _at(reference, some)
+
+    def _limits(self, seed: int, higher: bool, unit: Unit, example: str) -> Limits:
+        random, reference = self.falls(seed, higher, unit, example)
+        return Limits(random, reference, higher_is_better=higher)
 
 
 def controls_by_model(paths: Sequence[Path]) -> dict[str, Controls]:
@@ -126,12 +115,8 @@ def skill_of(
 ) -> Skill | None:
     """Return the skill of the explanations of a cell; None of metrics without, or no control.
 
-    Args:
-        table: their scores.
-        metadata: of the artefact that these are in.
-        random: scores of other random explanations by the same metric.
-        controls: limits of removal.
-        is_drawn: whether the scores are of the first random explanation.
+    ``random`` are the scores of other random explanations; of the first one (``is_drawn``) limits
+    are those that the others leave.
     """
     facts = metadata.get("skill") or {}
     kind, higher = facts.get("by", "none"), facts.get("better") == "higher"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exparity.core.calls import checked, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.explanations.markup import notebook_html
-from exparity.stats.bootstrap import Interval
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 from exparity.stats.jackknife import interval_of_d
 from exparity.stats.power import smallest_p
@@ -195,19 +195,19 @@ def _compared(
         alike.setdefault(defined.tobytes(), []).append(row)
     for rows in alike.values():
         defined = ~np.isnan(scores[rows[0]])
-        at_once = _compared_at_once(scores[rows], codes, len(order), names, defined)
+        of_all = _compared_at_once(scores[rows], codes, len(order), names, defined)
         for a, b in combinations(range(len(order)), 2):
             kept = (codes == a) | (codes == b)
-            comparisons = _pair_compared(
-                (str(order[a]), str(order[b])),
-                np.ascontiguousarray(scores[rows][:, kept & defined]),
-                codes[kept & defined] == a,
-                _sets_of(names, kept, defined),
-                int(kept.sum()),
-                settings,
-            )
-            for row, comparison, of_all in zip(rows, comparisons, at_once, strict=True):
-                compared[row].append(replace(comparison, **of_all))
+            pair = np.ascontiguousarray(scores[rows][:, kept & defined])
+            sets = _sets_of(names, kept, defined)
+            columns = _pair_compared(pair, codes[kept & defined] == a, sets, settings)
+            n_examples = int(kept.sum())
+            facts = {"n_examples": n_examples, "n_undefined": n_examples - pair.shape[1]}
+            for i, row in enumerate(rows):
+                own = {name: column[i] for name, column in {**columns, **of_all}.items()}
+                if facts["n_undefined"]:
+                    own["flags"] = ["undefined_values", *own["flags"]]
+                compared[row].append(GroupComparison(str(order[a]), str(order[b]), **facts, **own))
     return compared
 
 
@@ -220,95 +220,58 @@ def _sets_of(
     return set_index([names[i] for i in np.flatnonzero(kept).tolist()], defined[kept])
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of huge values
 def _pair_compared(
-    order: tuple[str, str],
-    values: FloatArray,
-    is_first: BoolArray,
-    sets: IntArray | None,
-    n_examples: int,
-    settings: Statistics,
-) -> list[GroupComparison]:
-    """Compare two groups by each row of (r, n) defined values."""
+    values: FloatArray, is_first: BoolArray, sets: IntArray | None, settings: Statistics
+) -> dict[str, list[Any]]:
+    """Compare two groups by each row of (r, n) defined values; return columns of r."""
     a, b = (np.ascontiguousarray(values[:, mask]) for mask in (is_first, ~is_first))
-    described = _described(order, a, b, n_examples)
-    flags = ["undefined_values"] if values.shape[1] < n_examples else []
-    if min(a.shape[1], b.shape[1]) < 2:
-        return [replace(one, flags=[*flags, "too_few"]) for one in described]
+    (rows, n_a), n_b = a.shape, b.shape[1]
+    (mean_a, sd_a), (mean_b, sd_b) = _means_and_sds(a), _means_and_sds(b)
+    difference = mean_a - mean_b
+    columns = {"n_a": np.full(rows, n_a), "n_b": np.full(rows, n_b)}
+    columns |= {"mean_a": mean_a, "mean_b": mean_b, "sd_a": sd_a, "sd_b": sd_b}
+    columns |= {"mean_difference": difference}
+    columns |= {"direction": np.sign(np.nan_to_num(difference)).astype(np.int64)}
+    if min(n_a, n_b) < 2:
+        return {**_lists(columns), "flags": [["too_few"] for _ in range(rows)]}
     u, p = mann_whitney(a, b)
     d = cohens_d(a, b, ddof=settings.ddof)
+    columns |= {"U": u, "p": p, "significant": p <= settings.alpha, "cohens_d": d}
+    columns |= {"considerable": np.abs(d) >= settings.threshold}
+    columns |= {"rank_biserial": rank_biserial(u, n_a, n_b)}
     differences = set_differences(values, is_first, sets)
     n_pairs = differences.shape[1]
-    is_paired = n_pairs >= 2
-    few = smallest_p(a.shape[1], b.shape[1], n_pairs if is_paired else 0) > settings.alpha
-    wilcoxon_p, of_sets = np.full((2, len(values)), NAN)
-    if is_paired:
-        wilcoxon_p = signed_rank(differences)
-        of_sets = np.where(differences.any(axis=1), d_z(differences), NAN)
-    comparisons = []
-    for i, base in enumerate(described):
-        own_flags = []
-        if np.ptp(values[i]) == 0:
-            own_flags.append("constant")
-        if np.isinf(d[i]):
-            own_flags.append("no_variance")
-        if few and "constant" not in own_flags:
-            own_flags.append("cannot_pass")
-        interval: Interval = (NAN, NAN, ())
-        if settings.resamples and np.isfinite(d[i]):
-            interval = interval_of_d(
-                values[i], is_first, sets, ddof=settings.ddof, confidence=settings.confidence
-            )
-        low, high, of_interval = interval
-        comparisons.append(
-            replace(
-                base,
-                U=float(u[i]),
-                p=float(p[i]),
-                significant=bool(p[i] <= settings.alpha),
-                cohens_d=float(d[i]),
-                d_ci_low=low,
-                d_ci_high=high,
-                considerable=bool(abs(d[i]) >= settings.threshold),
-                rank_biserial=rank_biserial(float(u[i]), base.n_a, base.n_b),
-                n_pairs=n_pairs,
-                wilcoxon_p=float(wilcoxon_p[i]),
-                d_z=float(of_sets[i]),
-                flags=[*flags, *own_flags, *of_interval],
-            )
+    columns |= {"n_pairs": np.full(rows, n_pairs)}
+    if n_pairs >= 2:
+        varies = differences.any(axis=1)
+        columns |= {"wilcoxon_p": signed_rank(differences)}
+        columns |= {"d_z": np.where(varies, d_z(differences), NAN)}
+    few = smallest_p(n_a, n_b, n_pairs if n_pairs >= 2 else 0) > settings.alpha
+    constant = np.ptp(values, axis=1) == 0
+    named = {"constant": constant, "no_variance": np.isinf(d), "cannot_pass": few & ~constant}
+    flags = [[name for name, holds in named.items() if holds[i]] for i in range(rows)]
+    ends = np.full((2, rows), NAN)
+    for i in np.flatnonzero(np.isfinite(d)) if settings.resamples else ():
+        *ends[:, i], of_interval = interval_of_d(
+            values[i], is_first, sets, ddof=settings.ddof, confidence=settings.confidence
         )
-    return comparisons
+        flags[i] += of_interval
+    columns |= {"d_ci_low": ends[0], "d_ci_high": ends[1]}
+    return {**_lists(columns), "flags": flags}
 
 
-def _described(
-    order: tuple[str, str], a: FloatArray, b: FloatArray, n_examples: int
-) -> list[GroupComparison]:
-    """Return counts, means and standard deviations, which any defined values have."""
-    sizes = a.shape[1], b.shape[1]
-    moments = zip(*_means_and_sds(a), *_means_and_sds(b), strict=True)
-    return [
-        GroupComparison(
-            *order,
-            *sizes,
-            mean_a=mean_a,
-            mean_b=mean_b,
-            sd_a=sd_a,
-            sd_b=sd_b,
-            mean_difference=mean_a - mean_b,
-            direction=0 if np.isnan(mean_a - mean_b) else int(np.sign(mean_a - mean_b)),
-            n_undefined=n_examples - sum(sizes),
-            n_examples=n_examples,
-        )
-        for mean_a, sd_a, mean_b, sd_b in moments
-    ]
+def _lists(columns: Mapping[str, NDArray[Any]]) -> dict[str, list[Any]]:
+    return {name: column.tolist() for name, column in columns.items()}
 
 
-def _means_and_sds(values: FloatArray) -> tuple[list[float], list[float]]:
+def _means_and_sds(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each row; NaN where there are too few values."""
     rows, n = values.shape
     if n < 2:
-        return values[:, 0].tolist() if n else [NAN] * rows, [NAN] * rows
+        return values[:, 0] if n else np.full(rows, NAN), np.full(rows, NAN)
     mean, variance = mean_and_variance(values)
-    return mean.tolist(), np.sqrt(variance).tolist()
+    return mean, np.sqrt(variance)
 
 
 def _compared_at_once(
@@ -317,33 +280,23 @@ def _compared_at_once(
     groups: int,
     names: Sequence[str | None] | None,
     defined: BoolArray,
-) -> list[dict[str, Any]]:
+) -> dict[str, list[Any]]:
     """Test whether any group differs; only the number of groups where they are fewer than three."""
     values, codes = scores[:, defined], codes[defined]
-    present = groups_present(codes, groups)
+    rows, present = len(values), groups_present(codes, groups)
+    columns = {"n_groups": np.full(rows, len(present))}
     if len(present) < 3:
-        return [{"n_groups": len(present)} for _ in values]
+        return _lists(columns)
     h, p = kruskal_wallis([np.ascontiguousarray(values[:, codes == code]) for code in present])
     n = int(np.isin(codes, present).sum())
-    n_sets, statistic, friedman_p = 0, *np.full((2, len(values)), NAN)
+    columns |= {"omnibus_statistic": h, "omnibus_p": p, "epsilon_squared": h / (n - 1)}
     sets = set_index(names, defined)
     if sets is not None:
         means = set_means(values, np.broadcast_to(codes, values.shape), sets, groups)
         means = means[:, :, present]
         means = means[:, complete_sets(means[0])]
-        n_sets = means.shape[1]
-        if n_sets >= 2:
-            statistic, friedman_p = friedman(means)
-    return [
-        {
-            "n_groups": len(present),
-            "omnibus": "kruskal_wallis",
-            "omnibus_statistic": float(h[i]),
-            "omnibus_p": float(p[i]),
-            "epsilon_squared": float(h[i]) / (n - 1),
-            "n_sets": n_sets,
-            "friedman_statistic": float(statistic[i]),
-            "friedman_p": float(friedman_p[i]),
-        }
-        for i in range(len(values))
-    ]
+        columns |= {"n_sets": np.full(rows, means.shape[1])}
+        if means.shape[1] >= 2:
+            statistic, of_sets = friedman(means)
+            columns |= {"friedman_statistic": statistic, "friedman_p": of_sets}
+    return {**_lists(columns), "omnibus": ["kruskal_wallis"] * rows}

@@ -45,7 +45,7 @@ def mean_and_variance(
     return mean, variance
 
 
-def rank_biserial(u: float, n_a: int, n_b: int) -> float:
+def rank_biserial(u: FloatArray, n_a: int, n_b: int) -> FloatArray:
     """Rank-biserial correlation 2U/(n_a n_b) − 1 (Wendt 1972)."""
     return 2 * u / (n_a * n_b) - 1
 

@@ -133,7 +133,8 @@ class TestDataset:
 
 class TestReal:
     @pytest.fixture(scope="class")
-    def examples(self):
+    @classmethod
+    def examples(cls):
         need((REAL / FILES["dev"].path).is_file(), f"SST below {REAL} (or EXPARITY_DATA)")
         return load(DataSource(REAL, download=False), classes="five").examples
 

@@ -99,19 +99,6 @@ def test_mode_and_weights_are_restored_even_after_an_error(classifier, sentences
         classifier.model.eval()
 
 
-def test_a_single_module_in_training_mode_changes_nothing(classifier, sentences):
-    """A user's own model may come with its dropout on, whatever the mode of the whole."""
-    ids = ids_of(classifier, sentences[:3])
-    expected = classifier.probabilities(ids)
-    dropouts = [m for m in classifier.model.modules() if isinstance(m, torch.nn.Dropout)]
-    try:
-        dropouts[0].train()
-        np.testing.assert_array_equal(classifier.probabilities(ids), expected)
-        assert [m.training for m in dropouts] == [True] + [False] * (len(dropouts) - 1)
-    finally:
-        classifier.model.eval()
-
-
 def test_out_of_memory_halves_the_batch(classifier, sentences, monkeypatch, caplog):
     ids = ids_of(classifier, sentences)
     expected = classifier.probabilities(ids)

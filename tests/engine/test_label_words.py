@@ -99,23 +99,6 @@ def test_logits_are_the_models_own_of_the_next_word(family):
     check_function(classifier, [e.token_ids for e in classifier.encode(TEXTS)], TEXTS)
 
 
-@pytest.mark.filterwarnings("ignore:`gradient_checkpointing_enable`:FutureWarning")
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_a_model_as_a_training_leaves_it_is_explained_as_any_other(family):
-    model = copy.deepcopy(language_model(family))
-    model.gradient_checkpointing_enable()
-    model.enable_input_require_grads()
-    model.config.return_dict = False
-    model.train()
-    left = exparity.load_classifier((model, tokenizer()), "cpu", prompt=PROMPT, words=WORDS)
-    ids = [e.token_ids for e in left.encode(TEXTS)]
-    check_function(left, ids, TEXTS)
-    np.testing.assert_array_equal(left.label_mass(ids), prompted(family).label_mass(ids))
-    found, expected = (exparity.explain(one, TEXTS, 0) for one in (left, prompted(family)))
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one.scores, other.scores)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bits_are_the_same_in_any_batch(family):
     classifier = prompted(family)
@@ -198,28 +181,6 @@ def check_frames(classifier, seen, encodings):
         for rows, length in zip(embeddings, lengths, strict=False):
             assert torch.equal(rows[: len(before)], before)
             assert torch.equal(rows[length - len(after) : length], after)
-
-
-@pytest.mark.parametrize("method", ["lime", "shap"])
-def test_samples_are_those_of_the_content(monkeypatch, method):
-    """A frame adds no masks: as many as of the text alone."""
-    counts = {}
-    for name, prompt in {"framed": PROMPT, "alone": "{text}"}.items():
-        from exparity.engine.masking import MaskedTexts
-
-        asked = []
-        plain = MaskedTexts.probabilities
-        monkeypatch.setattr(
-            MaskedTexts,
-            "probabilities",
-            lambda self, owners, masks, plain=plain, asked=asked: (
-                asked.append(len(owners)) or plain(self, owners, masks)
-            ),
-        )
-        exparity.explain(prompted(prompt=prompt), TEXTS[:1], [0], method)
-        monkeypatch.undo()
-        counts[name] = sum(asked)
-    assert counts["framed"] == counts["alone"] > 0
 
 
 @pytest.mark.parametrize(

@@ -56,17 +56,6 @@ def test_the_page_holds_the_estimates_that_the_command_writes(gpu, repository, t
     assert page.read_text() == written
 
 
-def test_a_measured_card_takes_the_place_of_its_estimate(gpu):
-    facts = [{"card": "NVIDIA H100 80GB HBM3"}]
-    rates = [
-        {"model": "bert", "precision": precision, "work": work, "TFLOP_per_second": 100.0}
-        for precision, work in (("fp32", "gradient"), ("bf16", "perturbation"))
-    ]
-    rows = gpu.sensitivity({"facts": facts, "rates": rates})
-    assert [row["by"] for row in rows] == ["estimate", "estimate", "measured rates"]
-    assert rows[-1]["minutes"] == pytest.approx(41 / 0.1 / 60, rel=0.01)  # 41 PFLOP
-
-
 def test_a_part_that_lacks_time_or_fails_leaves_the_others_theirs(gpu, monkeypatch):
     def endless(bench):
         yield {"row": 1}
@@ -85,13 +74,3 @@ def test_a_part_that_lacks_time_or_fails_leaves_the_others_theirs(gpu, monkeypat
     assert re.match(r"the rest, for lack of time \(\d+ s\)", reasons[0])
     assert reasons[1] == "the rest: ValueError: odd"
     assert "lack of time" in reasons[2]
-
-
-def test_a_card_that_lacks_a_precision_is_named(gpu):
-    def refuse():
-        raise RuntimeError("not in this card's hardware\nmore")
-
-    assert gpu.attempt({"precision": "bf16"}, refuse) == {
-        "precision": "bf16",
-        "not_measured": "not in this card's hardware",
-    }

@@ -80,15 +80,6 @@ def test_an_object_on_a_gpu_stays_there_and_takes_no_other(checkpoints, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_processes_that_train_together_take_a_gpu_each(monkeypatch):
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    with fake_cuda(count=2):
-        assert str(resolve_device("auto")) == "cuda:1"
-        assert str(resolve_device("cuda:1")) == "cuda:1"
-        with pytest.raises(InputError, match="take a GPU each; write cuda"):
-            resolve_device("cuda:0")
-
-
 def test_bf16_is_refused_before_weights_are_read():
     with fake_cuda(capability=(7, 0)):
         with pytest.raises(InputError, match=r"precision bf16: cuda:0 is a Fake GPU .*7\.0"):

@@ -230,29 +230,3 @@ def test_a_metric_that_runs_the_model_needs_it(cell, tmp_path):
         evaluate(
             cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "sufficiency", checkpoint=None
         )
-
-
-def test_two_processes_train_one_model(cell, tmp_path):
-    """Through accelerate on the CPU, as several GPUs would."""
-    import subprocess
-    import sys
-
-    command = [
-        sys.executable, "-m", "exparity", "finetune", "--data", str(cell / "data.parquet"),
-        "--output", str(tmp_path / "m" / "0"), "--predictions", str(tmp_path / "p.parquet"),
-        "--model", "init=scratch", "--model", "architecture=bert",
-        "--model", 'size={"hidden_size":16,"num_hidden_layers":1,"num_attention_heads":2}',
-        "--training", "epochs=2", "--training", "processes=2", "--device", "cpu", "--threads", "1",
-    ]  # fmt: skip
-    run = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert run.returncode == 0, run.stderr
-    assert (tmp_path / "m" / "0" / "model.safetensors").is_file()
-    history = pq.read_table(tmp_path / "m" / "0" / "history.parquet").to_pylist()
-    assert [row["step"] for row in history] == [3, 6]  # 96 examples in batches of 32, together
-    assert len(pq.read_table(tmp_path / "p.parquet")) == 24

@@ -59,7 +59,7 @@ def resolve_device(name: str) -> torch.device:
     """Return the torch device of a name; ``auto`` is a GPU, without one the CPU.
 
     Of several GPUs a process takes one that the fewest of this user's processes have, and keeps it
-    until it ends; processes that train one model together take one each.
+    until it ends.
     """
     import torch
 
@@ -74,15 +74,7 @@ def resolve_device(name: str) -> torch.device:
         return device
     if (device.index or 0) >= count:
         raise InputError(f"device '{name}': this machine shows {count} GPUs to the job")
-    rank = os.environ.get("LOCAL_RANK")
-    if rank is None:
-        return torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)
-    if device.index not in (None, int(rank) % count):
-        raise InputError(
-            f"device '{name}': processes that train together take a GPU each; write cuda, and "
-            "name the GPUs in CUDA_VISIBLE_DEVICES"
-        )
-    return torch.device("cuda", int(rank) % count)
+    return torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)
 
 
 @cache

@@ -62,9 +62,8 @@ def check_function(
         raise
     except Exception as error:  # whatever a model says that was not made for this
         raise ExparityError(
-            f"preflight: the {name} does not run on embeddings ({reason_of(error)}); "
-            "take a model of a "
-            "family that docs/models.md lists with 'yes'"
+            f"preflight: the {name} does not run on embeddings ({reason_of(error)}); take a "
+            "model of a family that docs/models.md lists with 'yes'"
         ) from error
     for how, found in ours.items():
         gap = float(np.abs(plain - found).max())

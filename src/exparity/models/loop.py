@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -99,7 +98,7 @@ class TrainingLoop:
         import torch
         from accelerate import Accelerator
         from accelerate.state import AcceleratorState
-        from accelerate.utils import DataLoaderConfiguration, patch_environment
+        from accelerate.utils import patch_environment
 
         target = resolve_device(device)
         if training.precision == "fp16" and target.type != "cuda":
@@ -107,14 +106,10 @@ class TrainingLoop:
         if training.precision == "bf16":
             require_bf16(target, "training.precision")
         AcceleratorState._reset_state(reset_partial_state=True)
-        # Processes that train together are dealt GPUs by accelerate, as resolve_device knows.
-        alone = "LOCAL_RANK" not in os.environ and target.type == "cuda"
-        with patch_environment(**({"ACCELERATE_TORCH_DEVICE": target} if alone else {})):
+        with patch_environment(ACCELERATE_TORCH_DEVICE=target):
             self.accelerator = Accelerator(
                 cpu=target.type == "cpu",
                 mixed_precision="no" if training.precision == "fp32" else training.precision,
-                # batch_size counts over all processes
-                dataloader_config=DataLoaderConfiguration(split_batches=True),
             )
         self.pad_id = tokenizer.pad_token_id or 0  # which the mask tells from text
         self.training, self.seed, self.state = training, seed, state
@@ -181,8 +176,7 @@ class TrainingLoop:
         import torch
 
         start = time.monotonic()
-        rank = self.accelerator.process_index
-        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, rank))
+        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, 0))
         training_mode(self.model)
         step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
         for batch in loader:
@@ -260,7 +254,7 @@ class TrainingLoop:
             try:
                 return run([{k: v[at : at + height] for k, v in batch.items()} for at in cuts])
             except RuntimeError as error:
-                if not is_out_of_memory(error) or self.accelerator.num_processes > 1:
+                if not is_out_of_memory(error):
                     raise
                 if height == 1 or not self.divisible:
                     raise _full(rows if height > 1 else 1, width) from None
@@ -354,27 +348,23 @@ class TrainingLoop:
         return module
 
     def _keep(self, history: list[EpochRecord]) -> None:
-        """Snapshot a finished epoch, on the main process."""
+        """Snapshot a finished epoch."""
         import torch
 
         weights = self._kept()
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
             self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
-        if self.accelerator.is_main_process:
-            scaler, state = self.accelerator.scaler, self.optimizer.state_dict()["state"]
-            facts = {
-                "epoch": len(history),
-                "history": [asdict(record) for record in history],
-                "scaler": scaler.state_dict() if scaler is not None else None,
-                "threads": torch.get_num_threads(),
-                "most_tokens": self.most_tokens,
-            }
-            moments = {
-                f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()
-            }
-            self.state.save(Snapshot(weights, moments, self.best, facts))
-        self.accelerator.wait_for_everyone()
+        scaler, state = self.accelerator.scaler, self.optimizer.state_dict()["state"]
+        facts = {
+            "epoch": len(history),
+            "history": [asdict(record) for record in history],
+            "scaler": scaler.state_dict() if scaler is not None else None,
+            "threads": torch.get_num_threads(),
+            "most_tokens": self.most_tokens,
+        }
+        moments = {f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()}
+        self.state.save(Snapshot(weights, moments, self.best, facts))
 
     def _resume(self) -> list[EpochRecord]:
         """Load the latest snapshot; returns the history so far."""

@@ -152,7 +152,7 @@ class TrainingSettings(Settings):
     Attributes:
         epochs: passes over the training split; 0 leaves the weights as they are, for checkpoints
             that are already fine-tuned.
-        batch_size: examples per step, over all processes.
+        batch_size: examples per step.
         learning_rate: peak of the linear schedule. Small models from scratch need more, about 1e-3.
         weight_decay: AdamW's weight decay, on all weights but biases and layer norms.
         warmup_steps: steps of linear warm-up; if None, ``warmup_share`` of all steps.
@@ -169,8 +169,6 @@ class TrainingSettings(Settings):
             with, one drawn for each matched set or text; the template of its seed if None.
         lora: train adapters of low rank instead of the weights, with this ``rank`` and ``alpha``
             (16 if left out), and merge them afterwards; needs peft (``exparity[lora]``).
-        processes: processes (GPUs) that train one model together. Dropout is drawn per process, so
-            that another number gives other weights.
     """
 
     epochs: Annotated[int, Range(at_least=0, at_most=10_000)] = 5
@@ -188,7 +186,6 @@ class TrainingSettings(Settings):
         Annotated[Sequence[Annotated[int, Range(at_least=0, at_most=_MOST)]], MinLen(1)] | None
     ) = None
     lora: Mapping[str, Annotated[int, Range(at_least=1, at_most=_MOST)]] | None = None
-    processes: Annotated[int, Range(at_least=1, at_most=1024)] = 1
 
 
 class TrainingSpec(TrainingSettings):
@@ -204,10 +201,6 @@ class TrainingSpec(TrainingSettings):
                     raise ValueError(f"training.lora: unknown key '{key}'; write rank and alpha")
             if "rank" not in self.lora:
                 raise ValueError("training.lora: name the rank of the adapters, such as rank: 8")
-            if self.processes > 1:
-                raise ValueError(
-                    "training.lora: adapters train in one process; leave processes out"
-                )
         return self
 
 

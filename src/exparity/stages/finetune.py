@@ -6,8 +6,6 @@ import copy
 import logging
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -24,7 +22,7 @@ from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
 from exparity.artefacts.running import stage
 from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
 from exparity.core.validation import read_settings
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
@@ -106,10 +104,7 @@ def finetune_cell(
         read_settings(ModelSpec, model, f"model {model_id}"),
         read_settings(TrainingSpec, training, "training"),
     )
-    processes, held_out = specs[1].processes, specs[1].validation_share
-    if processes > 1 and "LOCAL_RANK" not in os.environ:
-        launch(processes)
-        return
+    held_out = specs[1].validation_share
     make_repeatable(machine.threads)
     prepared = read_prepared(data)
     interventions = _interventions(debias, counterfactuals)
@@ -281,14 +276,6 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
     encodings = encode_prompt(classifier.tokenizer, head.prompt, texts, classifier.max_length)
     means = classifier.probabilities([one.token_ids for one in encodings]).mean(axis=0)
     head.bias = (-np.log(means)).tolist()
-
-
-def launch(processes: int) -> None:
-    """Run this same command in several processes, which train one model together."""
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    count = ["--nproc-per-node", str(processes)]
-    if subprocess.run([*launcher, *count, "-m", "exparity", *sys.argv[1:]], check=False).returncode:
-        raise ExparityError(f"training with {processes} processes failed; see above")
 
 
 def _name(artefact: str) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from exparity.stats.bootstrap import Interval, interval_of
-from exparity.stats.samples import TwoGroups, exchangeable
+from exparity.stats.samples import TwoGroups, exchangeable, shuffled
 from exparity.types import FloatArray
+
+_BATCH = 200  # permutations held at once; bounds memory at large n
 
 
 def mean_distance(a: FloatArray, b: FloatArray) -> float:
@@ -40,14 +42,16 @@ def wasserstein_by_chance(
     """
     values, in_a, in_b, sets = groups
     kept = in_a | in_b
-    chosen, first = values[kept], in_a[kept]
+    chosen, first = values[kept], in_a[kept].astype(np.int64)
     block = exchangeable(len(chosen), None if sets is None else sets[kept])
-    places = np.argsort(block, kind="stable")
+    order = np.argsort(chosen)
+    widths = np.diff(chosen[order])
     distances = np.empty(resamples)
-    for i in range(resamples):
-        drawn = np.empty_like(first)
-        drawn[np.lexsort((rng.random(len(chosen)), block))] = first[places]
-        distances[i] = wasserstein(chosen[drawn], chosen[~drawn])
+    for start in range(0, resamples, _BATCH):
+        drawn = shuffled(first, block, min(_BATCH, resamples - start), rng)[:, order]
+        below = drawn.cumsum(axis=1)[:, :-1] / first.sum()
+        others_below = (1 - drawn).cumsum(axis=1)[:, :-1] / (1 - first).sum()
+        distances[start : start + _BATCH] = np.abs(below - others_below) @ widths
     tail = (1 - confidence) / 2
     low, high = np.quantile(distances, (tail, 1 - tail))
     return float(distances.mean()), float(low), float(high)

@@ -200,7 +200,7 @@ def read_cells(results: Path) -> Iterator[Cell]:
             method=call["use"],
             options=call["params"],
             noise=ROUNDING_NOISE in metadata.get("flags", []),
-            classifier=load_classifier(results / "models" / dataset / model / seed),
+            classifier=load_classifier(results / "models" / dataset / model / seed, shortcuts=True),
             examples=examples,
             explanations=[
                 explanation_of(example, row)

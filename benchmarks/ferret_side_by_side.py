@@ -6,7 +6,8 @@ Usage: python benchmarks/ferret_side_by_side.py --peer-python PATH --checkpoint 
 PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one. FILE is a
 data artefact with rationales, as ``exparity prepare`` writes it; its test examples are taken evenly
 spaced, with --whole-words those alone whose words are one token each. Both run the six methods and
-the six metrics of ferret on one thread, in float32. CPU seconds count; loading a model does not.
+the six metrics of ferret on one thread, in float32; exparity leaves out what of the last layer
+cannot reach the output (``shortcuts``). CPU seconds count; loading a model does not.
 
 Each library then scores the explanations of the other as well, so that numbers can be held against
 each other where the explanation is the same. ferret counts tokens as words, and takes what is left
@@ -143,7 +144,7 @@ def compare(arguments: argparse.Namespace) -> None:
     from exparity.metrics import mean_length
 
     torch.set_num_threads(1)
-    classifier = exparity.load_classifier(arguments.checkpoint, "cpu")
+    classifier = exparity.load_classifier(arguments.checkpoint, "cpu", shortcuts=True)
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
     seconds = {"exparity": own_seconds}
@@ -211,6 +212,7 @@ def run_workflow(arguments: argparse.Namespace, examples: Sequence[Any], precisi
         "methods": {method: {} for method in METHODS},
         "metrics": {metric: {} for metric in METRICS},
         "precision": precision,
+        "engine": {"shortcuts": True},
     }
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

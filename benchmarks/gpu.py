@@ -94,19 +94,19 @@ class Bench:
         self.peak: dict[str, float] = {}
         words = np.repeat(np.arange(5, 5 + len(SENTENCES)), SENTENCES)
         self._words = words[:6] if tiny else words
-        self._loaded: dict[tuple[str, str], Classifier] = {}
+        self._loaded: dict[tuple[str, str, bool], Classifier] = {}
 
-    def classifier(self, id: str, precision: str = "fp32") -> Classifier:
+    def classifier(self, id: str, precision: str = "fp32", shortcuts: bool = False) -> Classifier:
         """Return a random model of a size in a precision of the engine."""
         from exparity import load_classifier
 
-        key = id, precision
+        key = id, precision, shortcuts
         if key not in self._loaded:
             self._loaded.clear()
             model, tokenizer = random_model_of(id, tiny=self.tiny)
             if precision == "bf16":
                 model = model.bfloat16()
-            made = load_classifier((model, tokenizer), str(self.device))
+            made = load_classifier((model, tokenizer), str(self.device), shortcuts=shortcuts)
             self._loaded[key] = made.in_fp16() if precision == "fp16" else made
         return self._loaded[key]
 
@@ -433,7 +433,7 @@ def costs(bench: Bench) -> Iterator[Row]:
     from exparity.metrics import METRICS
 
     for precision in ENGINE:
-        classifier = bench.classifier(CELL, precision)
+        classifier = bench.classifier(CELL, precision, shortcuts=True)
         for id in methods_that_run():
             if precision == "fp32" or not KNOWN.get(id).facts.needs_gradient:
                 about = {"kind": "method", "id": id, "precision": precision}

@@ -212,7 +212,7 @@ def keywords(function, names, *args, **fixed):
 CALLS = {
     **keywords(
         exparity.load_classifier,
-        "checkpoint device precision revision max_length token_budget",
+        "checkpoint device precision revision max_length token_budget shortcuts",
         checkpoint="no/such/folder",
     ),
     "explain classifier": lambda c, e, v: explain(v, TEXTS),

@@ -428,7 +428,7 @@ class TestGrid:
         assert found["EXPARITY_DOWNLOAD"] == "1"
         assert found["EXPARITY_TOKEN_BUDGET"] == found["EXPARITY_PLUGINS"] == ""
         found = experiment(
-            engine={"device": "cuda:1", "token_budget": 512},
+            engine={"device": "cuda:1", "token_budget": 512, "shortcuts": True},
             data_dir="raw",
             download=False,
             plugins=["json", "csv"],
@@ -439,6 +439,7 @@ class TestGrid:
             "EXPARITY_DOWNLOAD": "0",
             "HF_HUB_OFFLINE": "1",
             "EXPARITY_DEVICE": "cuda:1",
+            "EXPARITY_SHORTCUTS": "1",
             "EXPARITY_TOKEN_BUDGET": "512",
             "EXPARITY_MAX_CALLS": "",
             "EXPARITY_PLUGINS": f"json{os.pathsep}csv",

@@ -70,7 +70,7 @@ def test_settings_beside_a_loaded_classifier_are_refused(bert):
         with pytest.raises(InputError, match=message):
             exparity.benchmark(bert, TEXTS, methods=["gradient"], device=device)
     assert exparity.load_classifier(bert, "cpu") is exparity.load_classifier(bert) is bert
-    for setting in ({"max_length": 8}, {"precision": "bf16"}, {"chat": True}):
+    for setting in ({"max_length": 8}, {"precision": "bf16"}, {"shortcuts": True}):
         (name,) = setting
         with pytest.raises(InputError, match=f"{name}: the classifier is loaded already; set it"):
             exparity.load_classifier(bert, **setting)

@@ -96,6 +96,16 @@ def test_pairs_are_explained_on_a_gpu(pair_checkpoints, pair_classifiers, family
         close(one.scores, other.scores)
 
 
+def test_shortcuts_stay_on_the_gpu(checkpoints, classifiers, sentences, gpus):
+    classifier = exparity.load_classifier(checkpoints["bert"], "cuda", shortcuts=True)
+    for method in ("lime", "gradient"):
+        found, expected = (
+            explained(one, sentences[:3], 0, method) for one in (classifier, classifiers["bert"])
+        )
+        for one, other in zip(found, expected, strict=True):
+            close(one.scores, other.scores)
+
+
 @pytest.mark.parametrize(
     ("method", "a_text"),
     [("lime", 0), ("integrated_gradients", 1), ("gradient", 2), ("shap", 2)],

@@ -73,10 +73,17 @@ def test_one_score_a_token_and_the_model_left_as_it_was(classifier, method):
 
 
 @pytest.mark.property
-def test_padding_changes_rounding_only(classifier, method, monkeypatch):
-    """As on a GPU, where texts of any length share a batch."""
+@pytest.mark.parametrize("route", ["padded", "shortcuts"])
+def test_padding_and_shortcuts_change_rounding_only(
+    classifier, checkpoints, method, route, monkeypatch
+):
+    """As on a GPU, where texts of any length share a batch, and with work left out."""
     expected = explained(classifier, TEXTS, TARGETS, method)
-    monkeypatch.setattr(classifier, "exact", False)
+    if route == "padded":
+        monkeypatch.setattr(classifier, "exact", False)
+    else:
+        folder = checkpoints[classifier.model.config.model_type]
+        classifier = exparity.load_classifier(folder, "cpu", shortcuts=True)
     for one, other in zip(explained(classifier, TEXTS, TARGETS, method), expected, strict=True):
         size = np.abs(other.scores).max()
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-4 * size)

@@ -39,6 +39,11 @@ def ola(folder):
 
 
 @pytest.fixture(scope="module")
+def quick(folder):
+    return load_classifier(str(folder), "cpu", shortcuts=True)
+
+
+@pytest.fixture(scope="module")
 def ids(ola, sentences):
     return [e.token_ids for e in ola.encode(sentences)]
 
@@ -99,13 +104,22 @@ class TestEngine:
         if exact:
             np.testing.assert_array_equal(ola.probabilities(ids), alone)
 
+    @pytest.mark.parametrize("exact", [True, False], ids=["equal lengths", "padded"])
+    def test_shortcuts_change_nothing(self, ola, quick, ids, exact, monkeypatch):
+        monkeypatch.setattr(quick, "exact", exact)
+        np.testing.assert_allclose(quick.probabilities(ids), ola.probabilities(ids), atol=1e-6)
+
     def test_packed_layers_change_nothing(self, ola, ids, monkeypatch):
         packed = ola.probabilities(ids)
         monkeypatch.setattr(ola, "_layers", None)
         np.testing.assert_allclose(packed, ola.probabilities(ids), atol=1e-6)
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_it_can_be_explained(self, ola, sentences, method):
-        explanations = explained(ola, sentences[:4], 1, method)
-        assert all(np.abs(explanation.scores).max() > 0 for explanation in explanations)
-        assert np.isfinite(evaluate(ola, explanations, "comprehensiveness")).all()
+    def test_it_can_be_explained(self, ola, quick, sentences, method):
+        plain, short = (explained(c, sentences[:4], 1, method) for c in (ola, quick))
+        for one, other in zip(plain, short, strict=True):
+            size = np.abs(one.scores).max()
+            assert size > 0
+            np.testing.assert_allclose(other.scores, one.scores, atol=1e-4 * size)
+        assert not [n for n, m in quick.model.named_modules() if "forward" in vars(m)]
+        assert np.isfinite(evaluate(ola, plain, "comprehensiveness")).all()

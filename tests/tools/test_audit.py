@@ -256,6 +256,19 @@ class TestSeveralLabels:
             audit(**{**asked, "label": ["author", "town"]})
 
 
+@pytest.mark.parametrize(("family", "known"), [("bert", True), ("distilbert", False)])
+def test_shortcuts_are_taken_where_they_are_known(
+    runs, asked, checkpoints, tmp_path, family, known
+):
+    shutil.copytree(checkpoints["bert"], tmp_path / "model")
+    settings = tmp_path / "model/config.json"
+    text = settings.read_text().replace('"model_type": "bert"', f'"model_type": "{family}"')
+    settings.write_text(text)
+    audit(**{**asked, "checkpoint": "model"})
+    ((config, *_),) = runs
+    assert config["engine"] == {"shortcuts": known}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -417,7 +430,7 @@ class TestFunctions:
         }
         assert list(config["methods"]) == ["occlusion", "lime_words", "shap"]
         assert config["title"] == "Audit of audited_black_box:predict on Reviews 2026.csv"
-        assert config["engine"] == {"max_calls": 5000}
+        assert config["engine"] == {"shortcuts": False, "max_calls": 5000}
 
     @pytest.mark.parametrize(
         ("changes", "message"),

@@ -86,6 +86,7 @@ class Experiment(ResolvedConfig):
             "EXPARITY_DEVICE": engine.device,
             "EXPARITY_TOKEN_BUDGET": str(engine.token_budget or ""),
             "EXPARITY_MAX_CALLS": str(engine.max_calls or ""),
+            "EXPARITY_SHORTCUTS": "1" if engine.shortcuts else "",
         }
 
     @property

@@ -45,14 +45,16 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Inference(Machine):
-    """Device and precision of a job that runs a trained model.
+    """Device, precision and speed of a job that runs a trained model.
 
     Attributes:
         precision: arithmetic of the model; gradients are coarse in bf16, and taken in fp32 with
             fp16.
+        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
     """
 
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    shortcuts: Annotated[bool, Flag(environment="SHORTCUTS")] = False
 
 
 def resolve_device(name: str) -> torch.device:

@@ -96,6 +96,7 @@ class BlackBox(Classifier):
         names = [f"{role}_token{part}" for role in _ROLES for part in ("", "_id")]
         self.tokenizer: Any = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
         self.max_length = _NO_LIMIT
+        self.shortcuts = False
         self.is_compared = False
         self.fp32_twin = None
         self.refusals = Counter[str]()

@@ -22,6 +22,7 @@ from exparity.core.errors import ExparityError, InputError, did_you_mean, reason
 from exparity.engine.batching import Build, MemoryBound, gradient_share, in_batches, padded
 from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
+from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
@@ -44,6 +45,9 @@ class Classifier(TokenEmbeddings):
     """A transformers model with a classification head and its fast tokenizer on one device.
 
     Made by :func:`~exparity.engine.loading.load_classifier`, which explains its arguments.
+
+    Raises:
+        InputError: shortcuts are asked for and not known for this family of models.
     """
 
     is_black_box = False
@@ -58,7 +62,11 @@ class Classifier(TokenEmbeddings):
         device: torch.device,
         max_length: int,
         token_budget: int | None = None,
+        shortcuts: bool = False,
     ) -> None:
+        if shortcuts:
+            check_family(model)
+        self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
         self.fp32_twin: Classifier | None = None  # of a model in fp16, the same in fp32
         self.is_compared = False  # with the plain model; see preflight.check_function
@@ -128,6 +136,7 @@ class Classifier(TokenEmbeddings):
             device=self.device,
             max_length=self.max_length,
             token_budget=None if self._memory else self.token_budget,
+            shortcuts=self.shortcuts,
         )
         made.exact = self.exact
         return made
@@ -354,7 +363,8 @@ class Classifier(TokenEmbeddings):
         ``lengths`` says how many rows count.
         """
         count, width = embeddings.shape[:2]
-        fewest = -(-FEWEST_ROWS // width)  # the head takes care of itself (steady_head)
+        # The head takes care of itself (steady_head); a shortened last layer has as few rows.
+        fewest = FEWEST_ROWS if self.shortcuts else -(-FEWEST_ROWS // width)
         if self.exact and count < fewest:  # bits must not depend on the batch
             extra = embeddings[:1].expand(fewest - count, -1, -1)
             embeddings = torch.cat([embeddings, extra])
@@ -362,7 +372,10 @@ class Classifier(TokenEmbeddings):
         sizes = torch.as_tensor(lengths, device=self.device)
         # Without padding there is nothing to mask, and attention is faster for it.
         mask = self._padding_mask(lengths, width) if min(lengths) < width else None
-        logits = self.head.logits(self.model, EmbeddedBatch(embeddings, mask, sizes - 1))
+        shorten = self.shortcuts and not self.head.frame.pads
+        shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
+        with shortcut:
+            logits = self.head.logits(self.model, EmbeddedBatch(embeddings, mask, sizes - 1))
         result: torch.Tensor = logits.float()[:count].to(self.device)
         return result
 

@@ -54,7 +54,7 @@ class PackedLayers:
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
         """Within the context, the model runs on packed layers; weights must not need gradients."""
-        # A layer that somebody else has replaced (accelerate, say) stays replaced.
+        # A layer that somebody else has replaced (a shortcut) stays replaced.
         chosen = [layer for layer in self._layers if "forward" not in vars(layer.module)]
         for layer in chosen:
             layer.module.forward = layer

@@ -34,6 +34,7 @@ def load_classifier(
     revision: str | None = None,
     max_length: int | None = None,
     token_budget: int | None = None,
+    shortcuts: bool = False,
     prompt: str | None = None,
     words: Mapping[str, str] | None = None,
     chat: bool = False,
@@ -58,6 +59,9 @@ def load_classifier(
         revision: commit of a Hub repository.
         max_length: longest input in tokens; longer texts are cut. The model's limit if None.
         token_budget: padded tokens per batch; a measured default for the device if None.
+        shortcuts: leave out work of the last layer that cannot reach the output; faster, with
+            probabilities that differ by rounding alone. Known for BERT, RoBERTa, GPT-2
+            and OLA.
         prompt: template with ``{text}`` in it, for a causal language model; None for the text
             alone. The tokens around the text are neither masked, removed nor scored.
         words: word that answers the prompt for each class, by class, with the blank that its place
@@ -82,7 +86,8 @@ def load_classifier(
         "device": None if device == "auto" else device,
         "precision": None if precision == "fp32" else precision,
         **{"revision": revision, "max_length": max_length, "token_budget": token_budget},
-        **{"prompt": prompt, "words": words, "chat": chat or None, "label": label},
+        **{"shortcuts": shortcuts or None, "prompt": prompt, "words": words},
+        **{"chat": chat or None, "label": label},
     }
     of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
     if isinstance(checkpoint, Classifier):
@@ -141,6 +146,7 @@ def load_classifier(
         device=target,
         max_length=limit if max_length is None else max_length,
         token_budget=token_budget,
+        shortcuts=shortcuts,
     )
     return classifier.in_fp16() if precision == "fp16" else classifier
 

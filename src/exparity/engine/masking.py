@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Classifier
+    from exparity.engine.shortcuts import FirstLayer
 
 
 class MaskedTexts:
@@ -37,13 +39,19 @@ class MaskedTexts:
         self.classifier = classifier
         self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
         self._rows = pad_sequence(list(rows), batch_first=True)
+        self._first: FirstLayer | None = None
         masked = [classifier.in_place_of(ids, classifier.mask_id) for ids in token_ids]
         if absent is None and any((ids != classifier.mask_id).any() for ids in masked):
             absent = [classifier.embed(ids) for ids in masked]
         if absent is not None:
             self._absent = pad_sequence(list(absent), batch_first=True)
         else:
-            self._absent = classifier.embed([classifier.mask_id])[0].expand_as(self._rows)
+            mask_row = classifier.embed([classifier.mask_id])[0]
+            self._absent = mask_row.expand_as(self._rows)
+            if classifier.shortcuts:
+                from exparity.engine.shortcuts import FirstLayer
+
+                self._first = FirstLayer(classifier.model, self._rows, mask_row)
 
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
         """Return the (m, c) class probabilities of masked texts; equal masks run once.
@@ -65,10 +73,13 @@ class MaskedTexts:
         def build(positions: list[int], wide: int) -> torch.Tensor:
             chosen = torch.as_tensor(positions, device=self.classifier.device)
             mask, own = stays[chosen, :wide], texts[chosen]
+            if self._first is not None:
+                self._first.show(own, mask)
             return torch.where(mask[..., None], self._rows[own, :wide], self._absent[own, :wide])
 
         lengths = self.lengths[owners[first]].tolist()
-        return self.classifier.forward(lengths, build)[inverse]
+        with self._first.in_use() if self._first is not None else nullcontext():
+            return self.classifier.forward(lengths, build)[inverse]
 
     def target_probabilities(
         self, masks: Sequence[BoolArray], targets: IntArray

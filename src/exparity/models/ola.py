@@ -84,13 +84,14 @@ class OlaAttention(nn.Module):
         self,
         hidden_states: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
+        queries: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return (b, t, h) means of the values of (b, t, h) states.
+        """Return (b, q, h) means of the values of (b, t, h) states, by what (b, q, h) ask for.
 
-        States whose (b, t) mask is 0 get no weight.
+        All states ask where ``queries`` is None. Those whose (b, t) mask is 0 get no weight.
         """
-        keys = self.key(hidden_states).transpose(1, 2)
-        scores = self.query(hidden_states) @ keys * self.scaling  # (b, t, t)
+        query = self.query(hidden_states if queries is None else queries)
+        scores = query @ self.key(hidden_states).transpose(1, 2) * self.scaling  # (b, q, t)
         if attention_mask is not None:
             padding = attention_mask[:, None, :] == 0
             scores = scores.masked_fill(padding, torch.finfo(scores.dtype).min)

@@ -175,7 +175,7 @@ def audit(
     if predict:
         entry: dict[str, Any] = {"predict": predict, "classes": list(labels)}
         outputs: Mapping[str, str | None] = dict.fromkeys(label)
-        order = labels
+        order, shortens = labels, False
     else:
         of_labels = dict(zip(label, loaded[:: len(group)], strict=True))
         entry = {
@@ -184,7 +184,7 @@ def audit(
             **({"head": LABEL_WORDS, "chat": chat} if words else {}),
             "training": {"epochs": 0},
         }
-        outputs, order = _matched(entry, of_labels, output, bool(labels), words)
+        outputs, order, shortens = _matched(entry, of_labels, output, bool(labels), words)
     options["labels"] = list(order)
     base, names = _as_id(Path(table).stem, "table"), _name_of(predict or str(checkpoint))
     model = _as_id("_".join(names), "model")
@@ -209,7 +209,7 @@ def audit(
             **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
         },
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
-        "engine": {"max_calls": max_calls} if max_calls else {},
+        "engine": {"shortcuts": shortens, **({"max_calls": max_calls} if max_calls else {})},
         "report": {"figures": not quick},
     }
     _run(config, results, cores, dry_run=dry_run)
@@ -329,23 +329,28 @@ def _matched(
     output: str | None,
     in_order: bool,
     words: Mapping[str, str],
-) -> tuple[Mapping[str, str | None], Sequence[str]]:
-    """Return the output of each column, and the classes in the order of the outputs."""
+) -> tuple[Mapping[str, str | None], Sequence[str], bool]:
+    """Return the output of each column, the classes in their order, and whether work is left out.
+
+    Work of a last layer is, in families that are known for it.
+    """
     # Only now: importing transformers takes longer than reading most tables.
+    from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
 
     name = str(entry["checkpoint"])
     pretrained = load_config(name, entry.get("revision"))
+    shortens = pretrained.model_type in FAMILIES and not words
     if words:
         new_head(LABEL_WORDS).require(name, pretrained)
-        return dict.fromkeys(columns, output), list(words)
+        return dict.fromkeys(columns, output), list(words), shortens
     outputs = _outputs([*columns], output, pretrained)
     order: Sequence[str] = ()
     for column, facts in columns.items():
         head = head_of(pretrained)
         head.label = outputs[column]
         order = _in_order_of_outputs(facts, name, pretrained, in_order, head)
-    return outputs, order
+    return outputs, order, shortens
 
 
 def _outputs(columns: Sequence[str], output: str | None, pretrained: Any) -> dict[str, str | None]:

@@ -1,0 +1,208 @@
+"""Leaving out work that cannot reach the output: opt-in, for families whose layers are known.
+
+A classification head reads one position of the last layer. There, only keys and values of the other
+positions count; their queries, outputs and feed-forward layers do not. What is left out is never
+read, so that probabilities differ by rounding alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn import functional as F
+
+from exparity.core.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Forward = Callable[..., torch.Tensor]
+
+ENCODERS = ("bert", "roberta")
+DECODERS = ("gpt2",)
+ONE_LAYER = ("ola",)
+FAMILIES = ENCODERS + DECODERS + ONE_LAYER
+
+
+def check_family(model: PreTrainedModel) -> None:
+    """Check that the model's layers are of a family that shortcuts know.
+
+    Raises:
+        InputError: they are not.
+    """
+    family = model.config.model_type
+    if family not in FAMILIES:
+        raise InputError(
+            f"shortcuts: not known for models of type '{family}', only for "
+            f"{', '.join(FAMILIES)}; leave them off"
+        )
+
+
+@contextlib.contextmanager
+def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iterator[None]:
+    """Within the context, the last layer computes only the position that the head reads.
+
+    Args:
+        model: of a family in ``FAMILIES``.
+        lengths: (b,) rows that count of the batch that will be run.
+    """
+    base: Any = model.base_model
+    replacement: Forward
+    if model.config.model_type in ENCODERS:
+        layer = base.encoder.layer[-1]
+        replacement = _encoder_layer(layer)
+    elif model.config.model_type in ONE_LAYER:
+        layer, whole = base.attention, base.attention.forward
+
+        def replacement(hidden: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+            output: torch.Tensor = whole(hidden, mask, hidden[:, :1])
+            return output
+
+    else:
+        layer = base.h[-1]
+        replacement = _decoder_layer(layer, lengths)
+    layer.forward = replacement
+    try:
+        yield
+    finally:
+        del layer.forward  # the class's own shows again
+
+
+def _attend(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    n_heads: int,
+    mask: torch.Tensor | None,
+    scaling: float,
+) -> torch.Tensor:
+    """Return (b, q, h) attention output of (b, q, h) and (b, t, h) projections."""
+    query, key, value = (
+        x.view(*x.shape[:2], n_heads, -1).transpose(1, 2) for x in (query, key, value)
+    )
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
+    return output.transpose(1, 2).flatten(-2)
+
+
+def _encoder_layer(layer: Any) -> Forward:
+    """Return a BERT layer's forward for its first position: (b, t, h) to (b, 1, h)."""
+    attention = layer.attention.self
+
+    def forward(
+        hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, *_: Any, **__: Any
+    ) -> torch.Tensor:
+        first = hidden_states[:, :1]
+        context = _attend(
+            attention.query(first),
+            attention.key(hidden_states),
+            attention.value(hidden_states),
+            attention.num_attention_heads,
+            None if attention_mask is None else attention_mask[..., :1, :],
+            attention.scaling,
+        )
+        attended = layer.attention.output(context, first)
+        result: torch.Tensor = layer.feed_forward_chunk(attended)
+        return result
+
+    return forward
+
+
+def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
+    """Return a GPT-2 block's forward that fills only the last position of each text."""
+    attention = layer.attn
+
+    def forward(
+        hidden_states: torch.Tensor,
+        past_key_values: Any = None,
+        attention_mask: torch.Tensor | None = None,
+        *_: Any,
+        **__: Any,
+    ) -> torch.Tensor:
+        device = hidden_states.device
+        rows = torch.arange(len(lengths), device=device)
+        last = torch.as_tensor(lengths, device=device) - 1
+        # Queries of the other positions come along: one product is faster than two.
+        projected = attention.c_attn(layer.ln_1(hidden_states))
+        queries, key, value = projected.split(attention.embed_dim, dim=-1)
+        query = queries[rows, last][:, None]
+        # The last position sees every one up to itself, and no padding.
+        seen = torch.arange(hidden_states.shape[1], device=device)[None] <= last[:, None]
+        context = _attend(
+            query,
+            key,
+            value,
+            attention.num_heads,
+            None if min(lengths) == hidden_states.shape[1] else seen[:, None, None],
+            attention.scaling,
+        )
+        attended = attention.c_proj(context) + hidden_states[rows, last][:, None]
+        attended = attended + layer.mlp(layer.ln_2(attended))
+        result = torch.zeros_like(hidden_states)
+        return result.index_put((rows, last), attended[:, 0])
+
+    return forward
+
+
+class FirstLayer:
+    """Projections of the first layer for all rows that masked texts can have.
+
+    At each position a masked text holds its own row or the mask token's, so that two rows a
+    position are all that the first layer's query, key and value projections ever see. They are
+    computed once and looked up.
+
+    Args:
+        model: of a family in ``FAMILIES``.
+        rows: (n, t, h) embeddings of the texts.
+        absent: (h,) embedding of the mask token.
+    """
+
+    def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
+        base: Any = model.base_model
+        n_texts, width, _ = rows.shape
+        every = torch.cat([rows, absent.expand(1, width, -1)])
+        with torch.inference_mode():
+            if model.config.model_type in ENCODERS + ONE_LAYER:
+                one = model.config.model_type in ONE_LAYER
+                attention = base.attention if one else base.encoder.layer[0].attention.self
+                self._modules = [attention.query, attention.key, attention.value]
+                inputs = base.embeddings(inputs_embeds=every)
+            else:
+                block = base.h[0]
+                self._modules = [block.attn.c_attn]
+                positions = torch.arange(width, device=rows.device)
+                inputs = block.ln_1(every + base.wpe(positions))
+            self._tables = [module(inputs).flatten(0, 1) for module in self._modules]
+        self._width = width
+        self._absent = n_texts * width
+        self._index: torch.Tensor | None = None
+
+    def show(self, texts: torch.Tensor, stays: torch.Tensor) -> None:
+        """Say which text each item of the next batch is of, (b,), and which rows stay, (b, t)."""
+        positions = torch.arange(stays.shape[1], device=stays.device)
+        own = texts[:, None] * self._width + positions
+        self._index = torch.where(stays, own, self._absent + positions)
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Within the context, the first layer looks its projections up."""
+        for module, table in zip(self._modules, self._tables, strict=True):
+            module.forward = self._lookup(table)
+        try:
+            yield
+        finally:
+            for module in self._modules:
+                del module.forward
+
+    def _lookup(self, table: torch.Tensor) -> Forward:
+        def forward(hidden_states: torch.Tensor) -> torch.Tensor:
+            index = self._index
+            assert index is not None
+            if len(index) < len(hidden_states):  # a tiny batch, filled up with its first row
+                more = index[:1].expand(len(hidden_states) - len(index), -1)
+                index = torch.cat([index, more])
+            return F.embedding(index, table)
+
+        return forward

@@ -30,26 +30,14 @@ def predictions_of(cell):
     return {row["example_id"]: row for row in rows}
 
 
-def test_true_labels_are_explained_by_default(cell, tmp_path):
-    predicted = predictions_of(cell)
-    rows = explained(cell, tmp_path / "x.parquet")
-    assert len(rows) == len(predicted) == 24
-    assert all(row["target"] == predicted[row["example_id"]]["label"] for row in rows)
-
-
-def test_the_predicted_class_may_be_explained(cell, tmp_path):
-    predicted = predictions_of(cell)
-    rows = explained(cell, tmp_path / "x.parquet", target="predicted")
-    assert [row["target"] for row in rows] == [
-        predicted[row["example_id"]]["predicted"] for row in rows
-    ]
-
-
-def test_only_correct_examples_may_be_explained(cell, tmp_path):
+@pytest.mark.parametrize("target", ["label", "predicted"])
+@pytest.mark.parametrize("examples", ["all", "correct"])
+def test_examples_and_classes_are_those_that_are_asked_for(cell, tmp_path, target, examples):
     predicted = predictions_of(cell)
     right = {key for key, row in predicted.items() if row["label"] == row["predicted"]}
-    rows = explained(cell, tmp_path / "x.parquet", examples="correct")
-    assert {row["example_id"] for row in rows} == right
+    rows = explained(cell, tmp_path / "x.parquet", target=target, examples=examples)
+    assert {row["example_id"] for row in rows} == (right if examples == "correct" else {*predicted})
+    assert all(row["target"] == predicted[row["example_id"]][target] for row in rows)
 
 
 def test_artefact_equals_the_python_function(cell, tmp_path):

@@ -120,33 +120,6 @@ def test_equals_the_loop(tuned, tmp_path):
     assert several
 
 
-def test_an_untouched_encoder_is_the_original(tuned, tmp_path):
-    """As scheme C leaves it: of the weights only the head was trained."""
-    from transformers import BertForMaskedLM
-
-    finetune_cell(
-        tuned / "data.parquet", tmp_path / "same" / "0", tmp_path / "p.parquet",
-        model={"checkpoint": str(tuned / "original"), "scheme": "classification"},
-        training={"epochs": 1}, model_id="same", seed=0, machine=CPU,
-    )  # fmt: skip
-    asked = questions(
-        encode_texts(
-            load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu").tokenizer,
-            ["The girl sings ."],
-            40,
-        )[0],
-        (0, 1, 0, 0),
-        4,
-    )
-    model = load_masked_lm(tmp_path / "same" / "0", str(tuned / "original"), None, "cpu")
-    with quiet_transformers():
-        original = BertForMaskedLM.from_pretrained(tuned / "original").eval()
-    for question, answer in zip(asked, model.answers(asked), strict=True):
-        with torch.no_grad():
-            logits = original(torch.tensor([question.ids])).logits[0, question.position]
-        assert answer[0] == pytest.approx(float(torch.log_softmax(logits, 0).max()), abs=1e-5)
-
-
 def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
     tokenizer = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu").tokenizer
     encoding = encode_texts(tokenizer, ["she sings . " * 30], 10)[0]

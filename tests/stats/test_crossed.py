@@ -484,24 +484,8 @@ class TestErrorRate:
         as_if = scipy.stats.ttest_1samp(d, 0, axis=1).pvalue
         assert (as_if <= 0.05).mean() > 2 * rate
 
-    @pytest.mark.parametrize("seeds", [2, 3, 4])
-    def test_with_few_trainings_it_errs_less_often(self, seeds):
-        a, b = self.gaps(seeds, 48, 1.0, np.random.default_rng(14))
-        assert rejected(mean_gap(a - b)) <= 0.06
-
     def test_missing_cells_cost_no_validity(self):
         rng = np.random.default_rng(15)
         a, b = self.gaps(5, 48, 1.0, rng)
         d = np.where(rng.random(a.shape) < 0.3, NAN, a - b)
         assert 0.03 <= rejected(mean_gap(d)) <= 0.065
-
-    def test_what_it_can_detect_it_detects(self):
-        rng = np.random.default_rng(16)
-        a, b = self.gaps(10, 48, 0.5, rng)
-        variance = 0.5**2 / 10 + 2 / 48 + 2 / 480
-        # with the variances known, about a t-test with Satterthwaite's degrees of freedom
-        of_seeds, of_sets, of_cells = 0.5**2 / 10 + 2 / 480, 2 / 48 + 2 / 480, 2 / 480
-        dof = variance**2 / (of_seeds**2 / 9 + of_sets**2 / 47 + of_cells**2 / (9 * 47))
-        t = scipy.stats.t(dof)
-        gap = (t.ppf(0.975) + t.ppf(0.8)) * math.sqrt(variance)
-        assert rejected(mean_gap(a - b + gap)) == pytest.approx(0.8, abs=0.03)

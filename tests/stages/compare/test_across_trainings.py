@@ -245,42 +245,30 @@ def test_trainings_that_predict_one_class_are_left_out(tmp_path):
         assert row[name] == pytest.approx(getattr(test, name), rel=1e-9), name
 
 
-class TestRefused:
-    def refused(self, paths, tmp_path, message, **options):
-        out = tmp_path / "out"
-        with pytest.raises(InputError, match=message):
-            compare(paths, None, out / "t", out / "a", statistics=OPTIONS | options)
-        assert not (tmp_path / "out").exists()
+REFUSED = [
+    ([{}, {"model": "n", "seed": 1}], {}, "d-n-1-.*: is of model 'n', but .* is of 'm'"),
+    ([{}, {}], {}, "holds gini of lime, as .* does"),
+    (
+        [{}, {"seed": 1, "groups": ("male", "other")}],
+        {},
+        r"compares gender \(male, other\), but .*",
+    ),
+    ([{}, {"seed": 1, "matched": False}], {}, "example '000-female' is of group .* and set 'None'"),
+    ([], {}, "compare: needs at least one scores artefact"),
+    ([{}], {"threshold": -1}, "statistics.threshold: -1 is out of range"),
+    ([{}], {"alhpa": 1}, "statistics: unknown option 'alhpa'; did you mean"),
+]
 
-    def test_another_model(self, tmp_path):
-        paths = [scores_file(tmp_path), scores_file(tmp_path, model="n", seed=1)]
-        self.refused(paths, tmp_path, "d-n-1-.*: is of model 'n', but .* is of 'm'")
 
-    def test_the_same_cell_twice(self, tmp_path):
-        path = scores_file(tmp_path)
-        self.refused([path, path], tmp_path, "holds gini of lime, as .* does")
+@pytest.mark.parametrize(("files", "options", "message"), REFUSED)
+def test_what_does_not_belong_together_is_refused(tmp_path, files, options, message):
+    paths, out = [scores_file(tmp_path, **changes) for changes in files], tmp_path / "out"
+    with pytest.raises(InputError, match=message):
+        compare(paths, None, out / "t", out / "a", statistics=OPTIONS | options)
+    assert not out.exists()
 
-    def test_other_groups(self, tmp_path):
-        paths = [scores_file(tmp_path), scores_file(tmp_path, seed=1, groups=("male", "other"))]
-        self.refused(
-            paths,
-            tmp_path,
-            r"compares gender \(male, other\), but .* compares gender \(male, female\)",
-        )
 
-    def test_an_example_of_another_set(self, tmp_path):
-        paths = [scores_file(tmp_path), scores_file(tmp_path, seed=1, matched=False)]
-        self.refused(paths, tmp_path, "example '000-female' is of group 'female' and set 'None'")
-
-    def test_no_files(self, tmp_path):
-        self.refused([], tmp_path, "compare: needs at least one scores artefact")
-
-    def test_bad_options(self, tmp_path):
-        paths = grid(tmp_path)
-        self.refused(paths, tmp_path, "statistics.threshold: -1 is out of range", threshold=-1)
-        self.refused(paths, tmp_path, "statistics: unknown option 'alhpa'; did you mean", alhpa=1)
-
-    def test_a_training_without_predictions(self, tmp_path):
-        paths = [scores_file(tmp_path, seed=seed) for seed in (0, 1)]
-        with pytest.raises(InputError, match="compare: needs the predictions of seed 1 as well"):
-            made(paths, tmp_path, None, [predictions_file(tmp_path, 0)])
+def test_a_training_without_predictions_is_refused(tmp_path):
+    paths = [scores_file(tmp_path, seed=seed) for seed in (0, 1)]
+    with pytest.raises(InputError, match="compare: needs the predictions of seed 1 as well"):
+        made(paths, tmp_path, None, [predictions_file(tmp_path, 0)])

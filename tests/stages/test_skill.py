@@ -31,7 +31,7 @@ from exparity.stages.prepare import prepare
 from exparity.stages.skill import Controls, skill_of
 from exparity.stats.skill import SCALES
 
-SEEDS, DRAWS, STAGES = range(5), 5, 5
+SEEDS, DRAWS, STAGES = range(3), 5, 5
 METHOD, METRIC = "integrated_gradients_x_input", "comprehensiveness"
 MODEL = {"init": "scratch", "architecture": "bert", "size": {**SMALL, "hidden_size": 32}}
 TRAINING = {"epochs": 5, "batch_size": 16, "learning_rate": 4e-3}

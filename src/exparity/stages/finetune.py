@@ -175,8 +175,13 @@ class _Cell:
         temporary = self.output.with_name(f".{self.output.name}.tmp")
         _save(trained, temporary, self.output, self.specs)
         write = partial(write_artefact, ids=self.ids, parameters=self.parameters)
-        on_device = partial(write, device=str(resolve_device(machine.device)))
-        _write_history(trained, temporary, snapshots.earlier_seconds, on_device)
+        epochs = [asdict(epoch) for epoch in (trained.history if trained else ())]
+        spent = {
+            "work_seconds": round(sum(epoch["seconds"] for epoch in epochs), 3),
+            "earlier_seconds": round(snapshots.earlier_seconds, 3),
+        }
+        device = str(resolve_device(machine.device))
+        write(temporary / _name("history"), "history", epochs, device=device, extra=spent)
         write(temporary / _name("training_set"), "training_set", training_set.rows())
         predict(temporary, self.data, self.predictions, write, machine)
         facts = {**self.ids, "fingerprint": self.key}
@@ -201,17 +206,6 @@ def _check_untrained(
     classifier = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
     ids = [encoding.token_ids for encoding in classifier.encode(texts)]
     check_function(classifier, ids, texts)
-
-
-def _write_history(
-    trained: Trained | None, folder: Path, earlier_seconds: float, write: Write
-) -> None:
-    history = trained.history if trained else []
-    work_seconds = sum(epoch.seconds for epoch in history)
-    spent = {"work_seconds": work_seconds, "earlier_seconds": earlier_seconds}
-    epochs = [asdict(epoch) for epoch in history]
-    extra = {name: round(seconds, 3) for name, seconds in spent.items()}
-    write(folder / _name("history"), "history", epochs, extra=extra)
 
 
 def _save(

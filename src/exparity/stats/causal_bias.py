@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -193,8 +192,10 @@ def _mean_intervals(
     m, k = contrast.n_units, values.shape[1]
     if not draws.resamples or m < 2:
         return [(NAN, NAN)] * k
-    by_unit = partial(_sums, contrast.units, m)
-    sums, counts = by_unit(np.where(defined, values, 0.0)), by_unit(defined.astype(np.float64))
+    sums, counts = (
+        np.stack([np.bincount(contrast.units, column, m) for column in columns.T], axis=1)
+        for columns in (np.where(defined, values, 0.0), defined)
+    )
     drawn = np.empty((draws.resamples, k))
     for start in range(0, draws.resamples, _BATCH):
         size = min(_BATCH, draws.resamples - start)
@@ -205,9 +206,3 @@ def _mean_intervals(
         central(column, draws.confidence)[1:] if count else (NAN, NAN)
         for column, count in zip(drawn.T, counts.sum(0), strict=True)
     ]
-
-
-def _sums(units: IntArray, m: int, values: FloatArray) -> FloatArray:
-    sums = np.zeros((m, values.shape[1]))
-    np.add.at(sums, units, values)
-    return sums

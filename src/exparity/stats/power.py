@@ -33,9 +33,8 @@ def minimal_detectable_effect(
     dof: float | FloatArray,
     *,
     alpha: float = Statistics.alpha,
-    power: float = DETECTED,
 ) -> FloatArray:
-    """Return the effect that a two-sided t-test finds with a given probability.
+    """Return the effect that a two-sided t-test finds with the power :data:`DETECTED`.
 
     The noncentrality at which the noncentral t exceeds t_{1−α/2,ν} with that probability, times the
     standard error; that the test could reject on the wrong side is left out. The sum of quantiles
@@ -45,7 +44,7 @@ def minimal_detectable_effect(
 
     critical = stdtrit(dof, 1 - alpha / 2)
     searched = np.minimum(critical, _LARGEST)
-    effect = nctdtrinc(dof, 1 - power, searched) * critical / searched
+    effect = nctdtrinc(dof, 1 - DETECTED, searched) * critical / searched
     return np.asarray(effect * standard_error, dtype=np.float64)
 
 

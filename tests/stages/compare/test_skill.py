@@ -12,7 +12,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
 
-SEEDS, TEXTS, DRAWS = range(6), 240, 5
+SEEDS, TEXTS, DRAWS = range(4), 200, 5
 FACTS = {"parameters": {"use": "comprehensiveness", "params": {}, "precision": "fp32"}}
 READ_BY_DEBIASING = ("scores", "random_scores", "removal_limits")
 SKILL = {"by": "removal", "better": "higher"}

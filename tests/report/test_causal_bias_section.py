@@ -9,7 +9,7 @@ import pytest
 from made_up import GROUPS, config, make_study, options_of, with_earlier
 
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables, causal_tables
+from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables
 from exparity.report.build import build_context
 from exparity.report.downloads import bias_export
 from exparity.report.flags import meanings
@@ -75,7 +75,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(study):
-    (table,) = causal_tables(study.bias, study.pairs)
+    (table,) = bias_tables(study.bias, study.pairs, "causal_bias")
     return table
 
 

@@ -55,7 +55,7 @@ def test_a_run_beside_itself(first, capsys):
 def test_what_differs_is_named(first, second):
     comparison = compare_runs(read_run(first), read_run(second))
     assert comparison.settings["statistics.threshold"] == ("0.2", "0.3")
-    assert comparison.settings["models.model_1"][1] is None
+    assert comparison.settings["models"] == ("model_0, model_1", "model_0")
     assert {ids[1] for ids in comparison.alone[0]} == {"model_1"}
     assert not comparison.alone[1]
     (cell,) = [cell for cell in comparison.cells if cell.difference.apart]
@@ -68,14 +68,10 @@ def test_what_differs_is_named(first, second):
 
 def test_of_a_model_the_keys_that_differ_are_named(first):
     run = read_run(first)
-    models = {"models.model_0": {"epochs": "3", "init": "scratch"}, "models.model_1": {"init": "a"}}
-    others = {"models.model_0": {"epochs": "4", "init": "scratch", "dropout": "0.1"}}
-    one, other = (replace(run, settings=of) for of in (models, others))
-    assert compare_runs(one, other).settings == {
-        "models.model_0.epochs": ("3", "4"),
-        "models.model_0.dropout": (None, "0.1"),
-        "models.model_1": ("init: a", None),
-    }
+    one = replace(run, settings={"models.a.epochs": "3", "models.a.init": "scratch"})
+    other = replace(run, settings={"models.a.epochs": "4", "models.a.init": "scratch", "x": "y"})
+    differing = compare_runs(one, other).settings
+    assert differing == {"models.a.epochs": ("3", "4"), "x": (None, "y")}
 
 
 def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, capsys):

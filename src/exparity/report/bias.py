@@ -1,14 +1,11 @@
-"""Model bias over seeds: the table of the published study (Dhaini et al. 2025, Table 7), extended.
-
-It also says which runs collapsed to one class, so that other tables can mark them.
-"""
+"""Model bias over seeds: the published table (Dhaini et al. 2025, Table 7), extended."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -16,10 +13,6 @@ from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd, read_analysis
 from exparity.report.templating import asset
-
-Run = tuple[str, str, int]
-"""Dataset, model and seed of one classifier."""
-
 
 RATES = {
     "tpr": "True positive rate",
@@ -34,6 +27,7 @@ OVER_CLASSES: Mapping[str, str] = _OF_TABLES["over_classes"]
 """Those that are there where classes are more than two or counterfactuals are."""
 CAUSAL_QUANTITIES: Mapping[str, str] = _OF_TABLES["causal_bias"]
 """Those that are there where counterfactuals are, in the order of their tables."""
+Kind = Literal["bias", "causal_bias"]
 _NAMES = {**QUANTITIES, **CAUSAL_QUANTITIES}
 
 
@@ -118,7 +112,7 @@ class BiasTable:
             it, and no line that is undefined for every model.
     """
 
-    kind: str
+    kind: Kind
     dataset: str
     attribute: str
     models: Sequence[str]
@@ -159,40 +153,16 @@ def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
     return ModelBias(rows, declared)
 
 
-def collapsed_cells(bias: ModelBias) -> set[Run]:
-    """Return the classifiers that predict one class for every test example."""
-    return {
-        (row["dataset"], row["model"], row["seed"])
-        for row in bias.rows
-        if "collapsed" in row["flags"]
-    }
-
-
-def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasTable]:
-    """Make one table per dataset, in the order of the config."""
-    # Beside causal gaps stand the statistical ones that they are compared with.
-    causal = _with_counterfactuals(bias)
-    whole = {**QUANTITIES, **OVER_CLASSES}
-    names = {dataset: QUANTITIES if dataset in causal else whole for dataset, _ in pairs}
-    return _tables(bias, pairs, "bias", names)
-
-
-def causal_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasTable]:
-    """Make a table, as :func:`bias_tables`, for each dataset that has counterfactuals."""
-    names = {dataset: CAUSAL_QUANTITIES for dataset in _with_counterfactuals(bias)}
-    return _tables(bias, pairs, "causal_bias", names)
-
-
-def _with_counterfactuals(bias: ModelBias) -> set[str]:
-    return {row["dataset"] for row in bias.rows if row["quantity"] == "flip_rate"}
-
-
-def _tables(
-    bias: ModelBias,
-    pairs: Sequence[tuple[str, str]],
-    kind: str,
-    names: Mapping[str, Mapping[str, str]],
+def bias_tables(
+    bias: ModelBias, pairs: Sequence[tuple[str, str]], kind: Kind = "bias"
 ) -> list[BiasTable]:
+    """Make one table per dataset, in the order of the config; causal ones need counterfactuals."""
+    causal = {row["dataset"] for row in bias.rows if row["quantity"] == "flip_rate"}
+    names = dict.fromkeys(causal, CAUSAL_QUANTITIES)
+    if kind == "bias":
+        # Beside causal gaps stand the statistical ones that they are compared with.
+        whole = {**QUANTITIES, **OVER_CLASSES}
+        names = {dataset: QUANTITIES if dataset in causal else whole for dataset, _ in pairs}
     line_ids = [field.name for field in fields(BiasLine)]
     rows = grouped(
         (row for row in bias.rows if row["quantity"] in names.get(row["dataset"], ())),

@@ -12,7 +12,7 @@ from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 from exparity.published.comparison import Comparison
 from exparity.published.output import comparison_tables
-from exparity.report.bias import bias_tables, causal_tables
+from exparity.report.bias import bias_tables
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
@@ -36,7 +36,7 @@ def build_context(
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
     means = mean_tables(scores.means, directions, scores.random_means)
     bias = bias_tables(study.bias, study.pairs)
-    causal = causal_tables(study.bias, study.pairs)
+    causal = bias_tables(study.bias, study.pairs, "causal_bias")
     analyses = list(reported(study))
     costs = read_costs(study.results)
     sums = [*cost_by_stage(costs), *cost_by_part(costs)]

@@ -17,7 +17,7 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
-from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
+from exparity.report.bias import Declared, ModelBias, read_bias
 from exparity.report.dependence import known_of_data
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random, run_of
@@ -216,7 +216,6 @@ def _accuracies(
         for row in bias.rows
         if row["quantity"] == "accuracy"
     }
-    collapsed = collapsed_cells(bias)
     return [
         Accuracy(
             dataset=dataset,
@@ -232,7 +231,7 @@ def _accuracies(
                 group: measured[dataset, model, seed, group]["n"]
                 for group in bias.declared[dataset].groups
             },
-            collapsed=(dataset, model, seed) in collapsed,
+            collapsed="collapsed" in measured[dataset, model, seed, ""]["flags"],
         )
         for dataset, model in pairs
         for seed in seeds

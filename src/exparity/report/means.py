@@ -60,7 +60,6 @@ class MeanTable:
         models, methods, metrics: outer rows, inner rows and columns.
         lines: by model, method and metric.
         best: of those, the best of each model's methods by a metric.
-        directions: which values are better, by metric, as far as that is known.
         random: the lines of random explanations, by model and metric.
     """
 
@@ -70,7 +69,6 @@ class MeanTable:
     metrics: Sequence[str]
     lines: Mapping[CellKey, MeanLine]
     best: frozenset[CellKey]
-    directions: Mapping[str, Direction]
     random: Mapping[tuple[str, str], MeanLine]
 
     def text(self, line: MeanLine) -> str:
@@ -163,7 +161,6 @@ def mean_tables(
             metrics=list(dict.fromkeys(line.metric for line in of)),
             lines={_key(line): line for line in of},
             best=_best(of, directions),
-            directions=directions,
             random={(r.model, r.metric): r for r in random if r.dataset == dataset},
         )
         for dataset, of in grouped(lines, lambda line: line.dataset).items()

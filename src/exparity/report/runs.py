@@ -21,7 +21,6 @@ from exparity.stats.verdicts import STANDING
 
 Cell = tuple[str, ...]
 """Dataset, model, method, metric and the two groups."""
-Settings = Mapping[str, str | Mapping[str, str]]
 _NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind in SETTLED))
 
 
@@ -31,13 +30,13 @@ class Run:
 
     Attributes:
         name: its folder, and its title where it has one.
-        settings: what it was asked to do, by key; of a model, method or metric key by key again.
+        settings: what it was asked to do, by key, such as ``models.bert.epochs``.
         versions: those of each package, as text.
         verdicts: see :attr:`~exparity.report.gather.Study.verdicts`.
     """
 
     name: str
-    settings: Settings
+    settings: Mapping[str, str]
     versions: Mapping[str, str]
     verdicts: Verdicts
 
@@ -101,15 +100,15 @@ def read_run(results: Path) -> Run:
     judged = read_analysis(results, grid, "judge")
     origins = read_origins(results, grid)
     options = {key: value for key, value in grid.items() if key not in _NOT_COMPARED}
-    settings: dict[str, str | Mapping[str, str]] = {
+    settings = {
         key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(options)
     }
     settings["datasets"] = ", ".join(id for id, _ in grid["datasets"])
     settings["analyses"] = ", ".join(grid.get("analyses", {}))
     for kind in SETTLED:
-        of_kind = settings_of(origins, kind)
-        for id, _ in grid[f"{kind}s"]:
-            settings[f"{kind}s.{id}"] = of_kind.get(id, {})
+        settings[f"{kind}s"] = ", ".join(id for id, _ in grid[f"{kind}s"])
+        for id, options in settings_of(origins, kind).items():
+            settings |= {f"{kind}s.{id}.{key}": value for key, value in options.items()}
     title = grid["title"]
     return Run(
         f"{results}{f': {title}' if title else ''}",
@@ -151,21 +150,9 @@ def _size(difference: GapDifference) -> float:
     return abs(difference.estimate) if difference.estimate == difference.estimate else -1.0
 
 
-def _differing(first: Settings, second: Settings) -> dict[str, tuple[str | None, str | None]]:
-    """Return what is not the same in both; of what has keys of its own, these keys."""
-    differing: dict[str, tuple[str | None, str | None]] = {}
-    for key in dict.fromkeys([*first, *second]):
-        one, other = first.get(key), second.get(key)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            inner = _differing(one, other)
-            differing |= {f"{key}.{name}": values for name, values in inner.items()}
-        elif one != other:
-            differing[key] = _in_one_line(one), _in_one_line(other)
-    return differing
-
-
-def _in_one_line(value: str | Mapping[str, str] | None) -> str | None:
-    """Return a setting as text; None if there is none."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {text}" for name, text in value.items()) or "no options"
-    return value
+def _differing(
+    first: Mapping[str, str], second: Mapping[str, str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return what is not the same in both."""
+    both = {key: (first.get(key), second.get(key)) for key in (*first, *second)}
+    return {key: values for key, values in both.items() if values[0] != values[1]}

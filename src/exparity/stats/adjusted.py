@@ -33,15 +33,12 @@ class AdjustedGap:
     Attributes:
         group_a, group_b: first and second group.
         adjustment: what is held equal, of :data:`ADJUSTMENTS`.
-        design: ``paired``, from differences within matched sets; ``clustered``, where there are
-            sets but none has both groups; ``rows``, without sets.
         estimate: first minus second group, in the metric's unit; NaN if it cannot be estimated.
         standard_error: its standard error.
         p: two-sided p-value of the t-test that it is zero.
         low, high: ends of its interval.
-        n: sets with both groups (``paired``) or values that it is estimated from.
-        flags: ``too_few`` of these; ``not_estimable`` where group and covariate cannot be told
-            apart, as where label = group; ``no_variance`` where nothing varies around the fit;
+        flags: ``too_few`` values; ``not_estimable`` where group and covariate cannot be told apart,
+            as where label = group; ``no_variance`` where nothing varies around the fit;
             ``classes_left_out`` that have fewer than two values of a group; ``leverage`` where one
             value has a leverage above 0.9, and nothing is estimated above 0.99, since HC3 does not
             see the error of such a value; ``out_of_range`` where the gap would be larger than any
@@ -51,13 +48,11 @@ class AdjustedGap:
     group_a: str
     group_b: str
     adjustment: str
-    design: str = "rows"
     estimate: float = NAN
     standard_error: float = NAN
     p: float = NAN
     low: float = NAN
     high: float = NAN
-    n: int = 0
     flags: tuple[str, ...] = ()
 
 
@@ -135,16 +130,16 @@ def _estimated(
     """Fill in what is estimated from the defined values of two groups."""
     differences = None if sets is None else _differences(values, is_first, sets, others)
     if differences is not None and len(differences.values):
-        design, fit, n = "paired", _regressed(differences, gap.adjustment), len(differences.values)
+        fit = _regressed(differences, gap.adjustment)
     elif sets is None and gap.adjustment == "class":
-        design, fit, n = "rows", _mean_within_classes(values, is_first, others), len(values)
+        fit = _mean_within_classes(values, is_first, others)
     else:
-        design, n = "rows" if sets is None else "clustered", len(values)
+        n = len(values)
         regressors = np.column_stack([np.ones(n), others])
         clusters = np.arange(n) if sets is None else sets
         sample = _Sample(values, is_first.astype(np.float64), regressors, clusters)
         fit = _regressed(sample, gap.adjustment)
-    gap = replace(gap, design=design, n=n, flags=fit.flags)
+    gap = replace(gap, flags=fit.flags)
     return gap if np.isnan(fit.estimate) else _tested(gap, fit, np.abs(values).max(), confidence)
 
 

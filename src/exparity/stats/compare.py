@@ -21,7 +21,6 @@ from exparity.stats.power import smallest_p
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
     complete_sets,
-    groups_present,
     samples,
     set_differences,
     set_index,
@@ -283,7 +282,7 @@ def _compared_at_once(
 ) -> dict[str, list[Any]]:
     """Test whether any group differs; only the number of groups where they are fewer than three."""
     values, codes = scores[:, defined], codes[defined]
-    rows, present = len(values), groups_present(codes, groups)
+    rows, present = len(values), np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
     columns = {"n_groups": np.full(rows, len(present))}
     if len(present) < 3:
         return _lists(columns)

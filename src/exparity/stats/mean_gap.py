@@ -12,6 +12,7 @@ from exparity.stats.typical_gap import two_errors
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = math.nan
+_Component = tuple[FloatArray, FloatArray]  # a variance and its degrees of freedom
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 
 
@@ -89,19 +90,12 @@ def mean_gap(*parts: FloatArray) -> MeanGap:
         gaps = gaps + sign * of_training
         within = np.where(defined, part - of_training[..., None], 0.0) / k[..., None]
         own.append(_component(within, k, k - 1))
-    of_seeds = _component(of_seed, seeds, seeds - 1)
-    of_texts, of_trainings = (_Component(*welch(of_groups)) for of_groups in (crossed, own))
-    of_cells = np.sum([one.variance for one in shared], axis=0)
+    v_seeds, _ = _component(of_seed, seeds, seeds - 1)
+    v_texts, dof_texts = welch(crossed)
+    v_cells = np.sum([variance for variance, _ in shared], axis=0)
+    v_gaps, gap_dof = welch(own)
     return MeanGap(
-        estimate,
-        of_seeds.variance,
-        of_texts.variance,
-        of_cells,
-        seeds,
-        of_texts.dof,
-        gaps,
-        np.sqrt(of_trainings.variance),
-        of_trainings.dof,
+        estimate, v_seeds, v_texts, v_cells, seeds, dof_texts, gaps, np.sqrt(v_gaps), gap_dof
     )
 
 
@@ -125,17 +119,10 @@ def crossing_p(gaps: FloatArray, errors: FloatArray, dof: FloatArray) -> FloatAr
     return np.asarray(np.maximum(*sides))
 
 
-class _Component(NamedTuple):
-    """(...) an estimated variance and its degrees of freedom."""
-
-    variance: FloatArray
-    dof: FloatArray
-
-
 def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component:
     """Scale the sum of squares of (..., k) shares in an error; NaN without degrees of freedom."""
     variance = np.where(dof > 0, (shares**2).sum(axis=-1) * times / dof, NAN)
-    return _Component(variance, np.asarray(dof, dtype=np.float64))
+    return variance, np.asarray(dof, dtype=np.float64)
 
 
 def _residuals(e: FloatArray, defined: BoolArray) -> FloatArray:

@@ -104,11 +104,6 @@ def complete_sets(means: FloatArray) -> BoolArray:
     return np.asarray(~np.isnan(means).any(axis=-1))
 
 
-def groups_present(codes: IntArray, groups: int) -> IntArray:
-    """Return the numbers of the groups with two or more of these values: those that are tested."""
-    return np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
-
-
 def set_differences(values: FloatArray, is_first: BoolArray, sets: IntArray | None) -> FloatArray:
     """Return (..., m) first minus second within each matched set that has values of both groups.
 

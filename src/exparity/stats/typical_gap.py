@@ -52,7 +52,6 @@ class TypicalGap(NamedTuple):
             not said.
         tau: standard deviation of the gap between trainings.
         p_seeds: p-value of "trainings do not differ", a description and no finding.
-        total: T, what R is judged by.
     """
 
     p_mean: FloatArray
@@ -66,7 +65,6 @@ class TypicalGap(NamedTuple):
     p_large_others: FloatArray
     tau: FloatArray
     p_seeds: FloatArray
-    total: FloatArray
 
 
 def two_errors(
@@ -173,7 +171,6 @@ def _judged(given: FloatArray, confidence: float | None) -> TypicalGap:
         p_large_others=p_others,
         tau=np.sqrt(np.maximum(n_seeds * (v_seeds - v_cells), 0.0)),
         p_seeds=_p_seeds(v_seeds, v_cells, n_seeds, dof),
-        total=total,
     )
 
 

@@ -214,6 +214,13 @@ def test_commands_of_the_docs_do_not_write_over_the_demo(repository):
             assert own or "results=" in line, (page, line)
 
 
+def test_the_docs_read_results_of_the_default_experiment(repository):
+    """Who tries a command after `make demo` has no others."""
+    made = yaml.safe_load((repository / "config" / "config.yaml").read_text())["datasets"]
+    for page in (repository / "docs").glob("*.md"):
+        assert {*re.findall(r"results/data/(\w+)\.parquet", page.read_text())} <= {*made}, page
+
+
 def test_wide_formulas_scroll_by_themselves_on_a_phone(repository):
     style = (repository / "docs" / "images" / "site.css").read_text()
     (rule,) = re.findall(r'math\[display="block"\] \{(.*?)\}', style)

@@ -35,7 +35,7 @@ def test_blocks_that_read_results_run(baseline, tmp_path, monkeypatch, capsys):
         if any(other in code for other in OTHER_RESULTS):
             continue
         code = re.sub(r"models/\w+/bert_scratch", "models/pairs_all/bert_tiny", code)
-        code = re.sub(r"(['\"])bios(?:_planted)?\1", r"\1pairs_all\1", code)
+        code = re.sub(r"(['\"/])bios(?:_planted)?\b", r"\1pairs_all", code)
         for here, there in (("bert_scratch", "bert_tiny"), ("'lime'", "'gradient'")):
             code = code.replace(here, there)
         exec(compile(code.replace('"lime"', '"gradient"'), page, "exec"), {})

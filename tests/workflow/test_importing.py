@@ -91,7 +91,10 @@ def test_imported_explanations_score_as_those_they_were_made_from(
 
     # The command of the docs writes the same rows.
     command = shlex.split(
-        block(page, "bash").replace("\\\n", " ").replace("bert_scratch", "bert_tiny")
+        block(page, "bash")
+        .replace("\\\n", " ")
+        .replace("bert_scratch", "bert_tiny")
+        .replace("bios", "pairs_all")
     )
     command[command.index("--output") + 1] = "mine.parquet"
     assert main([*command[1:], "--target", "predicted", "--device", "cpu"]) == 0

@@ -298,18 +298,6 @@ def jsonl(path, rows):
     return path
 
 
-def pair(index, **changes):
-    return [row(index, "male", **changes), row(index, "female", **changes)]
-
-
-def geco_folder(folder, test, train=None):
-    for variant in ("all", "subj"):
-        base = folder / "geco" / f"binary_gender_{variant}"
-        jsonl(base / "test.jsonl", test)
-        jsonl(base / "train.jsonl", pair(1) if train is None else train)
-    return DataSource(folder, download=False)
-
-
 class TestGecoReader:
     def test_blank_words_go_with_their_marks_and_blanks_are_stripped(self, tmp_path):
         changed = row(1, sentence=["He ", " ", "\u00a0", "\tran", ""], ground_truth=[1, 1, 0, 0, 1])
@@ -353,6 +341,28 @@ def triplet(index):
         row(index, gender, sentence=list(words), ground_truth=[1, 1, 0, 1], target=TARGETS[gender])
         for gender, words in SENTENCES.items()
     ]
+
+
+@pytest.mark.parametrize(
+    ("id", "folder", "groups"),
+    [
+        ("geco_subj", "binary_gender_subj", ("male", "female")),
+        ("geco_nonbinary_all", "non_binary_gender_all", ("male", "female", "neutral")),
+    ],
+)
+def test_sets_of_both_files_with_a_class_for_each_gender(id, folder, groups, tmp_path):
+    for split, numbers in (("train", (0, 1)), ("test", (2,))):
+        lines = [one for i in numbers for one in triplet(i) if one["gender"] in groups]
+        jsonl(tmp_path / "geco" / folder / f"{split}.jsonl", lines)
+    facts = DATASETS.get(id).facts
+    assert facts.groups == groups
+    found = load_dataset(id, DataSource(tmp_path, download=False), {"verify": False})
+    assert all(facts.labels[e.label] == e.group for e in found)
+    assert Counter((e.split, e.match_id) for e in found) == {
+        ("train", "0000"): len(groups),
+        ("train", "0001"): len(groups),
+        ("test", "0002"): len(groups),
+    }
 
 
 def test_a_mark_too_many_leaves_a_row_without_a_rationale(tmp_path):

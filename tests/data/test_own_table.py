@@ -317,6 +317,8 @@ class TestRefusals:
         assert sum(facts.dropped.values()) == 10
         assert {"x1", "x10", "x12", "x20"}.isdisjoint(example.example_id for example in found)
         assert "x19" in {example.example_id for example in found}
+        write(path, [{**row, "text": ""} for row in rows])
+        assert "no row is complete" in refused(path, drop_incomplete=True)
 
     @pytest.mark.parametrize("text", ["\u200b \ufeff", "\u3164\u3000", "\u2800", "\t\n"])
     def test_a_text_without_a_visible_character_is_none(self, text, tmp_path):
@@ -419,6 +421,8 @@ class TestTablesInTheWild:
         assert all((int(e.example_id) - 1) % 2 == e.label for e in examples)
         examples, facts = load(path, drop_incomplete=True, labels=["negative", "positive"])
         assert all(int(e.example_id) % 2 == e.label for e in examples)
+        parquet.write_table(made.set_column(1, "label", pa.array([3] * len(rows))), path)
+        assert "label 3 is none of the 3 classes that the file names" in refused(path)
 
     def test_several_files_are_one_table(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -462,6 +466,8 @@ class TestIntersections:
         found, facts = load(write(tmp_path / f"a.{suffix}", rows), group=["group", "race"])
         assert facts.attribute == "group & race"
         assert facts.groups == ("old & A", "old & B", "young & A", "young & B", "young & C")
+        named = load(tmp_path / f"a.{suffix}", group=["group", "race"], attribute="both")[1]
+        assert named.attribute == "both"
         wanted = {f"{i:02d}": f"{r['group']} & {r['race']}" for i, r in enumerate(rows, start=1)}
         assert {example.example_id: example.group for example in found} == wanted
 

@@ -17,6 +17,7 @@ class TestCells:
         assert [m.theirs for m in equal.matches] == list(study.cells.values())
         assert all(m.ids == m.theirs.key[:4] for m in equal.matches)
         assert equal.left_out == []
+        assert all(a.agree == a.n > 0 for a in equal.agreements if a.question != "effect")
 
     def test_ours_is_counted_as_the_study_counts(self, equal):
         for match in equal.matches:

@@ -25,19 +25,7 @@ def hypotheses(
     targets: Targets,
     template: str = HYPOTHESIS,
 ) -> tuple[list[TextLike], int]:
-    """Return every text as a pair with the hypothesis of one label, and the class of entailment.
-
-    Args:
-        classifier: a model of sentence pairs with a class of entailment.
-        texts: single texts.
-        labels: the candidates.
-        targets: index or name of a label for each text, or of one for all; ``predicted`` is the one
-            that is entailed with the highest probability.
-        template: what a text must entail, with ``{}`` in place of the label.
-
-    Raises:
-        InputError: labels that are none, a text that is a pair, or a model without such a class.
-    """
+    """Return every text as a pair with the hypothesis of one label, and the class of entailment."""
     names = listed(labels, "candidate_labels", "names")
     for name in names:
         if not isinstance(name, str) or not name.strip() or names.count(name) > 1:
@@ -69,11 +57,7 @@ def hypotheses(
 
 
 def entailment_class(classifier: Classifier) -> int:
-    """Return the index of the class that says that the second text follows from the first.
-
-    Raises:
-        InputError: no name of a class, or more than one, begins with ``entail``.
-    """
+    """Return the index of the class that says that the second text follows from the first."""
     names = classifier.class_names
     entailing = [i for i, name in enumerate(names) if name.lower().startswith("entail")]
     if len(entailing) != 1:

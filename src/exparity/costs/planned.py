@@ -115,11 +115,7 @@ class ExampleCounts:
 
 
 def check_data(experiment: Experiment) -> None:
-    """Load small datasets that are at hand and not prepared, so that no job fails of their data.
-
-    Raises:
-        InputError: names the dataset, and the file, row or option that is wrong.
-    """
+    """Load small datasets that are at hand and not prepared, so that no job fails of their data."""
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))

@@ -47,13 +47,9 @@ class Declared:
 
 @dataclass(frozen=True)
 class ModelBias:
-    """The bias artefacts of a grid.
+    """The bias artefacts of a grid."""
 
-    Attributes:
-        rows: one mapping per row, with the ids of its cell.
-    """
-
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]  # with the ids of its cell
     declared: Mapping[str, Declared]
 
 
@@ -86,37 +82,25 @@ class BiasLine:
 
 @dataclass(frozen=True)
 class BiasCell:
-    """One quantity of one model over its seeds.
+    """One quantity of one model over the seeds where it is defined."""
 
-    Attributes:
-        mean: mean over the seeds where it is defined; None if there is none.
-        sd: standard deviation over them, dividing by n − 1; None for fewer than two.
-        collapsed_runs: seeds whose model predicts one class; they are in the mean.
-    """
-
-    mean: float | None
-    sd: float | None
+    mean: float | None  # None where it is nowhere defined
+    sd: float | None  # dividing by n − 1; None for fewer than two
     runs: int
     undefined_runs: int
-    collapsed_runs: int
+    collapsed_runs: int  # whose model predicts one class; they are in the mean
 
 
 @dataclass(frozen=True)
 class BiasTable:
-    """The table of one dataset.
+    """The table of one dataset."""
 
-    Attributes:
-        kind: ``bias``, or ``causal_bias`` for what needs counterfactuals.
-        lines: rows of the CSV, in the order of the tables.
-        shown: rows of page and LaTeX: of two classes only the second, since the first follows from
-            it, and no line that is undefined for every model.
-    """
-
-    kind: Kind
+    kind: Kind  # causal_bias: what needs counterfactuals
     dataset: str
     attribute: str
     models: Sequence[str]
-    lines: Sequence[BiasLine]
+    lines: Sequence[BiasLine]  # rows of the CSV
+    # Of two classes only the second, and no line that is undefined for every model.
     shown: Sequence[BiasLine]
     cells: Mapping[tuple[BiasLine, str], BiasCell]
 

@@ -54,18 +54,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Context:
-    """A study and all that its page may show.
-
-    Attributes:
-        study: the tests and what is needed to read them.
-        folder: folder of the page.
-        causal_tables: those of what needs counterfactuals, for the datasets that have them.
-        published: comparisons with published numbers, by kind of study.
-        scores: distributions of the scores, and the scores of the first seed.
-        costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
-        exports: every table as it is downloaded.
-        sections: those of the analyses.
-    """
+    """A study and all that its page may show."""
 
     study: Study
     folder: Path

@@ -19,25 +19,16 @@ _PARTS = {"explain": "method", "evaluate": "metric"}
 
 @dataclass(frozen=True)
 class Cost:
-    """Costs of the jobs of a stage, or of a part of one.
-
-    Attributes:
-        part: the method or metric; empty for the whole stage.
-        seconds: their work in all, where a job tells it apart from its start, and else its time
-            from start to end.
-        job_seconds: time from start to end of the processes, reading and loading included; None
-            where it was not measured.
-        peak_mb: largest resident memory of a job, in MiB; None where it was not measured.
-    """
+    """Costs of the jobs of a stage, or of a part of one."""
 
     stage: str
-    part: str
+    part: str  # method or metric; empty for the whole stage
     jobs: int
-    seconds: float
+    seconds: float  # of the work, where a job tells it apart from its start
     gpu_seconds: float
     devices: tuple[str, ...]
-    job_seconds: float | None = None
-    peak_mb: float | None = None
+    job_seconds: float | None = None  # of the processes, from start to end
+    peak_mb: float | None = None  # largest resident memory of a job, in MiB
 
     @property
     def gpu_hours(self) -> float:

@@ -55,34 +55,24 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Study:
-    """Everything the report shows.
-
-    Attributes:
-        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
-        pairs: every (dataset, model).
-        methods, metrics, datasets: instance id to registered id.
-        bias: how the classifiers themselves treat the groups.
-        accuracies: one per classifier.
-        tests: rows of the disparity artefact.
-        judged: rows of the verdicts artefact.
-        dependence: how far label and group go together, by dataset and split.
-        unmarked: test examples without a rationale, by dataset, where others have one.
-    """
+    """Everything the report shows."""
 
     results: Path
     options: Mapping[str, Any]
     title: str
-    pairs: Sequence[tuple[str, str]]
+    pairs: Sequence[tuple[str, str]]  # (dataset, model)
     seeds: Sequence[int]
-    methods: Mapping[str, str]
+    methods: Mapping[str, str]  # registered id by instance; so are metrics and datasets
     metrics: Mapping[str, str]
     datasets: Mapping[str, str]
     statistics: Mapping[str, Any]
     bias: ModelBias
     accuracies: Sequence[Accuracy]
-    tests: Sequence[Row] = ()
-    judged: Sequence[Row] = ()
+    tests: Sequence[Row] = ()  # rows of the disparity artefact
+    judged: Sequence[Row] = ()  # rows of the verdicts artefact
+    # Of label and group, by dataset and split.
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
+    # Test examples without a rationale where others have one, by dataset.
     unmarked: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property

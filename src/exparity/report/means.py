@@ -32,12 +32,7 @@ _NO_BOUNDS = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class MeanLine:
-    """The mean of a method's scores by one metric; see :class:`~exparity.stats.means.MeanScore`.
-
-    Attributes:
-        n_undefined: scores of all trainings that are undefined.
-        n_cut: most texts of a training that its model read in part.
-    """
+    """The mean of a method's scores by one metric; see :class:`~exparity.stats.means.MeanScore`."""
 
     dataset: str
     model: str
@@ -45,8 +40,8 @@ class MeanLine:
     metric: str
     n_seeds: int
     n_examples: int
-    n_undefined: int
-    n_cut: int
+    n_undefined: int  # of all trainings
+    n_cut: int  # most texts of a training that its model read in part
     mean: float
     ci_low: float
     ci_high: float
@@ -54,22 +49,15 @@ class MeanLine:
 
 @dataclass(frozen=True)
 class MeanTable:
-    """The means of one dataset.
-
-    Attributes:
-        models, methods, metrics: outer rows, inner rows and columns.
-        lines: by model, method and metric.
-        best: of those, the best of each model's methods by a metric.
-        random: the lines of random explanations, by model and metric.
-    """
+    """The means of one dataset."""
 
     dataset: str
-    models: Sequence[str]
-    methods: Sequence[str]
-    metrics: Sequence[str]
+    models: Sequence[str]  # outer rows
+    methods: Sequence[str]  # inner rows
+    metrics: Sequence[str]  # columns
     lines: Mapping[CellKey, MeanLine]
-    best: frozenset[CellKey]
-    random: Mapping[tuple[str, str], MeanLine]
+    best: frozenset[CellKey]  # of each model’s methods by a metric
+    random: Mapping[tuple[str, str], MeanLine]  # random explanations, by model and metric
 
     def text(self, line: MeanLine) -> str:
         """Return a mean in words, with as many decimals as the others of its metric."""

@@ -30,20 +30,14 @@ CARRIED = "driven_by_one_training"
 
 @dataclass(frozen=True)
 class Tile:
-    """One cell.
-
-    Attributes:
-        look: ``a`` or ``b`` where the first or the second group is favoured, ``both`` where that
-            changes from training to training, else the verdict's tone.
-        favoured: the group that is favoured; empty where that is not said.
-        size: the interval of R in few characters, or d of a single training.
-    """
+    """One cell."""
 
     model: str
     verdict: Verdict | None
+    # The favoured group, a or b; both where that changes by training; else the verdict's tone.
     look: str
     favoured: str
-    size: str
+    size: str  # the interval of R, or d of a single training
     sentence: str
 
 
@@ -62,22 +56,15 @@ class PictureRow:
 
 @dataclass(frozen=True)
 class PicturePanel:
-    """The cells of one dataset and pair of groups.
-
-    Attributes:
-        name: the dataset, as readers know it.
-        certainty: which group classifiers are surer of; empty where that is not known.
-        models: those that each cell has a tile of.
-        metrics: names of the columns, with an arrow towards better values.
-    """
+    """The cells of one dataset and pair of groups."""
 
     group_a: str
     group_b: str
-    models: Sequence[str]
+    models: Sequence[str]  # those that each cell has a tile of
     name: str
     metrics: Sequence[str]
     lines: Sequence[PictureRow]
-    certainty: str = ""
+    certainty: str = ""  # of which group classifiers are surer
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile, row by row."""

@@ -26,35 +26,23 @@ _NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind 
 
 @dataclass(frozen=True)
 class Run:
-    """One run.
+    """One run."""
 
-    Attributes:
-        name: its folder, and its title where it has one.
-        settings: what it was asked to do, by key, such as ``models.bert.epochs``.
-        versions: those of each package, as text.
-        verdicts: see :attr:`~exparity.report.gather.Study.verdicts`.
-    """
-
-    name: str
-    settings: Mapping[str, str]
+    name: str  # its folder, and its title
+    settings: Mapping[str, str]  # what was asked for, by key, such as models.bert.epochs
     versions: Mapping[str, str]
     verdicts: Verdicts
 
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One cell of both runs.
-
-    Attributes:
-        quantity: what was compared: ``skill``, ``excess`` or ``score``.
-        difference: gap of the second run minus that of the first.
-    """
+    """One cell of both runs."""
 
     ids: Cell
     quantity: str
     first: Mapping[str, Any]
     second: Mapping[str, Any]
-    difference: GapDifference
+    difference: GapDifference  # second run minus first
 
     @property
     def verdicts(self) -> tuple[str | None, str | None]:
@@ -70,21 +58,15 @@ class ComparedCell:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Two runs side by side.
-
-    Attributes:
-        settings: keys that differ, with the value of each run, None where it has none.
-        versions: packages that differ, with those of each run.
-        cells: the cells of both, those that differ most first.
-        alone: cells that only the first run has, and only the second.
-    """
+    """Two runs side by side."""
 
     first: Run
     second: Run
+    # Those that differ; None where a run has none.
     settings: Mapping[str, tuple[str | None, str | None]]
     versions: Mapping[str, tuple[str | None, str | None]]
-    cells: Sequence[ComparedCell]
-    alone: tuple[Sequence[Cell], Sequence[Cell]]
+    cells: Sequence[ComparedCell]  # those that differ most first
+    alone: tuple[Sequence[Cell], Sequence[Cell]]  # cells of the first run only, and of the second
 
     @property
     def differing(self) -> list[ComparedCell]:

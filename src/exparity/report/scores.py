@@ -28,20 +28,12 @@ _HEIGHT = 99
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of a grid.
+    """The scores of a grid."""
 
-    Attributes:
-        distributions: what :func:`distribution` returned, by cell.
-        missing: files that are not there; their cells have no distribution.
-        examples: scores by cell and example id, of the cells that were asked for.
-        means: over seeds and examples, by dataset, model, method and metric.
-        random_means: those of random explanations, which have no method.
-    """
-
-    distributions: Mapping[Ids, list[Any]]
+    distributions: Mapping[Ids, list[Any]]  # see :func:`distribution`
     metadata: Mapping[Ids, Mapping[bytes, bytes]]
-    missing: Sequence[Path]
-    examples: Mapping[Ids, Mapping[str, float]]
+    missing: Sequence[Path]  # files that are not there
+    examples: Mapping[Ids, Mapping[str, float]]  # by example id, of the seeds that are asked for
     means: Sequence[MeanLine] = ()
     random_means: Sequence[MeanLine] = ()
 

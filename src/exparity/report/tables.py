@@ -33,15 +33,10 @@ _NEEDED = ("method", "metric", "group_a", "group_b", "p", "significant", "cohens
 
 @dataclass(frozen=True)
 class Cell(SeedCounts):
-    """One cell: the published counts, and what is known beyond.
+    """One cell: the published counts, and what is known beyond."""
 
-    Attributes:
-        mean_d_all: mean Cohen's d over all seeds that count; NaN if none has one.
-        verdicts: its rows of the verdicts artefact by quantity; empty if there is none.
-    """
-
-    mean_d_all: float
-    verdicts: Mapping[str, Row]
+    mean_d_all: float  # over all seeds that count; NaN if none has one
+    verdicts: Mapping[str, Row]  # rows of the verdicts artefact by quantity
 
     @property
     def standing(self) -> Row:
@@ -56,24 +51,17 @@ class Cell(SeedCounts):
 
 @dataclass(frozen=True)
 class Table:
-    """The disparity table of one dataset and one pair of groups.
-
-    Attributes:
-        group_a, group_b: coloured blue or red where it scores higher.
-        models, methods, metrics: outer rows, inner rows and columns.
-        cells: what the seeds of each (model, method, metric) found together.
-        tests: the tests behind each cell, one a seed.
-        others: those of the other quantities, such as the excess, where there are any.
-    """
+    """The disparity table of one dataset and one pair of groups."""
 
     dataset: str
-    group_a: str
-    group_b: str
-    models: Sequence[str]
-    methods: Sequence[str]
-    metrics: Sequence[str]
+    group_a: str  # blue where it scores higher
+    group_b: str  # red
+    models: Sequence[str]  # outer rows
+    methods: Sequence[str]  # inner rows
+    metrics: Sequence[str]  # columns
     cells: Mapping[CellKey, Cell]
-    tests: Mapping[CellKey, Sequence[Row]]
+    tests: Mapping[CellKey, Sequence[Row]]  # of scores, one a seed
+    # The tests of other quantities, such as the excess.
     others: Mapping[str, Mapping[CellKey, Sequence[Row]]] = field(default_factory=dict)
 
     def tests_of(self, quantity: str, key: CellKey) -> Sequence[Row]:

@@ -46,16 +46,11 @@ _TOLD = ("depends_on_scale", "no_room", "room_differs", "stepless")
 
 @dataclass(frozen=True)
 class Counts:
-    """The cells of one quantity by their verdict.
-
-    Attributes:
-        by_verdict: number of cells by id, in the order of the verdicts.
-        strict: number of cells that are decided by Holm's correction, too.
-    """
+    """The cells of one quantity by their verdict."""
 
     quantity: str
-    by_verdict: Mapping[str, int]
-    strict: int
+    by_verdict: Mapping[str, int]  # in the order of the verdicts
+    strict: int  # decided by Holm's correction, too
     n_seeds: int
 
     @property

@@ -29,24 +29,15 @@ _TRAININGS = (3, 5, 8, 13, 20, 32)
 
 @dataclass(frozen=True)
 class PlannedSample:
-    """The texts of some tests, and what these can find.
-
-    Attributes:
-        dataset: id of the dataset.
-        n_a, n_b: examples of the two groups; of several pairs of groups, those that find least.
-        n_sets: matched sets with both; 0 without matched sets.
-        key: what of the config sets the size.
-        tests: tests of its family, over which the p-values of one training are corrected.
-        cells: cells of its family, over which those of the crossed test are.
-    """
+    """The texts of some tests, and what these can find."""
 
     dataset: str
-    n_a: int
+    n_a: int  # of several pairs of groups, those that find least
     n_b: int
-    n_sets: int
-    key: str
-    tests: int
-    cells: int
+    n_sets: int  # matched sets with both groups
+    key: str  # what of the config sets the size
+    tests: int  # of its family, over which p-values of one training are corrected
+    cells: int  # of its family, over which those of the crossed test are
 
     @property
     def smallest_p(self) -> float:
@@ -137,21 +128,14 @@ def _enough(sample: PlannedSample, level: float) -> str:
 
 @dataclass(frozen=True)
 class PlannedGaps:
-    """Typical gaps of a training that some texts can show, by number of trainings.
-
-    Attributes:
-        name: the texts, in words.
-        sample: of those with as many texts and cells, one.
-        correlation: of the scores of a matched set.
-        smallest_detectable: the R that is found to be above the threshold, at α over the cells.
-        largest_equivalent: the R that is found to be below, at α, as where all cells are alike; NaN
-            where not even the absence of any gap is found.
-    """
+    """Typical gaps of a training that some texts can show, by number of trainings."""
 
     name: str
-    sample: PlannedSample
-    correlation: float
+    sample: PlannedSample  # one of those with as many texts and cells
+    correlation: float  # of the scores of a matched set
+    # R that is found to be above the threshold, at α over all cells.
     smallest_detectable: FloatArray
+    # R that is found to be below, at α; NaN where not even the absence of any gap is found.
     largest_equivalent: FloatArray
 
 

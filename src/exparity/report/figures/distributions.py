@@ -33,21 +33,14 @@ _POINTS = 64
 
 @dataclass(frozen=True)
 class Spread:
-    """One group's scores, summed up.
+    """One group's scores, summed up."""
 
-    Attributes:
-        n: defined scores.
-        low, high: their 5 % and 95 % quantiles.
-        at: (k,) where the density is known, from the 1 % to the 99 % quantile.
-        density: (k,) the density there, its largest value 1.
-    """
-
-    n: int
-    low: float
+    n: int  # defined scores
+    low: float  # the 5 % quantile
     quartiles: tuple[float, float, float]
-    high: float
-    at: FloatArray
-    density: FloatArray
+    high: float  # the 95 % quantile
+    at: FloatArray  # (k,) from the 1 % to the 99 % quantile
+    density: FloatArray  # (k,) there, its largest value 1
 
 
 def wants_log(values: FloatArray, upper_bound: float) -> bool:

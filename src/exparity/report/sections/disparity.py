@@ -42,21 +42,14 @@ _OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
 
 
 class CellStyle(NamedTuple):
-    """One cell as a view shows it.
-
-    Attributes:
-        style: its classes.
-        side: ``a`` or ``b`` where that group is better explained, ``both`` where that changes.
-        strong: whether the effect is considerable.
-        gaps: how often there is a gap: of its verdict, or of its seeds.
-    """
+    """One cell as a view shows it."""
 
     text: str
     below: str
-    style: str
-    side: str
-    strong: bool
-    gaps: int
+    style: str  # classes of its element
+    side: str  # a, b: the group that is better explained; both where that changes
+    strong: bool  # a considerable effect
+    gaps: int  # of its verdict, or of its seeds
     trials: int
 
 
@@ -65,19 +58,13 @@ _NOT_TESTED = CellStyle("–", "not tested", "n s0", "", False, 0, 0)
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """Matrix of many groups: in how many cells each is explained better than each other one.
-
-    Attributes:
-        blocks: number of the table of each two groups, in either order.
-        better: cells in which the first is explained better than the second, by these two; a gap
-            that favours either counts for both.
-        total: cells in which any two of them are compared.
-    """
+    """Matrix of many groups: in how many cells each is explained better than each other one."""
 
     groups: Sequence[str]
-    blocks: Mapping[tuple[str, str], int]
+    blocks: Mapping[tuple[str, str], int]  # number of the table of two groups, in either order
+    # Cells in which the first is better explained; a gap of either counts for both.
     better: Mapping[tuple[str, str], int]
-    total: int
+    total: int  # cells of two groups
 
     def sums(self, group: str) -> tuple[int, int]:
         """Return in how many cells a group is explained better, and in how many worse."""

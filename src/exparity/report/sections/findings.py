@@ -41,18 +41,12 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class MethodGap:
-    """A gap of one method.
-
-    Attributes:
-        d: Cohen's d of the mean gap, first group minus second.
-        size: |d|, or how large the gap of a training typically is.
-        better: the group whose explanations are better; None where that changes by training.
-    """
+    """A gap of one method."""
 
     method: str
-    d: float
-    size: float
-    better: str | None
+    d: float  # mean gap, first group minus second
+    size: float  # |d|, or the typical gap of a training
+    better: str | None  # None where that changes by training
     worse: str | None
     sentence: str
 

@@ -397,6 +397,8 @@ class TestTablesInTheWild:
             assert load(path) == expected
         path.write_text(json.dumps({"data": table(), "version": 1}))
         assert "no column 'text'" in refused(path)
+        path.write_text("[1]")
+        assert refused(path) == f"{path}, row 1: expected a JSON object, found 1"
 
     def test_compressed_files(self, tmp_path):
         plain = write(tmp_path / "a.tsv", table())

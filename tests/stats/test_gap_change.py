@@ -207,13 +207,3 @@ def test_where_nothing_changes_few_are_different():
         values[..., ::2] += (0.5 + 0.3 * rng.normal(size=(2, 5)))[..., None]
         hits += changed(values).over_seeds.p_mean <= 0.05
     assert hits <= stats.binom.ppf(0.999, times, 0.05)
-
-
-@pytest.mark.parametrize(("gap", "base_gap"), [(0.0, 0.8), (0.5, 0.8), (-0.6, 0.6)])
-def test_the_interval_of_one_training_covers(gap, base_gap):
-    rng, covered, times = np.random.default_rng(16), 0, 400
-    for _ in range(times):
-        (own,) = changed(drawn(rng, seeds=1, n=80, gap=gap, base_gap=base_gap)).of_seeds
-        covered += own.ci_low <= abs(gap) - abs(base_gap) <= own.ci_high
-    low, high = stats.binom.ppf([0.001, 0.999], times, 0.95)
-    assert low <= covered <= high

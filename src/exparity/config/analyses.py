@@ -51,7 +51,7 @@ class Analyses:
                     n for n in ANALYSES.get(name).facts.needs if all(n in one for one in lacks)
                 ]
                 raise InputError(
-                    f"analyses.{name}: no dataset has {' and '.join(needs) or 'what it needs'}; "
+                    f"analyses.{name}: no dataset has {' and '.join(needs) or 'a metric for it'}; "
                     "leave it out"
                 )
 

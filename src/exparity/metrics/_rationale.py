@@ -53,19 +53,15 @@ class Ranking:
     """
 
     def __init__(self, scores: FloatArray, rationale: BoolArray, word_mask: BoolArray) -> None:
-        finite = np.where(word_mask & np.isfinite(scores), scores, -np.inf)
-        order = np.argsort(-finite, axis=1, kind="stable")
-        ordered = np.take_along_axis(finite, order, axis=1)
+        from scipy.stats import rankdata
+
+        # Padding lies at the end and is a tie of its own.
+        falling = -np.where(word_mask & np.isfinite(scores), scores, -np.inf)
+        order = np.argsort(falling, axis=1, kind="stable")
+        ordered = np.take_along_axis(falling, order, axis=1)
         self.in_rationale = np.take_along_axis(rationale & word_mask, order, axis=1)
-        positions = np.arange(scores.shape[1])[None, :]
-        opens = np.ones_like(self.in_rationale)
-        # Padding lies at the end and is a tie of its own; -inf == -inf.
-        opens[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-        closes = np.ones_like(self.in_rationale)
-        closes[:, :-1] = opens[:, 1:]
-        self.start = np.maximum.accumulate(np.where(opens, positions, 0), axis=1)
-        last = np.where(closes, positions, scores.shape[1])
-        self.end = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+        self.start = rankdata(ordered, "min", axis=1).astype(np.int64) - 1
+        self.end = rankdata(ordered, "max", axis=1).astype(np.int64) - 1
         hits = self.in_rationale.cumsum(axis=1)
         self.positives = self.in_rationale.sum(axis=1)
         self.hits_before = np.take_along_axis(hits - self.in_rationale, self.start, axis=1)

@@ -34,10 +34,8 @@ _COLUMNS = fields(
 _SHOWN = ("dataset", "model", "seed", "method", "metric")
 
 
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Correlate wherever a metric is of the words that counterfactuals change."""
-    if not experiment.metrics_that_need("counterfactual"):
-        return None
+def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the options from how groups are compared, and the class from what is explained."""
     return {
         "confidence": experiment.statistics(ids)["confidence"],
         "target": experiment.config.target,

@@ -6,17 +6,16 @@ The published benchmark reports them on the sentences that the classifier gets r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
+from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.core.errors import InputError
 from exparity.stages.cell import cell_of, compared_in, read_examples
 from exparity.stages.reading import predicted_examples, read_all
 from exparity.types import BoolArray, FloatArray
@@ -87,15 +86,6 @@ def _described(subset: str, group: str, scores: FloatArray) -> Performance:
     )
 
 
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
-    if not experiment.metrics_that_need("rationale"):
-        raise InputError(
-            "analyses.correctness: no metric compares explanations with rationales; add one to "
-            "metrics, such as mass_accuracy"
-        )
-    return {}
-
-
 @analysis(
     "correctness",
     level="seed",
@@ -109,7 +99,6 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     },
     needs=("rationale",),
     of_metrics={"scores": "rationale"},
-    job_options=_job_options,
     section=findings,
 )
 def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:

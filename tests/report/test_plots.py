@@ -66,7 +66,7 @@ class TestVerdicts:
     def test_bad_input(self):
         with pytest.raises(InputError, match="there are no verdicts to plot"):
             exparity.plot_verdicts([])
-        with pytest.raises(InputError, match="verdict 0: has no 'quantity'; give rows of"):
+        with pytest.raises(InputError, match="row 0 has no 'quantity'; give rows of"):
             exparity.plot_verdicts([{key: v for key, v in verdict().items() if key != "quantity"}])
 
 
@@ -110,7 +110,7 @@ class TestTests:
         plot = exparity.plot_effects
         with pytest.raises(InputError, match="no tests"):
             plot([])
-        with pytest.raises(InputError, match="test 0: has no 'p'"):
+        with pytest.raises(InputError, match="row 0 has no 'p'"):
             plot([{"method": "m", "metric": "k", "group_a": "a", "group_b": "b"}])
         with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
             plot(rows_of() + rows_of(dataset="e"))

@@ -118,12 +118,10 @@ def test_who_is_favoured_follows_the_direction_of_the_metric():
 @pytest.mark.parametrize(
     ("verdict", "share", "wanted"),
     [
-        ("undecided", 0.51, True),
         ("considerable", 0.51, True),
         ("undecided", 0.5, False),
         ("undecided", float("nan"), False),
         ("different", 0.9, False),
-        ("equivalent", 0.9, False),
     ],
 )
 def test_cells_that_need_texts_rather_than_trainings_say_so(verdict, share, wanted):

@@ -108,13 +108,6 @@ class TestCommand:
         loose = ("--config", "statistics={alpha: 0.2, resamples: 200}")
         assert run("plan", "--configfile", "small.yaml", *loose)[0] == 0
 
-    def test_without_raw_files_where_sizes_are_known(self, here, run):
-        far = {**TINY, "datasets": {"geco_all": {}, "compas": {}}}
-        (here / "far.yaml").write_text(yaml.safe_dump(far))
-        code, out, err = run("plan", "--configfile", "far.yaml")
-        assert (code, err) == (0, "")
-        assert out.startswith(f"far.yaml: {2 * (JOBS - 2) + 2} jobs, of which 0 are finished\n")
-
     @pytest.mark.parametrize(("arguments", "words"), REFUSED["bad_input"])
     def test_bad_input(self, here, run, arguments, words):
         (here / "bad.yaml").write_text(yaml.safe_dump({**TINY, "seedz": 1}))

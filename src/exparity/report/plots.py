@@ -28,7 +28,7 @@ from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.names import fitted, registered_names
 from exparity.report.picture import panels_of
-from exparity.report.tables import complete_rows, tables_of
+from exparity.report.tables import tables_of
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import standing
 from exparity.types import FloatArray
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Values = Sequence[float] | FloatArray
 Groups = Sequence[str]
+_ALONE = {"dataset": "", "model": "", "seed": 0}
+_TESTED = ("method", "metric", "group_a", "group_b", "p", "significant", "cohens_d", "direction")
 _JUDGED = (
     *(*CELL_IDS, "quantity", "verdict", "d", "better_group", "n_seeds", "seeds_above"),
     *("seeds_below", "flags", "rms_gap", "rms_low", "rms_high", "certainty_d"),
@@ -125,7 +127,8 @@ def plot_effects(
         InputError: there are no tests, one lacks a column, or they are of several datasets or pairs
             of groups.
     """
-    tables = tables_of(complete_rows(_records(tests, "tests")), threshold=threshold)
+    rows = [{**_ALONE, **row} for row in _records(tests, "tests", _TESTED)]
+    tables = tables_of(rows, threshold=threshold)
     if len(tables) > 1:
         several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
         raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
@@ -151,25 +154,28 @@ def plot_verdicts(
     Raises:
         InputError: there are no verdicts, or one lacks a column.
     """
-    rows = _records(verdicts, "verdicts")
-    for position, row in enumerate(rows):
-        if missing := [name for name in _JUDGED if name not in row]:
-            raise InputError(f"verdict {position}: has no '{missing[0]}'; give rows of 'verdicts'")
-    panels = panels_of(standing(rows), registered_names, threshold)
+    rows = standing(_records(verdicts, "verdicts", _JUDGED))
+    panels = panels_of(rows, registered_names, threshold)
     if not panels:
         raise InputError("there are no verdicts to plot; give rows of 'verdicts'")
     return _drawn(partial(verdicts_figure, panels), width)
 
 
-def _records(table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str) -> list[Any]:
-    """Return the rows of a table as mappings."""
+def _records(
+    table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str, needed: Sequence[str]
+) -> list[Any]:
+    """Return the rows of a table as mappings, which have all columns that are needed."""
     records: Any = table
     if hasattr(records, "to_dict") and getattr(records, "ndim", 0) == 2:
         records = records.to_dict("records")
     rows = listed(records, name, f"rows of {name}")
-    for row in rows:
+    if not rows:
+        raise InputError(f"there are no {name} to plot")
+    for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InputError(f"{name} must be mappings, such as rows of a table, not {shown(row)}")
+        if missing := [column for column in needed if column not in row]:
+            raise InputError(f"row {position} has no '{missing[0]}'; give rows of '{name}'")
     check_columns(name, rows)
     return rows
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study, Verdicts
@@ -27,8 +26,6 @@ CellKey = tuple[str, str, str]
 
 MOST_PAIRS = 6
 """Pairs of groups of a dataset, those of four, that a page shows one by one."""
-_ALONE = {"dataset": "", "model": "", "seed": 0}
-_NEEDED = ("method", "metric", "group_a", "group_b", "p", "significant", "cohens_d", "direction")
 
 
 @dataclass(frozen=True)
@@ -79,19 +76,6 @@ class Table:
         for model in self.models:
             for method in self.methods:
                 yield model, method, {m: self.cells.get((model, method, m)) for m in self.metrics}
-
-
-def complete_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return tests with all that tables ask for."""
-    if not len(rows):
-        raise InputError("there are no tests to show")
-    full: list[Row] = [{**_ALONE, **row} for row in of_quantity(rows, "score")]
-    for i, row in enumerate(full):
-        if missing := [name for name in _NEEDED if name not in row]:
-            raise InputError(
-                f"test {i}: has no '{missing[0]}'; give rows of 'tests' or 'disparity'"
-            )
-    return full
 
 
 def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:

@@ -76,8 +76,7 @@ def attribution_difference_cell(
         min_sets: fewest matched sets that a word is tested with.
 
     Raises:
-        InputError: a file of another trained classifier or other data, data without rationales, or
-            a bad option.
+        InputError: a file of another trained classifier or other data, or data without rationales.
     """
     stage = "attribution_difference"
     prepared = read_prepared(data, "test")
@@ -149,25 +148,17 @@ def _pairs(
 ) -> Iterator[WordPair]:
     """Yield the words of the rationale that the members of two groups have at the same place."""
     for match, members in sets.items():
-        if a not in members or b not in members:
+        pair = [members[group] for group in (a, b) if group in members]
+        if len(pair) < 2 or any(member.example_id not in values for member in pair):
             continue
-        one, other = members[a], members[b]
-        if one.example_id not in values or other.example_id not in values:
-            continue
-        shape, other_shape = ((len(e.words), len(e.all_words)) for e in (one, other))
-        if shape != other_shape:
+        if len({(len(member.words), len(member.all_words)) for member in pair}) > 1:
             unaligned.add(match)
             continue
-        blank = (0,) * len(one.all_words)
-        places = zip(
-            one.all_words,
-            other.all_words,
-            one.rationale or blank,
-            other.rationale or blank,
-            values[one.example_id],
-            values[other.example_id],
-            strict=False,
-        )
-        for word_a, word_b, mark_a, mark_b, value_a, value_b in places:
-            if mark_a or mark_b:
-                yield WordPair(match, word_a, word_b, float(value_a), float(value_b))
+        words = zip(*(member.all_words for member in pair), strict=True)
+        blank = (0,) * len(pair[0].all_words)
+        marks = zip(*(member.rationale or blank for member in pair), strict=True)
+        shares = zip(*(values[member.example_id].tolist() for member in pair), strict=True)
+        # Shares of the texts of a batch are padded to the longest.
+        for of_word, marked, of_attribution in zip(words, marks, shares, strict=False):
+            if any(marked):
+                yield WordPair(match, *of_word, *of_attribution)

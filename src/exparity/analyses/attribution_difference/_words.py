@@ -9,25 +9,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from exparity.core.errors import InputError
 from exparity.stats.effect import d_z
 from exparity.stats.multiplicity import holm
 from exparity.stats.rank_tests import signed_rank
 from exparity.types import FloatArray
 
 
-@dataclass(frozen=True)
-class WordPair:
-    """One word of the rationale in both members of a matched set.
-
-    Attributes:
-        set_id: the matched set.
-        word_a, word_b: the word in the first member, and at the same place in the second.
-        value_a, value_b: their shares of their texts' attribution.
-    """
+class WordPair(NamedTuple):
+    """A word of the rationale in both members of a matched set, and its shares of attribution."""
 
     set_id: str
     word_a: str
@@ -79,24 +72,18 @@ def attribution_differences(
 
     Returns:
         All words together, then each word, the most frequent first; none if there are no pairs.
-
-    Raises:
-        InputError: ``min_sets`` is not positive.
     """
-    if min_sets < 1:
-        raise InputError(f"attribution_difference: min_sets must be at least 1, not {min_sets}")
     kept = [pair for pair in pairs if np.isfinite(pair.value_a + pair.value_b)]
     if not kept:
         return []
     words: dict[tuple[str, str], list[WordPair]] = defaultdict(list)
     for pair in kept:
         words[pair.word_a.lower(), pair.word_b.lower()].append(pair)
-    together = _compared("", "", kept, min_sets)
     by_word = [_compared(a, b, part, min_sets) for (a, b), part in words.items()]
     by_word.sort(key=lambda word: (-word.n_sets, word.word_a, word.word_b))
     corrected = holm([word.p for word in by_word]).tolist()
     return [
-        together,
+        _compared("", "", kept, min_sets),
         *(replace(word, p_holm=p) for word, p in zip(by_word, corrected, strict=True)),
     ]
 

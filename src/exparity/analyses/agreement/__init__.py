@@ -33,7 +33,7 @@ from exparity.types import FloatArray
 Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _OPTIONS = ("alpha", "threshold", "confidence")
-_OF_TEXTS = ("group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d")
+_OF_TEXTS = ("mean_a", "mean_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d")
 """Columns of a comparison that do not take trainings for a sample."""
 
 
@@ -143,10 +143,22 @@ def agreement_cell(
     prepared = read_prepared(data, "test")
     explained = _read(prepared.dataset, data, predictions, explanations, unit)
     examples = {e.example_id: i for i, e in enumerate(prepared.examples)}
-    compare = _Comparison(prepared, statistics)
     values = _Values(explained, examples, top_share)
-    judged = judge(list(compare.judged(values.between_methods())), (), alpha=statistics["alpha"])
-    rows = [*judged, *compare.described(values.over_trainings(), len(explained.of))]
+    compared = [
+        {"between": "methods", "method_a": a, "method_b": b, "measure": measure, **test}
+        for a, b, measure, of_pair in values.between_methods()
+        for test in _tests(prepared, of_pair, statistics)
+    ]
+    rows = list(judge(compared, (), alpha=statistics["alpha"]))
+    rows += [
+        {
+            **{"between": "trainings", "method_a": method, "method_b": "", "measure": measure},
+            **_described(test),
+            "n_seeds": len(explained.of),
+        }
+        for method, measure, of_method in values.over_trainings()
+        for test in _tests(prepared, of_method[None], statistics)
+    ]
     asked = {"unit": unit, "top_share": top_share}
     ids = read_examples(explanations[0], "explanations")[1]["wildcards"]
     return StageResult(
@@ -271,48 +283,23 @@ def _mean(values: FloatArray) -> Any:
         return np.nansum(values, axis=0) / counts
 
 
-class _Comparison:
-    """Comparison of values of texts between groups, within matched sets where there are any.
+def _tests(
+    data: PreparedData, values: FloatArray, options: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    """Yield the test of every two groups by (s, n) values; nothing where none is defined."""
+    if np.isnan(values).all():
+        return
+    groups = [example.group for example in data.examples]
+    sets = [example.match_id for example in data.examples]
+    for test in crossed_tests(list(values), groups, data.groups, sets, **options):
+        means = {
+            name: float(_mean(values[:, np.equal(groups, group)].ravel()))
+            for name, group in (("mean_a", test.group_a), ("mean_b", test.group_b))
+        }
+        yield {**means, **asdict(test)}
 
-    Args:
-        data: the texts.
-        options: of :func:`~exparity.stats.crossed.crossed_tests`.
-    """
 
-    def __init__(self, data: PreparedData, options: Mapping[str, float]) -> None:
-        self._groups = [example.group for example in data.examples]
-        self._sets = [example.match_id for example in data.examples]
-        self._order, self._options = data.groups, options
-
-    def judged(
-        self, values: Iterator[tuple[str, str, str, FloatArray]]
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the tests of two methods' agreement over trainings and texts."""
-        for a, b, measure, of_pair in values:
-            ids = {"between": "methods", "method_a": a, "method_b": b, "measure": measure}
-            for row in self._rows(of_pair):
-                yield {**ids, **row}
-
-    def described(
-        self, values: Iterator[tuple[str, str, FloatArray]], n_seeds: int
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the gaps of one method's agreement over trainings, untested."""
-        for method, measure, of_method in values:
-            ids = {"between": "trainings", "method_a": method, "method_b": "", "measure": measure}
-            for row in self._rows(of_method[None]):
-                kept = {name: row[name] for name in (*_OF_TEXTS, "mean_a", "mean_b")}
-                untested = asdict(CrossedTest(row["group_a"], row["group_b"]))
-                yield {**ids, **untested, **JUDGED, **kept, "n_seeds": n_seeds}
-
-    def _rows(self, values: FloatArray) -> Iterator[dict[str, Any]]:
-        """Yield the test of every two groups by (s, n) values; nothing where none is defined."""
-        if np.isnan(values).all():
-            return
-        groups = np.array(self._groups, dtype=object)
-        tests = crossed_tests(list(values), self._groups, self._order, self._sets, **self._options)
-        for test in tests:
-            means = {
-                f"mean_{side}": float(_mean(values[:, groups == group].ravel()))
-                for side, group in (("a", test.group_a), ("b", test.group_b))
-            }
-            yield {**means, **asdict(test)}
+def _described(test: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a test without what takes trainings for a sample."""
+    untested = asdict(CrossedTest(test["group_a"], test["group_b"]))
+    return {**untested, **JUDGED, **{name: test[name] for name in _OF_TEXTS}}

@@ -90,7 +90,8 @@ def test_padding_and_shortcuts_change_rounding_only(
 
 
 @pytest.mark.property
-def test_only_stochastic_methods_depend_on_the_seed(classifier, method, one_thread):
+def test_only_stochastic_methods_depend_on_the_seed(classifiers, method, one_thread):
+    classifier = classifiers["gpt2"]
     one, other = (bits(explained(classifier, TEXTS[3:4], [1], method, seed)) for seed in (1, 2))
     if not METHODS.get(method).facts.stochastic:
         assert one == other
@@ -113,21 +114,6 @@ def test_explain_many_equals_explain_and_says_how_to_explain_again(classifiers, 
             assert dict(one.origin.params) == quick(method)
 
 
-def test_work_is_shared(classifiers, monkeypatch):
-    """One gradient serves two methods, and one path two others with equal steps."""
-    classifier, calls = classifiers["bert"], []
-    inner = classifier.input_gradients
-    monkeypatch.setattr(
-        classifier,
-        "input_gradients",
-        lambda sizes, *rest: (calls.append(len(sizes)), inner(sizes, *rest))[1],
-    )
-    methods = {"gradient": {}, "gradient_x_input": {}}
-    methods |= {f"integrated_gradients{form}": {"n_steps": 3} for form in ("", "_x_input")}
-    explain_many(classifier, TEXTS[:2], TARGETS[:2], methods)
-    assert calls == [2, 6]
-
-
 def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, method):
     """They look at neither model nor embeddings; all others look at one of them."""
     classifier, facts = classifiers["bert"], METHODS.get(method).facts
@@ -145,15 +131,17 @@ def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, metho
     assert all(same) == facts.model_free
 
 
-def test_the_two_classes_are_explained_differently(classifier, method):
+def test_the_two_classes_are_explained_differently(classifiers, method):
     """Unless a method looks at nothing that knows of classes."""
+    classifier = classifiers["gpt2"]
     facts = METHODS.get(method).facts
     both = (explained(classifier, TEXTS, [target] * len(TEXTS), method) for target in (0, 1))
     differ = any(not np.allclose(a.scores, b.scores) for a, b in zip(*both, strict=True))
     assert differ == (facts.target in ("logit", "probability") or facts.needs_training)
 
 
-def test_texts_longer_than_the_model_takes_are_cut(classifier, method, caplog):
+def test_texts_longer_than_the_model_takes_are_cut(classifiers, method, caplog):
+    classifier = classifiers["roberta"]
     (found,) = explained(classifier, ["The girl sings . " * 40], [0], method)
     assert len(found) == classifier.max_length
     assert "were cut" in caplog.text

@@ -78,15 +78,6 @@ def test_words_of_a_text_have_the_covariances_of_the_training_split(classifier):
             assert one.scores.any()
 
 
-def test_two_classes_have_opposite_scores(classifiers):
-    training = training_for("pattern_variant")
-    one, other = (
-        exparity.explain(classifiers["bert"], QUERY[:1], [y], "pattern_variant", **training)[0]
-        for y in (0, 1)
-    )
-    np.testing.assert_allclose(one.scores, -other.scores, atol=1e-15)
-
-
 def test_nothing_is_made_dense(monkeypatch):
     import scipy.sparse
 
@@ -115,16 +106,6 @@ def test_computed_once_for_all_batches(classifiers, monkeypatch):
             training=training,
         )  # fmt: skip
     assert calls == [1]
-
-
-def test_the_model_is_not_asked(classifiers, monkeypatch):
-    def refuse(*_, **__):
-        raise AssertionError("asked the model")
-
-    classifier = classifiers["bert"]
-    monkeypatch.setattr(classifier, "logits", refuse)
-    for method in ("pattern_variant", "uniform_random"):
-        assert exparity.explain(classifier, QUERY, [0, 1], method, **training_for(method))
 
 
 def test_a_class_that_was_never_learnt_scores_zero(classifiers):

@@ -34,8 +34,8 @@ def test_gradient_methods_equal_differences(classifier):
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-6)
 
 
-def test_integrated_gradients_equal_a_naive_sum(classifier):
-    text, target, n_steps = "She sings .", 0, 2
+def test_integrated_gradients_equal_a_naive_sum(classifiers):
+    classifier, text, target, n_steps = classifiers["gpt2"], "She sings .", 0, 2
     exact, (encoding,) = ExactModel(classifier), classifier.encode([text])
     rows = exact.rows(encoding.token_ids)
     base = exact.rows(np.where(encoding.special_mask, encoding.token_ids, classifier.pad_id))

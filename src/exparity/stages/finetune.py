@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -130,9 +129,6 @@ def finetune_cell(
     train = partial(
         finetune, training_set, *specs, state=snapshots, device=machine.device, **options
     )
-    if int(os.environ.get("RANK", "0")) > 0:  # one of several that train one model together
-        train()
-        return
     with job_lock(output.with_name(f".{output.name}.lock")):
         if cell.is_finished():
             log.info("%s: finished by another job meanwhile", output)

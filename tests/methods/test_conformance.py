@@ -114,6 +114,21 @@ def test_explain_many_equals_explain_and_says_how_to_explain_again(classifiers, 
             assert dict(one.origin.params) == quick(method)
 
 
+def test_work_is_shared(classifiers, monkeypatch):
+    """One gradient serves two methods, and one path two others with equal steps."""
+    classifier, calls = classifiers["bert"], []
+    inner = classifier.input_gradients
+    monkeypatch.setattr(
+        classifier,
+        "input_gradients",
+        lambda sizes, *rest: (calls.append(len(sizes)), inner(sizes, *rest))[1],
+    )
+    methods = {"gradient": {}, "gradient_x_input": {}}
+    methods |= {f"integrated_gradients{form}": {"n_steps": 3} for form in ("", "_x_input")}
+    explain_many(classifier, TEXTS[:2], TARGETS[:2], methods)
+    assert calls == [2, 6]
+
+
 def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, method):
     """They look at neither model nor embeddings; all others look at one of them."""
     classifier, facts = classifiers["bert"], METHODS.get(method).facts

@@ -105,6 +105,7 @@ class Benchmark:
         self._targets = targets_of(self.classifier, self._encodings, targets)
         self._seed = seed
         self._study = preset(checked_value(study, Study, "study"))
+        self._memo: dict[Any, Any] = {}
         self._training = None if training is None else Training.of(*training)
         self._rationales = None
         if rationales is not None:
@@ -145,6 +146,7 @@ class Benchmark:
                     method,
                     self._seed,
                     params,
+                    memo=self._memo,
                     training=self._training,
                 )
                 self.seconds[method] = time.perf_counter() - start

@@ -124,9 +124,11 @@ def explain_many(
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
 ) -> dict[str, list[Explanation]]:
-    """Explain texts with several methods, as :func:`explain` does.
+    """Explain texts with several methods, as :func:`explain` does, and share what they can.
 
-    Methods are ids, or options by id. Returns explanations of every text, in order, by method.
+    Methods are ids, or options by id. One gradient serves ``gradient`` and ``gradient_x_input``,
+    and one path of gradients both forms of integrated gradients. Returns explanations of every
+    text, in order, by method.
     """
     from exparity.engine.preflight import check_classifier, check_texts
 
@@ -136,6 +138,7 @@ def explain_many(
     check_texts(classifier, listed_texts, encodings)
     settled = targets_of(classifier, encodings, targets)
     keys = [encoding.text for encoding in encodings]
+    memo: dict[Any, Any] = {}
     learnt = None
     if training is not None:
         pair = listed(training, "training", "two: texts and their class indices")
@@ -144,7 +147,7 @@ def explain_many(
         learnt = Training.of(*pair)
     return {
         id: explain_encodings(
-            classifier, encodings, settled, keys, id, seed, params, training=learnt
+            classifier, encodings, settled, keys, id, seed, params, memo=memo, training=learnt
         )
         for id, params in options_of_ids(methods, "methods").items()
     }
@@ -192,6 +195,7 @@ def explain_encodings(
     seed: int,
     params: dict[str, Any],
     flags: set[str] | None = None,
+    memo: dict[Any, Any] | None = None,
     training: Training | None = None,
 ) -> list[Explanation]:
     """Explain texts that are already encoded; see :func:`explain` and :class:`MethodBatch`.
@@ -203,7 +207,9 @@ def explain_encodings(
         return []
     noticed: set[str] = set()
     origins = [Origin(method, params, seed, key) for key in keys]
-    scores = attribute(classifier, encodings, targets, origins, flags=noticed, training=training)
+    scores = attribute(
+        classifier, encodings, targets, origins, flags=noticed, memo=memo, training=training
+    )
     if flags is not None:
         flags |= noticed
     elif noticed:
@@ -236,6 +242,7 @@ def attribute(
     rows: Sequence[torch.Tensor] | None = None,
     leaders: IntArray | None = None,
     flags: set[str] | None = None,
+    memo: dict[Any, Any] | None = None,
     training: Training | None = None,
 ) -> list[FloatArray]:
     """Return the (t,) float64 scores that a method gives to each text, special tokens included.
@@ -281,6 +288,7 @@ def attribute(
                 np.arange(len(own)) if leaders is None else np.searchsorted(places, leaders[places])
             ),
             flags=set() if flags is None else flags,
+            memo={} if memo is None else memo,
             training=training and guarded(training),
             explains=explains,
             unit=unit,

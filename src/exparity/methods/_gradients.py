@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from exparity.methods import MethodBatch
 
 PathPooling = Literal["l2", "sum", "times_input"]
+_SUMS: tuple[PathPooling, ...] = ("l2", "sum", "times_input")
+_SIZE = len(_SUMS)  # column of the sum of absolute values
+_POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
 ROUNDING_NOISE = "rounding_noise"
 """Flag of scores that are exactly zero in theory, so that only rounding errors are left.
@@ -27,8 +30,15 @@ elements. The derivative in that direction, which is the sum over the embedding 
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
     """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
-    pairs = zip(batch.gradients(), batch.word_rows, strict=True)
-    return [pooled(gradient, rows, pooling) for gradient, rows in pairs]
+    key = ("gradient", str(batch.explains))
+    if key not in batch.memo:
+        gradients = list(zip(batch.gradients(), batch.word_rows, strict=True))
+        batch.memo[key] = {
+            kind: [pooled(gradient, rows, kind) for gradient, rows in gradients]
+            for kind in _POOLINGS
+        }
+    scores: list[FloatArray] = batch.memo[key][pooling]
+    return scores
 
 
 def baseline_ids(batch: MethodBatch, row: int) -> IntArray:
@@ -44,7 +54,18 @@ def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:
 
 
 def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) -> list[FloatArray]:
-    """Return (t,) scores of each text by the mean gradient on the line from its baseline.
+    """Return (t,) scores of each text by the mean gradient on the line from its baseline."""
+    key = ("path", n_steps, str(batch.explains))
+    if key not in batch.memo:
+        batch.memo[key] = _path_sums(batch, n_steps)
+    sums: list[FloatArray] = batch.memo[key]
+    if pooling == "sum" and _is_noise(sums, batch.rows[0].dtype):
+        batch.flags.add(ROUNDING_NOISE)
+    return [own[:, _SUMS.index(pooling)] for own in sums]
+
+
+def _path_sums(batch: MethodBatch, n_steps: int) -> list[FloatArray]:
+    """Return (t, 4) poolings ``_SUMS`` of the mean gradient on the path of each text.
 
     Steps of all texts share batches; a text's gradients are summed as they come.
     """
@@ -53,28 +74,23 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
     nodes, weights = (nodes + 1) / 2, weights / 2  # on [0, 1]
     starts = baseline_rows(batch)
-    means = [torch.zeros_like(rows, dtype=torch.float64) for rows in batch.rows]
+    sums = [torch.zeros_like(rows, dtype=torch.float64) for rows in batch.rows]
+
     places = [nodes] * len(batch)
     for row, step, gradient in batch.gradients_between(lambda row, _: starts[row], places):
-        means[row].add_(gradient.double(), alpha=float(weights[step]))
-    if pooling == "sum" and _is_noise(means, batch.rows[0].dtype):
-        batch.flags.add(ROUNDING_NOISE)
-    scores = []
-    for mean, rows, start in zip(means, batch.rows, starts, strict=True):
-        if pooling == "l2":
-            own = mean.norm(dim=-1)
-        elif pooling == "sum":
-            own = mean.sum(-1)
-        else:
-            own = (mean * (rows - start).double()).sum(-1)
-        scores.append(own.cpu().numpy())
-    return scores
+        sums[row].add_(gradient.double(), alpha=float(weights[step]))
+    pooled_sums = []
+    for row, mean in enumerate(sums):
+        distance = (batch.rows[row] - starts[row]).double()
+        kinds = (mean.norm(dim=-1), mean.sum(-1), (mean * distance).sum(-1), mean.abs().sum(-1))
+        pooled_sums.append(torch.stack(kinds, dim=-1).cpu().numpy())
+    return pooled_sums
 
 
-def _is_noise(means: Sequence[torch.Tensor], dtype: torch.dtype) -> bool:
+def _is_noise(sums: Sequence[FloatArray], dtype: torch.dtype) -> bool:
     """Return whether plain sums are so small beside their parts that rounding left them over."""
     import torch
 
-    sizes = [(float(m.sum(-1).abs().max()), float(m.abs().sum(-1).max())) for m in means]
+    sizes = [(np.abs(own[:, _SUMS.index("sum")]).max(), own[:, _SIZE].max()) for own in sums]
     level = min(100 * torch.finfo(dtype).eps, 0.05)
     return max(plain / size if size else 0.0 for plain, size in sizes) < level

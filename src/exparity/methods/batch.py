@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import MinLen
@@ -45,6 +45,7 @@ class MethodBatch:
             moved copies of a text follow the text, so that their scores differ by what was moved
             and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
         flags: what a method finds out that readers of its scores must know; it may add to it.
+        memo: work that methods of the same texts share; see :func:`exparity.methods.explain_many`.
         training: what the model learnt from, for methods that say ``needs_training``.
         explains: what methods of logits explain; see :func:`exparity.methods.logit_options`.
         unit: what methods explain that have the option.
@@ -59,6 +60,7 @@ class MethodBatch:
     rows: tuple[torch.Tensor, ...]
     leaders: IntArray
     flags: set[str] = field(default_factory=set)
+    memo: dict[Any, Any] = field(default_factory=dict)
     training: Training | None = None
     explains: Explains = "auto"
     unit: Unit = "token"

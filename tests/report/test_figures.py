@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from made_up import GROUPS, config, options_of, study_of
 
 from exparity.artefacts.files import read_results
+from exparity.core.errors import InputError
 from exparity.report import figures
 from exparity.report.figures import write_figures
 from exparity.report.figures.distributions import distributions_figure, score_spread, wants_log
@@ -200,6 +201,18 @@ class TestFiles:
         few = dataclasses.replace(small, results=tmp_path / "none")
         drawn = write_figures(few, [], tmp_path / "figures")
         assert [picture.kind for picture in drawn] == ["verdicts"]
+
+    def test_damaged_scores_are_named_and_nothing_is_replaced(self, small, tmp_path, monkeypatch):
+        monkeypatch.setattr(figures, "save", lambda *_: None)
+        path = tmp_path / "scores/data_0/model_0/0/gradient/comprehensiveness.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"PAR1")
+        (tmp_path / "figures").mkdir()
+        (tmp_path / "figures" / "old.svg").touch()
+        few = dataclasses.replace(small, results=tmp_path)
+        with pytest.raises(InputError, match=r"comprehensiveness\.parquet: not a readable"):
+            write_figures(few, [], tmp_path / "figures")
+        assert (tmp_path / "figures" / "old.svg").exists()
 
     def test_nothing_sticks_out(self, table, names, tmp_path):
         """Measured with letters in 20 times their size, whose widths are not rounded."""

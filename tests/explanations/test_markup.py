@@ -161,6 +161,10 @@ class TestComparison:
         assert "1 of 4, left out" in text
         assert "nan" not in text
 
+    def test_infinite_effects(self):
+        found = compare_groups([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"], ("a", "b"))
+        assert "−∞, considerable" in "".join(read(found).text)
+
     @pytest.mark.parametrize(
         ("order", "shown"),
         [(("<b>", "&c"), "<b> − &c"), (("a\x1b[2J\u202e", "b"), r"a\x1b[2J\u202e − b")],

@@ -5,6 +5,8 @@ import json
 import pytest
 from support import TINY, tiny
 
+from exparity.core.errors import InputError
+
 pytestmark = pytest.mark.contract
 
 
@@ -163,7 +165,9 @@ def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
     }
 
 
-def test_the_models_of_mlm_scores_can_be_named(checkpoints):
+def test_an_encoder_without_the_head_is_refused(checkpoints):
     models = {"bare": checkpoints["BertModel"], "masked": checkpoints["BertForMaskedLM"]}
+    with pytest.raises(InputError, match=r"of model 'bare' has no masked-language-model head"):
+        experiment({"mlm_score": {}}, models=models)
     found = experiment({"mlm_score": {"models": ["masked"]}}, models=models).analyses
     assert found.targets("mlm_score") == [("pairs_all", "masked")]

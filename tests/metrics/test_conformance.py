@@ -402,8 +402,9 @@ def test_inputs_cannot_be_written_to(replaced, classifiers, explanation, metric,
 @pytest.mark.contract
 def test_arrays_of_the_caller_stay_as_they_are():
     scores, ids = np.array([1.0, 3.0]), np.array([1, 2])
-    Explanation(text="a b", target=1, token_ids=ids, tokens=["a", "b"], scores=scores)
-    scores[0], ids[0] = 2.0, 3
+    made = Explanation(text="a b", target=1, token_ids=ids, tokens=["a", "b"], scores=scores)
+    scores[0], ids[0] = 2.0, 3  # not read-only, and not those of the explanation
+    assert (made.scores.tolist(), made.token_ids.tolist()) == ([1.0, 3.0], [1, 2])
 
 
 @pytest.mark.contract

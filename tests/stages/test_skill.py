@@ -28,8 +28,8 @@ from exparity.stages.finetune import finetune_cell
 from exparity.stages.limits import removal_limits_cell
 from exparity.stages.negative_control import negative_control_cell
 from exparity.stages.prepare import prepare
-from exparity.stages.skill import Controls, skill_of
-from exparity.stats.skill import SCALES
+from exparity.stages.skill import Controls, Skill, rooms_of, skill_of
+from exparity.stats.skill import LEAST_ROOM, SCALES
 
 SEEDS, DRAWS, STAGES = range(3), 5, 5
 METHOD, METRIC = "integrated_gradients_x_input", "comprehensiveness"
@@ -270,3 +270,13 @@ def test_noise_is_found_in_its_group_against_certainty(experiment):
     assert rows["skill"]["d"] < -0.1
     assert rows["score"]["d"] > 0.1
     assert rows["excess"]["d"] > 0.1
+
+
+@pytest.mark.parametrize(("least_room", "flags"), [(LEAST_ROOM, ["room_differs"]), (0.0, [])])
+def test_rooms_that_are_shares_are_compared(least_room, flags):
+    """Those of other scales have no common size."""
+    gain, room = np.full(4, 0.1), np.array([0.8, 0.8, 0.2, 0.2])
+    skill = Skill({"ranks": gain}, {"ranks": room}, ["a", "a", "b", "b"], least_room)
+    rooms, found = rooms_of([skill], "a", "b")
+    assert (rooms.room_a, rooms.room_b) == pytest.approx((0.8, 0.2))
+    assert found == flags

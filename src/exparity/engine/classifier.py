@@ -417,7 +417,7 @@ def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Te
         (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
     except (AssertionError, NotImplementedError) as error:  # Reformer, in evaluation mode
         raise ExparityError(
-            f"the model has no gradients ({reason_of(error)});  take a method that asks for "
+            f"the model has no gradients ({reason_of(error)}); take a method that asks for "
             "probabilities alone, such as lime, shap or occlusion"
         ) from error
     return gradient

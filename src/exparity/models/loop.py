@@ -176,6 +176,7 @@ class TrainingLoop:
         import torch
 
         start = time.monotonic()
+        # The 0 keeps the draws of trainings that were made when it told processes apart.
         torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, 0))
         training_mode(self.model)
         step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0

@@ -58,19 +58,25 @@ def limits_by_example(
     table, _ = read_examples(path, "removal_limits")
     for name, value in (("direction", direction), ("unit", unit)):
         table = table.filter(pc.equal(table.column(name), value))
-    of_examples = dict(iter(table.to_pandas().groupby("example_id")))
+    ids, starts = np.unique(table.column("example_id").to_pylist(), return_index=True)
+    ends = [*starts[1:], None]  # rows are sorted
+    rows_of = dict(zip(ids.tolist(), map(slice, starts, ends), strict=True))
+    sizes = table.column("size").to_numpy().astype(np.int64)
+    columns = {
+        name: np.array(table.column(name).to_pylist(), dtype=np.float64)
+        for name in ("random", "random_log_odds", "reference", "reference_log_odds")
+    }
 
     def falls_of(example_id: str) -> tuple[Falls, Falls]:
-        if example_id not in of_examples:
+        if example_id not in rows_of:
             raise InputError(
                 f"{path}: has no limits of example '{example_id}', {unit}s {direction}; make it "
                 "again"
             )
-        rows = of_examples[example_id]
-        sizes = rows["size"].to_numpy(np.int64)
-        random = (np.stack(rows[name]).T for name in ("random", "random_log_odds"))
-        reference = (rows[name].to_numpy() for name in ("reference", "reference_log_odds"))
-        return Falls(sizes, *random), Falls(sizes, *reference)
+        rows = rows_of[example_id]
+        random = (columns[name][rows].T for name in ("random", "random_log_odds"))
+        reference = (columns[name][rows] for name in ("reference", "reference_log_odds"))
+        return Falls(sizes[rows], *random), Falls(sizes[rows], *reference)
 
     return falls_of
 

@@ -49,10 +49,7 @@ Sets = Mapping[str, Mapping[str, Example]]
             ids=("method",),
         )
     },
-    needs=(
-        "groups",
-        "rationale",
-    ),
+    needs=("groups", "rationale"),
     display="Attribution within matched sets",
     section=findings,
 )

@@ -96,10 +96,7 @@ def _may_have_head(spec: ModelSpec) -> bool:
             keys=("example_id",),
         )
     },
-    needs=(
-        "groups",
-        "rationale",
-    ),
+    needs=("groups", "rationale"),
     display="Masked language model",
     runs_model=True,
     memory_mb=8000,

@@ -179,6 +179,13 @@ class TestValues:
 
 
 class TestRefusals:
+    @pytest.mark.parametrize("name", ["reviews", "reviews.parquet"])
+    def test_a_folder_is_told_from_a_file(self, tmp_path, name):
+        """Some programs write a table as a folder of parts."""
+        path = tmp_path / name
+        path.mkdir()
+        assert refused(path) == f"{path}: is a folder; name its files, as in {path}/*.parquet"
+
     @pytest.mark.parametrize(("changes", "message"), REFUSED["a_bad_row_is_named_by_its_line"])
     def test_a_bad_row_is_named_by_its_line(self, changes, message, tmp_path):
         rows = table()

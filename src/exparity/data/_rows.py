@@ -34,6 +34,8 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     ``meta.age``. Classes that Parquet files of the Hugging Face Hub hold as numbers come by their
     names.
     """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name its files, as in {path}/*.parquet")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     reader = _READERS.get("".join(kind))

@@ -51,12 +51,11 @@ def beside(folder: Path, scores: Sequence[Path]) -> tuple[Path, list[Path]]:
     texts = {"split": "test", "text": "a b", "words": ["a", "b"], "rationale": None}
     dataset = next(iter(cells.values()), {"dataset": "d"})["dataset"]
     data, predictions = folder / "data.parquet", []
-    given = {"stage": "prepare", "parameters": {}}
     written = [{**row, **texts, "attributes": []} for row in rows]
-    write_artefact(data, "data", written, {"dataset": dataset}, **given)
+    write_artefact(data, "data", written, {"dataset": dataset}, parameters={})
     for i, ids in enumerate(cells.values()):
         predicted = [{**row, "probabilities": [0.5, 0.5], "predicted": (k // 2) % 2}
                      for k, row in enumerate(rows)]  # fmt: skip
         predictions.append(folder / f"{i}.parquet")
-        write_artefact(predictions[-1], "predictions", predicted, ids, **given)
+        write_artefact(predictions[-1], "predictions", predicted, ids, parameters={})
     return data, predictions

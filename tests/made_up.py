@@ -78,11 +78,10 @@ class Results:
         ids = dict(zip(layout.levels(artefact), place, strict=True))
         path = self.path(artefact, *place)
         facts = {"attribute": "gender", "groups": list(self.groups), "labels": list(LABELS)}
-        given = {name: changes.pop(name) for name in ("device", "seconds") if name in changes}
+        facts |= {"stage": stage_of(artefact), "wall_seconds": 1.5}
         parameters, ids = changes.pop("parameters", {"params": {}}), changes.pop("ids", ids)
         write_artefact(
-            path, artefact, rows, ids, stage=stage_of(artefact), parameters=parameters,
-            extra={**facts, **changes}, **{"seconds": 1.5, **given},
+            path, artefact, rows, ids, parameters=parameters, extra={**facts, **changes}
         )  # fmt: skip
         return path
 
@@ -269,15 +268,11 @@ class MadeUp:
         path.write_text(f"{HEADER}\n{seconds}\t0:00:01\t{rss}\t1\t1\t1\t0\t0\t50\t{cpu}\n")
         return path
 
-    def artefact(self, path, artefact, rows, parameters, ids=IDS, seconds=0.5, **extra):
+    def artefact(self, path, artefact, rows, parameters, ids=IDS, **extra):
         path = self.root / f"{path}.parquet"
-        device = extra.pop("device", "cpu")
         # What this process has used is none of the made-up job's.
-        used = {"cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
-        write_artefact(
-            path, artefact, rows, ids, stage=stage_of(artefact), parameters=parameters,
-            device=device, seconds=seconds, extra=used,
-        )  # fmt: skip
+        used = {"stage": stage_of(artefact), "cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
+        write_artefact(path, artefact, rows, ids, parameters=parameters, extra=used)
         return path
 
     def data(self, train=20, test=8, use="pairs_all"):

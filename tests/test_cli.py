@@ -73,7 +73,7 @@ def scores_file(path, groups=("male", "female"), n=40, **extra):
         for group in groups
     ]
     write_artefact(
-        path, "scores", rows, CELL, stage="evaluate", parameters={},
+        path, "scores", rows, CELL, parameters={},
         extra={"groups": list(groups), "attribute": "gender", **extra},
     )  # fmt: skip
     return path
@@ -314,7 +314,7 @@ class TestCompareGroups:
 
     def test_scores_without_groups(self, run, tmp_path):
         command, _ = comparing(tmp_path)
-        write_artefact(tmp_path / "s.parquet", "scores", [], CELL, stage="x", parameters={})
+        write_artefact(tmp_path / "s.parquet", "scores", [], CELL, parameters={})
         refused(run(*command), "s.parquet: names no groups to compare")
 
     def test_an_interrupt_is_one_line(self, run, tmp_path, monkeypatch):

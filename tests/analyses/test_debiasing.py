@@ -68,9 +68,7 @@ class Made:
     def write(self, artefact, name, rows, ids, **extra):
         path = self.folder / f"{name}-{'-'.join(map(str, ids.values()))}.parquet"
         parameters = SCORING if artefact != "bias" else {}
-        write_artefact(
-            path, artefact, rows, ids, stage="x", parameters=parameters, extra={**FACTS, **extra}
-        )
+        write_artefact(path, artefact, rows, ids, parameters=parameters, extra={**FACTS, **extra})
         return path
 
     def add_scores(self, cell, gap, rng):
@@ -190,7 +188,7 @@ class TestRefused:
         table, metadata = read_artefact(made.scores[-1], "scores")
         parameters = {**SCORING, "params": {"epsilon": 1.0}}
         write_artefact(made.scores[-1], "scores", table.to_pylist(), metadata["wildcards"],
-                       stage="x", parameters=parameters, extra=FACTS)  # fmt: skip
+                       parameters=parameters, extra=FACTS)  # fmt: skip
         with pytest.raises(InputError, match="was scored with other options than"):
             made.run()
 

@@ -36,7 +36,7 @@ def across(folder, dataset="d", models=P, **more):
         ]
         path = folder / f"{dataset}-{model}.parquet"
         ids = {"dataset": dataset, "model": model}
-        write_artefact(path, "across_trainings", rows, ids, stage="x", parameters={})
+        write_artefact(path, "across_trainings", rows, ids, parameters={})
         paths.append(path)
     return paths
 
@@ -56,7 +56,7 @@ def compared(folder, **p_values):
     ]
     path = folder / "tests.parquet"
     ids = {"dataset": "d", "model": "a"}
-    write_artefact(path, "tests", rows, ids, stage="compare", parameters={})
+    write_artefact(path, "tests", rows, ids, parameters={})
     return [path]
 
 

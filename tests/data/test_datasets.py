@@ -596,8 +596,6 @@ class TestPrepared:
             "label": 0, "group": "a", "rationale": None, "attributes": [],
         }  # fmt: skip
         path = tmp_path / "d.parquet"
-        write_artefact(
-            path, "data", [one] * rows, {"dataset": "d"}, stage="x", parameters={}, extra=extra
-        )
+        write_artefact(path, "data", [one] * rows, {"dataset": "d"}, parameters={}, extra=extra)
         with pytest.raises(InputError, match=r"d.parquet: names no groups or has no rows"):
             read_prepared(path)

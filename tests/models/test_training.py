@@ -286,6 +286,6 @@ def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, data, tmp_path,
         tokenizer.save_pretrained(tmp_path / "model")
     ids = {"dataset": "pairs", "model": "m", "seed": 0}
     with caplog.at_level("WARNING"):
-        write = partial(write_artefact, ids=ids, stage="finetune", parameters={})
+        write = partial(write_artefact, ids=ids, parameters={})
         predict(tmp_path / "model", data, tmp_path / "p.parquet", write, CPU)
     assert "predicts class 1 for every test example" in caplog.text

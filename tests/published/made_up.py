@@ -45,5 +45,5 @@ def rows_like(published, **changes):
 def write_report(results, rows, options=OPTIONS):
     """Write rows as the disparity artefact of a grid."""
     path = results / "disparity.parquet"
-    write_artefact(path, "disparity", rows, {}, stage="judge", parameters={})
+    write_artefact(path, "disparity", rows, {}, parameters={})
     (results / "grid.json").write_text(grid_text(options))

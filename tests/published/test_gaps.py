@@ -59,9 +59,7 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
         if artefact == "bias":
             content = with_earlier(path, artefact, content)
         own = {name: ids[name] for name in levels(artefact)}
-        write_artefact(
-            path, artefact, content, own, stage="finetune", parameters=parameters, extra=extra
-        )
+        write_artefact(path, artefact, content, own, parameters=parameters, extra=extra)
     grid = {"datasets": [["bios", "bias_in_bios"], ["jigsaw", "jigsaw_gender"]]}
     (results / "grid.json").write_text(grid_text(grid))
 
@@ -130,9 +128,7 @@ class TestOurs:
             for name in ("nurse", "surgeon")
             for quantity, value in (("tpr_gap", 0.25), ("causal_tpr_gap", 0.5 * weight))
         ]  # fmt: skip
-        write_artefact(
-            path, "term_weight_probe", rows, {"dataset": "bios"}, stage="x", parameters={}
-        )
+        write_artefact(path, "term_weight_probe", rows, {"dataset": "bios"}, parameters={})
         comparison = compare_gaps(tmp_path, "chen2024", {})
         ours = {(m.method, m.metric, m.class_name): m.ours for m in comparison.gaps}
         assert len(ours) == 8

@@ -56,7 +56,6 @@ def add_counterfactuals(path, seed):
         "bias",
         with_earlier(path, "bias", [{**vars(row), "seed": seed} for row in measured]),
         facts["wildcards"],
-        stage="bias",
         parameters={},
         extra={**declared, "notes": {"counterfactuals": len(rows), "unchanged": 1234}},
     )

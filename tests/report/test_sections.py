@@ -67,9 +67,7 @@ def test_test_examples_without_a_rationale_are_counted(tmp_path):
             row["rationale"] = [0] * len(row["words"]) if i % 2 else None
         rows.append({**rows[-1], "example_id": "train", "split": "train"})
         declared = {name: facts[name] for name in ("attribute", "groups", "labels")}
-        write_artefact(
-            path, "data", rows, {"dataset": dataset}, stage="x", parameters={}, extra=declared
-        )
+        write_artefact(path, "data", rows, {"dataset": dataset}, parameters={}, extra=declared)
     study = gather(tmp_path / "results", options_of(settings))
     assert study.unmarked == {"data_0": 0, "data_1": 3, "data_2": 0}
     page = " ".join(render_page(build_context(study, tmp_path)).split())
@@ -89,9 +87,7 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
         extra |= {"flags": ["label_mass_low"]} if seed == 2 else {}
         parameters = {"prompt": {"template": template}}
         ids = {"dataset": "data_0", "model": "model_0", "seed": seed}
-        write_artefact(
-            path, "predictions", rows, ids, stage="finetune", parameters=parameters, extra=extra
-        )
+        write_artefact(path, "predictions", rows, ids, parameters=parameters, extra=extra)
     study = gather(tmp_path / "results", options_of(settings))
     page = render_page(build_context(study, tmp_path))
     section = page[page.index('<section id="prompts"') :].partition("</section>")[0]

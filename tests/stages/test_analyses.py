@@ -58,7 +58,7 @@ class TestCorrectness:
         short = tmp_path / "p.parquet"
         table, metadata = read_artefact(cell / "predictions.parquet", "predictions")
         rows = table.slice(1).to_pylist()
-        write_artefact(short, "predictions", rows, metadata["wildcards"], stage="x", parameters={})
+        write_artefact(short, "predictions", rows, metadata["wildcards"], parameters={})
         with pytest.raises(InputError, match="has no prediction for example"):
             correctness_cell(made[1], short, tmp_path / "c.parquet")
         with pytest.raises(InputError, match="at least one"):

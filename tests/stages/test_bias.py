@@ -22,7 +22,7 @@ SETTINGS = {"confidence": 0.9, "resamples": 50}
 def make_data(path, groups=("x", "y", "z"), labels=("no", "yes", "maybe"), dataset="d", **extra):
     facts = {"groups": groups, "labels": labels, "attribute": "age", **extra}
     write_artefact(
-        path, "data", [], {"dataset": dataset}, stage="prepare", parameters={},
+        path, "data", [], {"dataset": dataset}, parameters={},
         extra={key: value for key, value in facts.items() if value is not None},
     )  # fmt: skip
     return path
@@ -53,7 +53,6 @@ def make_predictions(path, rows, dataset="d", model="m", seed=3):
         "predictions",
         rows,
         {"dataset": dataset, "model": model, "seed": seed},
-        stage="finetune",
         parameters={},
     )
     return path
@@ -215,6 +214,6 @@ class TestCell:
             bias_model(files[0], [], files[2], **SETTINGS)
         ids = {"dataset": "d", "model": "m", "seed": 4}
         changed = tmp_path / "changed.parquet"
-        write_artefact(changed, "counterfactual_predictions", [], ids, stage="x", parameters={})
+        write_artefact(changed, "counterfactual_predictions", [], ids, parameters={})
         with pytest.raises(InputError, match="is of seed 4, which no predictions are of"):
             bias_model(files[0], [files[1]], files[2], [changed], **SETTINGS)

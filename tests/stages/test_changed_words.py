@@ -37,7 +37,7 @@ def counterfactuals(data, path, change, dataset="pairs"):
                 }
             )
     ids = {"dataset": dataset}
-    write_artefact(path, "counterfactuals", rows, ids, stage="x", parameters={})
+    write_artefact(path, "counterfactuals", rows, ids, parameters={})
     return path
 
 

@@ -47,9 +47,7 @@ def write_counterfactuals(path, rows, change=lambda row: row):
                 }
             )
         )
-    write_artefact(
-        path, "counterfactuals", made, {"dataset": "people"}, stage="counterfactuals", parameters={}
-    )
+    write_artefact(path, "counterfactuals", made, {"dataset": "people"}, parameters={})
 
 
 def predict(folder, output=None, **changes):
@@ -163,6 +161,6 @@ class TestBias:
         first, *others = rows_of(made / "counterfactual_predictions.parquet")
         rows = [{k: v for k, v in row.items() if k not in IDS} for row in (*spoil(first), *others)]
         path, artefact = tmp_path / "spoilt.parquet", "counterfactual_predictions"
-        write_artefact(path, artefact, rows, IDS, stage=artefact, parameters={})
+        write_artefact(path, artefact, rows, IDS, parameters={})
         with pytest.raises(InputError, match=rf"spoilt.parquet: example '.*' {message}"):
             self.measure(made, tmp_path / "out.parquet", path)

@@ -55,8 +55,8 @@ def cells(tmp_path_factory, checkpoints):
         ]
         ids = {"dataset": "pairs_all", "model": "bert", "seed": 0}
         write_artefact(
-            folder / "predictions.parquet", "predictions", rows, ids, stage="finetune",
-            parameters={}, device="cpu", seconds=0.0,
+            folder / "predictions.parquet", "predictions", rows, ids,
+            parameters={},
         )  # fmt: skip
         found[len(test)] = folder
     return found

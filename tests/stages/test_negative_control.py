@@ -188,7 +188,7 @@ def test_undefined_and_unknown_examples(tmp_path):
         for draw, score in enumerate(drawn)
     ]
     path = tmp_path / "r.parquet"
-    write_artefact(path, "random_scores", rows, ids, stage="x", parameters={}, extra=facts)
+    write_artefact(path, "random_scores", rows, ids, parameters={}, extra=facts)
     random = RandomScores.read(path)
     scores = pa.table({"example_id": ["c", "a", "b"], "score": [3.0, 1.0, np.nan]})
     np.testing.assert_array_equal(random.excess(scores), [np.nan, 0.625, np.nan])

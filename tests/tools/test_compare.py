@@ -38,7 +38,7 @@ def second(first, tmp_path_factory):
     for row in rows:
         if tuple(row[id] for id in ("method", "metric")) == CELL[2:4]:
             row["d"] += 50
-    write_artefact(path, "verdicts", rows, {}, stage="judge", parameters={})
+    write_artefact(path, "verdicts", rows, {}, parameters={})
     return finish(folder, settings)
 
 

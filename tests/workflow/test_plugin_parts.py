@@ -140,7 +140,7 @@ def test_count(tests: Sequence[Path], output: Path) -> None:
         output: the artefact to write.
     """
     rows = [{"tests": len(tests)}]
-    write_artefact(output, "test_counts", rows, {}, stage="test_count", parameters={})
+    write_artefact(output, "test_counts", rows, {}, parameters={})
 '''
 
 

@@ -142,21 +142,17 @@ def write_artefact(
     ids: Mapping[str, str | int],
     *,
     parameters: Mapping[str, Any],
-    stage: str | None = None,
     device: str = "cpu",
-    seconds: float | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Write rows as an artefact: checked, sorted by key, with provenance, atomically.
-
-    Stage and seconds are those of the stage that is :func:`running`, if they are None.
 
     Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
     others and whose results may be in use: what a job that started later wrote is left as it is.
     A start that lies in the future is that of a wrong clock, and protects nothing.
     """
-    name, began = _stage.get() or ("", time.monotonic())
-    seconds = time.monotonic() - began if seconds is None else seconds
+    stage, began = _stage.get() or ("", time.monotonic())
+    seconds = time.monotonic() - began
     now = time.time()
     started, left, lineage = _job.get() or (now - seconds, set(), "")
     if started < _start_of(path) <= now:
@@ -167,7 +163,7 @@ def write_artefact(
     provenance = {
         "artefact": artefact,
         **facts_of_code(),
-        "stage": name if stage is None else stage,
+        "stage": stage,
         "wildcards": dict(ids),
         "parameters": dict(parameters),
         "device": device,

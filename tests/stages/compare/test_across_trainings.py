@@ -42,7 +42,7 @@ def scores_file(folder, *, groups=("male", "female"), n=12, matched=True, leave_
             )
     path = folder / f"{'-'.join(map(str, ids.values()))}.parquet"
     extra = {"groups": list(groups), "attribute": "gender", "flags": list(flags)}
-    write_artefact(path, "scores", rows[::order], ids, stage="evaluate", parameters={}, extra=extra)
+    write_artefact(path, "scores", rows[::order], ids, parameters={}, extra=extra)
     return path
 
 
@@ -171,7 +171,7 @@ def random_file(folder, scores, *, draws=3, **parameters):
     path = folder / f"random-{'-'.join(map(str, ids.values()))}.parquet"
     extra = {"groups": facts["groups"], "attribute": "gender"}
     write_artefact(
-        path, "random_scores", rows, ids, stage="negative_control", parameters=parameters,
+        path, "random_scores", rows, ids, parameters=parameters,
         extra=extra,
     )  # fmt: skip
     return path, np.array(table["score"]) - drawn.mean(axis=0)
@@ -230,7 +230,7 @@ def predictions_file(folder, seed, *, collapsed=False):
     ]  # fmt: skip
     path = folder / f"predictions-{seed}.parquet"
     ids = {"dataset": "d", "model": "m", "seed": seed}
-    write_artefact(path, "predictions", rows, ids, stage="finetune", parameters={})
+    write_artefact(path, "predictions", rows, ids, parameters={})
     return path
 
 

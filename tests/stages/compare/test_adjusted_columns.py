@@ -113,11 +113,11 @@ class TestRefused:
     def test_data_of_another_dataset(self, files):
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
         texts = [{**row, "attributes": []} for row in texts]
-        write_artefact(files[0], "data", texts, {"dataset": "e"}, stage="prepare", parameters={})
+        write_artefact(files[0], "data", texts, {"dataset": "e"}, parameters={})
         self.refused(files, "is of dataset")
 
     def test_a_score_without_a_text(self, files):
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
         texts = [{**row, "attributes": []} for row in texts[1:]]
-        write_artefact(files[0], "data", texts, {"dataset": "d"}, stage="prepare", parameters={})
+        write_artefact(files[0], "data", texts, {"dataset": "d"}, parameters={})
         self.refused(files, "has no text of example '00-")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import inspect
 import math
-import os
 import reprlib
 import types
 import typing
@@ -76,8 +74,6 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
         raise InputError(f"{name} must be {' or '.join(names)}, not {shown(value)}") from None
     if name == "seed" and value < 0:
         raise InputError(f"seed must be 0 or more, not {value}")
-    if Path in choices:
-        _check_path(value, name)
     return value
 
 
@@ -148,17 +144,6 @@ def shown(value: Any) -> str:
     except ValueError:  # an integer of more digits than Python writes
         text = f"this {type(value).__name__}"
     return " ".join(text.split())
-
-
-def _check_path(value: str | os.PathLike[str], name: str) -> None:
-    """Refuse what the system can have no file for; whether there is one is not asked."""
-    try:
-        os.lstat(value)
-    except ValueError:  # a character that no path has
-        raise InputError(f"{name} {shown(value)}: no file can have this name") from None
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise InputError(f"{name} {shown(value)}: is too long for a path") from None
 
 
 def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:

@@ -11,7 +11,6 @@ import hashlib
 import importlib
 import importlib.util
 import json
-import os
 import pkgutil
 import re
 import sys
@@ -23,7 +22,7 @@ from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict, ValidationError, dataclasses
 
@@ -269,36 +268,13 @@ def load_module(name: str, key: str) -> ModuleType:
             f"{key}: no file {path.absolute()}; paths are relative to the current folder"
         )
     try:
-        with _held_in_process():
-            return _load_file(path.resolve()) if is_file else importlib.import_module(name)
+        return _load_file(path.resolve()) if is_file else importlib.import_module(name)
     except InputError as error:
         message = str(error)
         raise InputError(message if str(path) in message else f"{key}: {path}: {message}") from None
-    except SystemExit:
-        raise InputError(
-            f"{key}: {name}: ends the process when it is imported (sys.exit); put what is no "
-            "declaration below `if __name__ == '__main__':`"
-        ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         what = f"{path}: {type(error).__name__}" if is_file else f"cannot import module '{name}'"
         raise InputError(f"{key}: {what}: {error}") from error
-
-
-@contextmanager
-def _held_in_process() -> Iterator[None]:
-    """Turn ``os._exit`` into ``sys.exit``: a job must not end in silence before its work."""
-    process, end = os.getpid(), os._exit
-
-    def exit_in_order(status: int) -> NoReturn:
-        if os.getpid() != process or os._exit is end:  # a fork, or somebody kept it for later
-            end(status)
-        raise SystemExit(status)
-
-    os._exit = exit_in_order
-    try:
-        yield
-    finally:
-        os._exit = end
 
 
 def _load_file(path: Path) -> ModuleType:

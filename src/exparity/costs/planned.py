@@ -71,9 +71,9 @@ class ExampleCounts:
     themselves, or from what is published of them. Nothing is downloaded.
     """
 
-    def __init__(self, experiment: Experiment, data_dir: Path | None = None) -> None:
+    def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
-        self._source = DataSource(Path(data_dir or experiment.config.data_dir), download=False)
+        self._source = DataSource(Path(experiment.config.data_dir), download=False)
         self._examples = cache(self._load)
         self._sample = cache(self._draw)
 

@@ -411,16 +411,13 @@ def _as_id(name: str, otherwise: str) -> str:
 
 
 def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
-    """Return an id for each of several comparisons; those that would be equal are numbered."""
+    """Return an id for each of several comparisons; where some would be equal, all are numbered."""
     if len(names) == 1:
         return [stem]
-    ids: list[str] = []
-    for name in names:
-        id, suffix = f"{stem}_{_as_id(name, 'group')}", ""
-        while (unique := id[: MAX_ID - len(suffix)] + suffix) in ids:
-            suffix = f"_{int(suffix[1:] or 1) + 1}"
-        ids.append(unique)
-    return ids
+    ids = [f"{stem}_{_as_id(name, 'group')}"[:MAX_ID] for name in names]
+    if len({*ids}) == len(ids):
+        return ids
+    return [f"{id[: MAX_ID - 4]}_{number}" for number, id in enumerate(ids)]
 
 
 def _header(path: Path) -> str:

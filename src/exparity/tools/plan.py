@@ -40,7 +40,6 @@ def plan(
     config: Overrides = (),
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     device: Literal["cpu", "cuda"] | None = None,
-    data_dir: Folder | None = None,
 ) -> None:
     """Estimate what an experiment takes, from finished jobs, and what it can show.
 
@@ -49,14 +48,13 @@ def plan(
         config: values over those of the config file.
         sources: folder of results of another run to learn from.
         device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.
-        data_dir: folder of raw files; the config's if None.
     """
     experiment = read_experiment(configfile, config)
     for line in cautions(experiment):
         log.warning("%s", line)
     named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
     check_data(experiment)
-    counts = ExampleCounts(experiment, data_dir)
+    counts = ExampleCounts(experiment)
     samples = planned_samples(experiment, counts)
     alpha = experiment.config.statistics.alpha
     check_samples(samples, alpha)

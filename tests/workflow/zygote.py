@@ -154,7 +154,8 @@ def _be_server(call: dict, stdin: int, stderr: int, served: int) -> None:
     os.environ.clear()
     os.environ.update(call["environment"])
     os.chdir(call["folder"])
-    sys.path[1:1] = call["environment"]["PYTHONPATH"].split(os.pathsep)
+    first = call["environment"]["PYTHONPATH"].split(os.pathsep)
+    sys.path[1:] = [*first, *(path for path in sys.path[1:] if path not in first)]
     # As a Python that starts does: tests/held is such a module.
     sys.modules.pop("sitecustomize", None)
     with suppress(ImportError):

@@ -15,7 +15,6 @@ from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.models.training import finetune
 from exparity.stages.prepare import prepare
 
-peft = pytest.importorskip("peft")
 PROMPT = PromptSpec(template="{text}\nJob:", words={label: f" {label}" for label in LABELS})
 SIZES = {
     "llama": {

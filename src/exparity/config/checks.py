@@ -18,7 +18,7 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.functions import refusal, source_of
 from exparity.models.heads import HEADS, SEQUENCE, new_head
-from exparity.models.lora import is_adapter
+from exparity.models.lora import check_base
 from exparity.models.scratch import check_buildable
 
 _OTHER = {"methods": "metric", "metrics": "method"}
@@ -260,7 +260,6 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
 
 def check_cells(experiment: ResolvedConfig) -> None:
     """Resolve every distinct cell once, so that bad settings are found before any job."""
-    from exparity.models.checkpoints import check_adapter
     from exparity.models.folders import check_checkpoint
 
     for dataset, instance in experiment.datasets.items():
@@ -276,9 +275,8 @@ def check_cells(experiment: ResolvedConfig) -> None:
         try:
             if spec.checkpoint is not None:
                 check_checkpoint(spec.checkpoint)
-                if spec.adapter is not None or is_adapter(Path(spec.checkpoint)):
-                    adapter = None if spec.adapter is None else Path(spec.adapter)
-                    check_adapter(spec.checkpoint, adapter, new_head(spec.head))
+                if spec.adapter is not None:
+                    check_base(Path(spec.adapter), spec.checkpoint)
             if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
                 check_buildable(spec)
         except InputError as error:

@@ -14,7 +14,14 @@ from exparity.models.class_names import require_order
 from exparity.models.folders import check_entries, clear_errors, folder_of, quiet_transformers
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.inputs import check_vocabulary
-from exparity.models.lora import Adapter, is_adapter, read_adapter, with_adapter
+from exparity.models.lora import (
+    base_of,
+    check_base,
+    is_adapter,
+    read_adapter,
+    replaced_weights,
+    with_adapter,
+)
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import SETTLED, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
@@ -41,7 +48,7 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
 
     if is_adapter(Path(name)):
         adapter = Path(name)
-        name, revision = read_adapter(adapter).source
+        name, revision = base_of(adapter)
     folder = folder_of(name, revision)
     with quiet_transformers(), clear_errors(name, revision):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
@@ -49,17 +56,23 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
         config._commit_hash = None if folder == Path(name) else folder.name
         config.return_dict = True  # outputs by name, whatever it was saved with
     if adapter is not None:
-        _set_head(config, read_adapter(adapter))
+        _set_head(config, adapter)
     return config
 
 
-def _set_head(config: Any, adapter: Adapter) -> None:
+def _set_head(config: Any, adapter: Path) -> None:
     """Have a configuration name the head that an adapter was saved with, if it was with one."""
     from transformers import AutoModelForSequenceClassification
 
-    outputs = [shape[0] for name, shape in adapter.whole.items() if name.endswith("weight")]
+    outputs = [
+        shape[0] for name, shape in replaced_weights(adapter).items() if name.endswith("weight")
+    ]
     known: Any = AutoModelForSequenceClassification._model_mapping
-    if adapter.settings.get("task_type") != "SEQ_CLS" or not outputs or type(config) not in known:
+    if (
+        read_adapter(adapter).get("task_type") != "SEQ_CLS"
+        or not outputs
+        or type(config) not in known
+    ):
         return
     config.architectures = [known[type(config)].__name__]
     if config.num_labels != min(outputs):
@@ -71,7 +84,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     if is_adapter(Path(name)) and not (Path(name) / "tokenizer.json").is_file():
-        name, revision = read_adapter(Path(name)).source
+        name, revision = base_of(Path(name))
     folder = folder_of(name, revision)
     with quiet_transformers(), clear_errors(name, revision):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
@@ -92,21 +105,6 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
             "a number of tokens"
         )
     return tokenizer
-
-
-def check_adapter(name: str, adapter: Path | None, head: Head) -> None:
-    """Refuse an adapter that is damaged, or not of a checkpoint whose files are here.
-
-    The checkpoint may be the adapter itself; ``adapter`` is None then.
-    """
-    from exparity.models.auto import on_meta
-
-    read = read_adapter(adapter or Path(name))
-    if adapter is not None:
-        read.check_base(name)
-    if Path(name).is_dir() and (adapter is not None or Path(read.source[0]).is_dir()):
-        config = load_config(name, adapter=adapter)
-        read.check_fits(on_meta(head.auto_class, config))
 
 
 def check_order(spec: ModelSpec, labels: Sequence[str], dataset: str) -> None:
@@ -131,14 +129,12 @@ def load_model(
     adapter: Path | None = None,
 ) -> PreTrainedModel:
     """Load a classifier's weights, with those of an adapter merged into them."""
-    from exparity.models.auto import on_meta
-
     head = head or new_head(SEQUENCE)
     if is_adapter(Path(name)):
         adapter = Path(name)
-        name, revision = read_adapter(adapter).source
+        name, revision = base_of(adapter)
     elif adapter is not None:
-        read_adapter(adapter).check_base(name)
+        check_base(adapter, name)
     config = load_config(name, revision, adapter)
     with clear_errors(name, revision):
         if scheme is None:
@@ -146,12 +142,10 @@ def load_model(
             labels = None if head.keeps_outputs(config) else labels
         for key, value in head.settings(labels).items() if labels is not None else ():
             setattr(config, key, value)
-    if adapter is not None:
-        read_adapter(adapter).check_fits(on_meta(head.auto_class, config))
     model, new = load_weights(head.auto_class, name, revision, config=config, dtype=dtype)
     if adapter is not None:
         model = with_adapter(model, adapter)
-        new = sorted(set(new) - read_adapter(adapter).whole.keys())
+        new = sorted(set(new) - replaced_weights(adapter).keys())
     if head.label is not None:
         model.config.exparity_label = head.label
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()

@@ -17,7 +17,7 @@ from typing import Any
 from exparity.core.errors import InputError, reason_of
 from exparity.core.hub import hub_problem
 from exparity.models.download import snapshot_of
-from exparity.models.lora import is_adapter, read_adapter
+from exparity.models.lora import base_of, is_adapter
 from exparity.models.manifest import require_intact
 
 _SETTINGS = (
@@ -90,7 +90,7 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
     """
     path, folder = Path(name), folder or Path(name)
     if is_adapter(folder):
-        base, _ = read_adapter(folder).source
+        base, _ = base_of(folder)
         if is_adapter(Path(base)):
             raise InputError(f"checkpoint {path}: is an adapter of an adapter; merge the first")
         check_checkpoint(base)

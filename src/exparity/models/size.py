@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from exparity.models.download import cached_folder
-from exparity.models.lora import is_adapter, read_adapter
+from exparity.models.lora import base_of, is_adapter
 
 
 @cache
@@ -16,7 +16,7 @@ def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
     from safetensors import SafetensorError, safe_open
 
     if is_adapter(Path(checkpoint)):
-        checkpoint, revision = read_adapter(Path(checkpoint)).source
+        checkpoint, revision = base_of(Path(checkpoint))
     given = Path(checkpoint)
     folder = given if given.is_dir() else cached_folder(checkpoint, revision)
     count = 0

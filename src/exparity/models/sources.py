@@ -14,5 +14,7 @@ def own_sources(spec: ModelSpec) -> list[str]:
     if spec.predict is not None:
         return [str(source_of(spec.predict))]
     given = spec.checkpoint and Path(spec.checkpoint)
-    base = read_adapter(given).base if given and is_adapter(given) else None
+    base = (
+        read_adapter(given).get("base_model_name_or_path") if given and is_adapter(given) else None
+    )
     return [p for p in (spec.checkpoint, spec.adapter, base) if p and Path(p).is_dir()]

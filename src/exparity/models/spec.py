@@ -57,7 +57,7 @@ class ModelSettings(Settings):
         head: kind of classifier: sequence, a classification head of transformers; label_words, a
             causal language model that answers ``prompts``; or one that a plug-in registers.
         adapter: folder of an adapter of low rank (LoRA) that peft saved, of ``checkpoint``; merged
-            into its weights. Needs peft (``exparity[lora]``).
+            into its weights.
         label: of a ``checkpoint`` of several labels (sigmoid), the one that is explained, as it is:
             the classes of the data are then its absence and its presence.
         chat: put prompts into the chat template of the checkpoint's tokenizer, as a message of the
@@ -168,7 +168,7 @@ class TrainingSettings(Settings):
         templates: numbers of the dataset's templates that a model with head label_words is trained
             with, one drawn for each matched set or text; the template of its seed if None.
         lora: train adapters of low rank instead of the weights, with this ``rank`` and ``alpha``
-            (16 if left out), and merge them afterwards; needs peft (``exparity[lora]``).
+            (16 if left out), and merge them afterwards.
     """
 
     epochs: Annotated[int, Range(at_least=0, at_most=10_000)] = 5

@@ -204,7 +204,7 @@ class TestPrepare:
     def test_seeds_that_no_column_holds(self, seed, run):
         code, _, err = run("explain", f"--seed={seed}")
         assert code == 2
-        reason = "is out of range (at " if type(seed) is int else "a whole number, found '"
+        reason = "greater than or equal to 0" if type(seed) is int else "a valid integer, found '"
         assert "argument --seed: " in err[-1]
         assert reason in err[-1]
 

@@ -200,8 +200,7 @@ class TestSchema:
             assert re.match(rf"config: (unknown key ')?{re.escape(place)}", message), message
             if errors[0].validator in ("type", "enum", "minimum", "maximum"):
                 refused = errors[0].instance
-                plain = refused is None or isinstance(refused, bool)
-                assert (json.dumps(refused) if plain else repr(refused)) in message
+                assert repr(refused) in message
 
     def test_every_property_is_described(self):
         named = [

@@ -31,9 +31,9 @@ def bert(classifiers):
         ({"targets": [[0], [1, 1]]}, "targets must be a list of integers"),
         ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),
         ({"targets": ["male", "males"]}, "target 'males'; did you mean 'male' or 'female'"),
-        ({"method": ["lime"]}, r"method must be text, not \['lime'\]"),
+        ({"method": ["lime"]}, r"method: Input should be a valid string, found \['lime'\]"),
         ({"targets": "lime"}, "target 'lime'; known: .*; a method goes as method='lime'"),
-        ({"seed": "0"}, "seed must be an integer, not '0'"),
+        ({"seed": "0"}, "seed: Input should be a valid integer, found '0'"),
         ({"classifier": None}, "classifier must come from exparity.load_classifier, not None"),
         ({"training": TEXTS[:1]}, "training must be a pair"),
         (
@@ -186,11 +186,11 @@ def test_what_numpy_and_pandas_hold_is_taken(bert):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"text": None}, "text must be text, not None"),
-        ({"target": "0"}, "target must be an integer, not '0'"),
+        ({"text": None}, "text: Input should be a valid string, found None"),
+        ({"target": "0"}, "target: Input should be a valid integer, found '0'"),
         ({"scores": "ab"}, "scores must be a list of numbers, not 'ab'"),
         ({"scores": [None, 1j]}, "scores must be a list of numbers"),
-        ({"tokens": [1, 2]}, "token must be text, not 1"),
+        ({"tokens": [1, 2]}, "token: Input should be a valid string, found 1"),
         ({"token_ids": [0.5, 1]}, "token_ids must be a list of integers"),
         ({"word_ids": [0, -3]}, "word_ids must be word numbers, -1 for special tokens, or -2"),
         ({"special_mask": [2, 0]}, "special_mask must be a list of 0 or 1"),
@@ -223,9 +223,12 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
         ({"groups": [["male"], "female"]}, "groups must be names"),
         ({"pairs": [[1], [1]]}, r"pair 0 must be text, a number or None, not \[1\]"),
         ({"order": None}, "order must be a list of groups, not None"),
-        ({"alpha": "0.05"}, "alpha must be a finite number, not '0.05'"),
-        ({"confidence": float("nan")}, "confidence must be a finite number, not nan"),
-        ({"resamples": 10**9}, "statistics.resamples: 1000000000 is out of range"),
+        ({"alpha": "0.05"}, "alpha: Input should be a valid number, found '0.05'"),
+        ({"confidence": float("nan")}, "confidence: Input should be a finite number, found nan"),
+        (
+            {"resamples": 10**9},
+            "statistics.resamples: Input should be less .* 1000000000",
+        ),
     ],
 )
 def test_compare_groups(changed, message):

@@ -153,7 +153,7 @@ def test_every_algorithm_answers_or_says_why_not(classifier, algorithm):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"algorithm": "Occlusions"}, "one of .*, found 'Occlusions'"),
+        ({"algorithm": "Occlusions"}, "Input should be .*, found 'Occlusions'"),
         ({"options": {"n_step": 3}}, "IntegratedGradients has no 'n_step'; did you mean 'n_steps'"),
         ({"options": {"target": 3}}, "IntegratedGradients has no 'target'"),
         ({"options": {"method": "no"}}, "method captum: IntegratedGradients: .*no"),

@@ -280,15 +280,23 @@ def test_only_metrics_that_run_it_need_a_classifier_and_ids(classifier, metric):
     [
         ("ginni", {}, "unknown metric 'ginni'; did you mean 'gini'"),
         ("gini", {"tau": 1}, "unknown option 'tau'"),
-        ("sparsity", {"tau": "x"}, "tau: a number, found 'x'"),
-        ("comprehensiveness", {"average_over": "some"}, "one of distinct, all, found"),
+        ("sparsity", {"tau": "x"}, "tau: Input should be a valid number, found 'x'"),
+        (
+            "comprehensiveness",
+            {"average_over": "some"},
+            "'distinct' or 'all', found",
+        ),
         (
             "sufficiency",
             {"thresholds": [0.0]},
-            r"^metric sufficiency\.thresholds\[0\]: 0\.0 is out of range \(above 0\)$",
+            r"^metric sufficiency\.thresholds\[0\]: Input should be greater than 0, found 0\.0$",
         ),
-        ("soft_sufficiency", {"retained_share": 1.0}, "below 1"),
-        ("mass_accuracy", {"attribution": "signed"}, "one of absolute, positive, found"),
+        ("soft_sufficiency", {"retained_share": 1.0}, "less than 1"),
+        (
+            "mass_accuracy",
+            {"attribution": "signed"},
+            "'absolute' or 'positive', found",
+        ),
         ("mass_accuracy", {"normalise_over": "content"}, "unknown option"),
         ("sensitivity", {"normalise_over": "content"}, "unknown option"),
         ("sensitivity", {}, "must come from exparity.explain"),

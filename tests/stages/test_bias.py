@@ -123,7 +123,7 @@ class TestCommand:
     def test_bad_options_are_one_line(self, files, command):
         code, said = command("--options", '{"confidence": 2.0}')
         assert code == 2
-        assert "statistics.confidence: 2.0 is out of range" in said
+        assert "statistics.confidence: Input should be less than 1, found 2.0" in said
         assert "Traceback" not in said
         assert not files[2].exists()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from exparity.core.calls import listed, shown
-from exparity.core.errors import InputError
+from exparity.core.calls import listed
+from exparity.core.errors import InputError, shown
 from exparity.engine.encoding import as_list, parted
 from exparity.methods import Targets, asks_for_predicted, class_indices
 from exparity.types import Text, TextLike

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
-import reprlib
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -13,9 +11,10 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, shown
+from exparity.core.validation import reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,14 +25,7 @@ Options = dict[str, dict[str, Any]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAMES: dict[Any, str] = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a finite number",
-    str: "text",
-    Path: "a path",
-    types.NoneType: "None",
-}
+_PLAIN = (bool, int, float, str, Path, types.NoneType)
 _ARRAYS: dict[type, str] = {bool: "0 or 1", int: "integers", float: "numbers"}
 
 
@@ -63,23 +55,18 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
     """Return a value that an annotation allows, as Python's own type."""
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
-    choices = _choices(annotation)
-    unbounded = isinstance(value, int | float) and not (abs(value) < 2**63 and math.isfinite(value))
     try:
         _adapter(annotation).validate_python(value)
-        if unbounded:
-            raise ValueError
-    except ValueError:
-        names = [_NAMES.get(choice, repr(choice)) for choice in choices]
-        raise InputError(f"{name} must be {' or '.join(names)}, not {shown(value)}") from None
+    except ValidationError as error:
+        raise InputError(f"{name}: {reason_of(error.errors())}") from None
     if name == "seed" and value < 0:
         raise InputError(f"seed must be 0 or more, not {value}")
     return value
 
 
 @functools.cache
-def _adapter(hint: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(hint, config={"strict": True})
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation, config={"strict": True, "allow_inf_nan": False})
 
 
 def listed(value: Any, name: str, what: str) -> list[Any]:
@@ -137,15 +124,6 @@ def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> O
     return {id: {} for id in wanted}
 
 
-def shown(value: Any) -> str:
-    """Return a short form of any value, on one line."""
-    try:
-        text = reprlib.repr(value)
-    except ValueError:  # an integer of more digits than Python writes
-        text = f"this {type(value).__name__}"
-    return " ".join(text.split())
-
-
 def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
     """Return an annotation if all that it allows is plain; None otherwise."""
     try:
@@ -153,12 +131,8 @@ def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
         evaluated = eval(annotation, getattr(function, "__globals__", {}))
     except NameError:
         return None
-    closed = typing.get_origin(evaluated) is Literal
-    return evaluated if closed or all(c in _NAMES for c in _choices(evaluated)) else None
-
-
-def _choices(annotation: Any) -> tuple[Any, ...]:
-    """Return the types and values that an annotation allows."""
-    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is Literal:
-        return typing.get_args(annotation)
-    return (annotation,)
+    if typing.get_origin(evaluated) is Literal:
+        return evaluated
+    is_union = isinstance(evaluated, types.UnionType)
+    parts = typing.get_args(evaluated) if is_union else (evaluated,)
+    return evaluated if all(part in _PLAIN for part in parts) else None

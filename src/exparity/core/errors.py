@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+from typing import Any
 
 from exparity.core.escaping import visible
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 80
 
 
 class ExparityError(Exception):
@@ -46,3 +51,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near:
         return "did you mean " + " or ".join(f"'{alike[n]}'" for n in near) + "?"
     return "known: " + (", ".join(names) or "none")
+
+
+def shown(value: Any) -> str:
+    """Return a short form of any value, on one line."""
+    return " ".join(_REPR.repr(value).split())

@@ -26,8 +26,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict, ValidationError, dataclasses
 
-from exparity.core.calls import shown
-from exparity.core.errors import ExparityError, InputError, did_you_mean
+from exparity.core.errors import ExparityError, InputError, did_you_mean, shown
 from exparity.core.validation import Settings, options_of
 
 Facts = TypeVar("Facts")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 import types
 import typing
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,8 +29,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-from exparity.core.calls import shown
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -40,28 +39,7 @@ else:
 Kind = TypeVar("Kind", bound="Settings")
 _SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n|\n)*)", re.MULTILINE)
 _ITEM = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-_POWER = re.compile(r"([-+]?\d+)(\.\d*)?[eE]([-+]?)(\d+)")  # text in YAML 1.1 without point or sign
-_PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
-_SHOWN = 80
-_EXPECTED = {
-    "bool_type": "true or false",
-    "dict_type": "a mapping",
-    "finite_number": "a finite number",
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "list_type": "a list",
-    "mapping_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "model_type": "a mapping",
-    "string_type": "text",
-    "tuple_type": "a list",
-}
-_ENDS = {
-    "greater_than_equal": "at least",
-    "greater_than": "above",
-    "less_than_equal": "at most",
-    "less_than": "below",
-}
+_NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
 class _Meta(ModelMetaclass):
@@ -151,13 +129,13 @@ class Text:
     def _held(self, text: str) -> str:
         fits = not self.pattern or re.fullmatch(self.pattern, text)
         if not fits or len(text) > (self.longest or len(text)):
-            raise ValueError(f"{_short(text)} is refused: {self.rule}")
+            raise ValueError(f"{shown(text)} is refused: {self.rule}")
         return text
 
 
 def _check_distinct(items: Sequence[Any]) -> Sequence[Any]:
     if len({*items}) < len(items):
-        raise ValueError(f"{_short([*items])} names one twice")
+        raise ValueError(f"{shown([*items])} names one twice")
     return items
 
 
@@ -170,7 +148,7 @@ def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Ki
     for name, value in values.items():
         try:
             json.dumps(value)
-        except (TypeError, ValueError, RecursionError):
+        except TypeError:
             place = f"{where}.{name}" if where else name
             raise InputError(f"{place}: {shown(value)} is no value of a config") from None
     try:
@@ -251,43 +229,36 @@ def _filled(annotation: Any) -> Any:
 
 
 def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[str]:
-    """Return a line for each fault: its place, the value, and how to mend it."""
-    faults = [(_place(fault, values), fault) for fault in error.errors(include_url=False)]
-
-    def is_decided(place: tuple[Any, ...]) -> bool:
-        """Return whether a branch of a union has the type of the value, and another fault."""
-        return any(
-            other[: len(place)] == place and (other != place or not _is_of_type(fault))
-            for other, fault in faults
-        )
-
-    kept: dict[tuple[Any, ...], list[Any]] = {}
-    for place, fault in faults:
-        inner = [other for other, _ in faults if other != place and other[: len(place)] == place]
-        if fault["type"] == "too_short" and inner:  # without the items that are refused
-            continue
-        if not (_is_of_type(fault) and is_decided(place)):
-            kept.setdefault(place, []).append(fault)
+    """Return a line for each fault: its place, why it is one, and the value."""
+    by_place: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
+    for fault in error.errors(include_url=False):
+        by_place[_place(fault, values)].append(fault)
     noun = "key" if where.endswith(":") else "option"
     head, stem = where.rstrip(":"), where if where.endswith(":") or not where else f"{where}."
     lines = []
-    for place, found in kept.items():
+    for place, faults in by_place.items():
+        # Of a union, the branches that have the type of the value say more than the others.
+        is_decided = any(other != place and other[: len(place)] == place for other in by_place)
+        of_values = [fault for fault in faults if not _is_of_type(fault)]
+        if is_decided:
+            of_values = [fault for fault in of_values if fault["type"] != "too_short"]
+        faults = of_values if of_values or is_decided else faults
+        if not faults:
+            continue
         path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", ".".join(map(str, place)))
-        if found[0]["type"] == "extra_forbidden":
+        if faults[0]["type"] == "extra_forbidden":
             hint = did_you_mean(str(place[-1]), _keys(kind, place[:-1]))
             lines.append(": ".join(filter(None, (head, f"unknown {noun} '{path}'; {hint}"))))
         else:
             at = f"{stem}{' ' * stem.endswith(':')}{path}" if path else head
-            lines.append(": ".join(filter(None, (at, _reason(found)))))
+            lines.append(": ".join(filter(None, (at, reason_of(faults)))))
     return lines
 
 
 def _place(fault: Any, values: Any) -> tuple[Any, ...]:
     """Return the keys and positions that lead to a fault, without the branches of unions."""
     steps = fault["loc"]
-    if fault["type"] == "missing":
-        steps = steps[:-1]
-    elif steps[-1:] == ("[key]",):
+    if steps[-1:] == ("[key]",):
         steps = steps[:-2]
     place: list[Any] = []
     for step in steps:
@@ -295,11 +266,13 @@ def _place(fault: Any, values: Any) -> tuple[Any, ...]:
         if inside or (isinstance(values, list | tuple) and isinstance(step, int)):
             place.append(step)
             values = values[step]
+    if fault["type"] == "missing":
+        place.append(steps[-1])
     return tuple(place)
 
 
 def _is_of_type(fault: Any) -> bool:
-    return fault["type"] in _EXPECTED or fault["type"] == "literal_error"
+    return str(fault["type"]).endswith(("_type", "literal_error"))
 
 
 def _keys(kind: Any, place: Sequence[Any]) -> Sequence[str]:
@@ -318,60 +291,17 @@ def _blocks(annotation: Any) -> Iterator[type[Settings]]:
         yield from _blocks(part)
 
 
-def _reason(faults: Sequence[Any]) -> str:
-    """Return why a value is refused: what it may be, what it is, and how to write it."""
+def reason_of(faults: Sequence[Any]) -> str:
+    """Return what pydantic says of a value, the value, and how YAML has numbers."""
     fault, value = faults[0], faults[0]["input"]
-    kind, context = fault["type"], fault.get("ctx", {})
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{value} is not a finite number"
-    if _is_of_type(fault):
-        expected = list(dict.fromkeys(map(_expected, faults)))
-        words = ", ".join(expected[:-1]) + " or " * (len(expected) > 1) + expected[-1]
-        return f"{words}, found {_short(value)}{_rewritten({one['type'] for one in faults}, value)}"
-    if kind in _ENDS:
-        [end] = context.values()
-        end = int(end) if end == int(end) else end
-        return f"{_short(value)} is out of range ({_ENDS[kind]} {end})"
-    if kind == "missing":
-        return f"'{fault['loc'][-1]}' is missing"
-    if kind == "too_short":
-        fewest = context["min_length"]
-        return (
-            f"{_short(value)} is empty; name at least one"
-            if not value
-            else (f"{_short(value)} is too short; name at least {fewest}")
-        )
-    if kind == "value_error":
-        return str(context["error"])
-    return f"{_short(value)} is refused: {fault['msg']}"
-
-
-def _expected(fault: Any) -> str:
-    if fault["type"] != "literal_error":
-        return _EXPECTED[fault["type"]]
-    choices = fault["ctx"]["expected"].replace(" or ", ", ").replace("'", "")
-    return f"{'one of ' * (', ' in choices)}{choices}".replace("True", "true").replace(
-        "False", "false"
-    )
-
-
-def _rewritten(kinds: set[str], value: Any) -> str:
-    """Return how to write a value that was meant well; empty if that is not known."""
-    if isinstance(value, str) and kinds & {"int_type", "float_type"}:
-        if power := _POWER.fullmatch(value):
-            whole, decimals, sign, digits = power.groups()
-            return f"; write {whole}{decimals or '.0'}e{sign or '+'}{digits}"
-        return f"; write {value} without quotes" if _PLAIN_NUMBER.fullmatch(value) else ""
-    names = [value] if isinstance(value, str) else value
-    are_names = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    if kinds == {"dict_type"} and are_names and names:
-        return f"; write {{{', '.join(f'{name}: {{}}' for name in names)}}}"
-    if kinds <= {"list_type", "tuple_type"} and isinstance(value, str | int | float):
-        return f"; write [{_short(value).strip(chr(39))}]"
-    return ""
-
-
-def _short(value: Any) -> str:
-    """Return a value as YAML has it, cut."""
-    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    reasons = dict.fromkeys(one["msg"] for one in faults)
+    reason = " or ".join(reasons).replace(" or Input should be ", " or ")
+    if fault["type"] == "missing":
+        return reason
+    is_number = {one["type"] for one in faults} & {"int_type", "float_type"}
+    hint = ""
+    if is_number and isinstance(value, str) and _NUMBER.fullmatch(value):
+        hint = "; write powers as 1.0e-3" if "e" in value.lower() else "; write it without quotes"
+    return f"{reason}, found {shown(value)}{hint}"

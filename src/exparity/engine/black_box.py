@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from exparity.core.calls import shown
-from exparity.core.errors import ExparityError, InputError, reason_of
+from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.engine.batching import Build
 from exparity.engine.classifier import Classifier
 from exparity.engine.encoding import parted

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from exparity.core.calls import is_missing, listed, shown
-from exparity.core.errors import InputError
+from exparity.core.calls import is_missing, listed
+from exparity.core.errors import InputError, shown
 from exparity.models.inputs import check_pairs
 from exparity.models.prompts import Prompt, encode_prompt
 from exparity.types import (

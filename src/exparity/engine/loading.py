@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.calls import checked, checked_value, listed, shown
+from exparity.core.calls import checked, checked_value, listed
 from exparity.core.device import require_bf16, resolve_device
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, shown
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
 from exparity.engine.sources import is_function, objects_of, settings_of

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from exparity.core.calls import shown
-from exparity.core.errors import ExparityError, InputError, reason_of
+from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.core.registry import Entry, Registry
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier

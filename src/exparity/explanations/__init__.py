@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from exparity.core.calls import array_of, checked_value, listed, shown
-from exparity.core.errors import InputError
+from exparity.core.calls import array_of, checked_value, listed
+from exparity.core.errors import InputError, shown
 from exparity.explanations import alignment
 from exparity.explanations.markup import notebook_html, token_texts
 from exparity.explanations.units import Unit, Units, units_of

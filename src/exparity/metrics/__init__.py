@@ -19,14 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.core.calls import (
-    Several,
-    checked,
-    listed,
-    options_of_ids,
-    shown,
-)
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.calls import Several, checked, listed, options_of_ids
+from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, complete, options_of

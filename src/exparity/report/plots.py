@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.artefacts.schemas import check_columns
-from exparity.core.calls import array_of, checked, listed, shown
-from exparity.core.errors import InputError
+from exparity.core.calls import array_of, checked, listed
+from exparity.core.errors import InputError, shown
 from exparity.core.escaping import visible
 from exparity.core.settings import Statistics
 from exparity.report.figures.distributions import (

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.core.calls import checked, listed, shown
-from exparity.core.errors import InputError
+from exparity.core.calls import checked, listed
+from exparity.core.errors import InputError, shown
 from exparity.core.settings import Statistics
 from exparity.explanations.markup import notebook_html
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial

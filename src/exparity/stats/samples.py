@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.core.calls import array_of, is_missing, listed, shown
-from exparity.core.errors import InputError
+from exparity.core.calls import array_of, is_missing, listed
+from exparity.core.errors import InputError, shown
 from exparity.types import BoolArray, FloatArray, IntArray
 
 

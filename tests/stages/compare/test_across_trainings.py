@@ -255,7 +255,11 @@ REFUSED = [
     ),
     ([{}, {"seed": 1, "matched": False}], {}, "example '000-female' is of group .* and set 'None'"),
     ([], {}, "compare: needs at least one scores artefact"),
-    ([{}], {"threshold": -1}, "statistics.threshold: -1 is out of range"),
+    (
+        [{}],
+        {"threshold": -1},
+        "statistics.threshold: Input should .* to 0, found -1",
+    ),
     ([{}], {"alhpa": 1}, "statistics: unknown option 'alhpa'; did you mean"),
 ]
 

@@ -142,7 +142,7 @@ def test_private_modules_are_used_by_their_own_package_alone(modules):
         "exparity.stages.report, exparity.report.render",
         "exparity.stages.bias, exparity.report.bias",
         "exparity.tools.show, exparity.report.plots, exparity.explanations.markup",
-        "exparity.published.comparison, exparity.stages.compare_published",
+        "exparity.published.cells, exparity.stages.compare_published",
         "exparity.metrics.gini, exparity.metrics.sparsity, exparity.stages.evaluate",
         "exparity.data.geco, exparity.stages.prepare",
         "exparity.tools.plan, exparity.tools.cost",

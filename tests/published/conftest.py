@@ -3,7 +3,7 @@
 import pytest
 from published.made_up import OPTIONS, rows_like
 
-from exparity.published.comparison import compare_results
+from exparity.published.cells import compare_results
 from exparity.published.study import load_study
 
 

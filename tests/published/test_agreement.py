@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from published.made_up import OPTIONS, rows_like
 from sklearn.metrics import cohen_kappa_score
 
-from exparity.published.agreement import (
-    QUESTIONS,
-    agreements,
-)
-from exparity.published.comparison import compare_results
-from exparity.published.matching import MatchedCell
+from exparity.published.cells import QUESTIONS, MatchedCell, agreements, compare_results
 from exparity.published.study import Key, Value
 from exparity.stats.seeds import SeedCounts
 

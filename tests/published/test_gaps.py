@@ -15,8 +15,7 @@ from exparity.artefacts.grid import grid_text
 from exparity.artefacts.layout import levels, path_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
-from exparity.published.comparison import compare_gaps
-from exparity.published.gaps import recipe_of
+from exparity.published.gaps import compare_gaps, recipe_of
 from exparity.published.output import comparison_summary
 from exparity.published.study import load_study
 from exparity.report.sections import SECTIONS

@@ -3,7 +3,7 @@
 import pytest
 from published.made_up import OPTIONS, row
 
-from exparity.published.comparison import compare_results
+from exparity.published.cells import compare_results
 
 CELL = ("geco_all", "bert", "lime", "gini")
 
@@ -61,8 +61,6 @@ class TestCells:
         assert (match.ours.mean_d, match.ours.direction) == (-0.7, -1)
         assert rows[0]["cohens_d"] == 0.7
 
-
-class TestInstances:
     @pytest.mark.parametrize(
         ("methods", "found", "left_out"),
         [
@@ -81,11 +79,10 @@ class TestInstances:
         assert made.left_out == left_out
 
 
-class TestMap:
-    def test_a_model_with_another_name(self):
-        rows = [row((CELL[0], "small", *CELL[2:]), 0, 0.01, 0.5)]
-        assert compare(rows).matches == []
-        (match,) = compare(rows, models={"small": "gpt2_scratch"}).matches
-        assert match.ids[1] == "small"
-        assert match.theirs.key[:4] == (CELL[0], "gpt2_scratch", *CELL[2:])
-        assert match.theirs.table == "5"
+def test_a_model_with_another_name():
+    rows = [row((CELL[0], "small", *CELL[2:]), 0, 0.01, 0.5)]
+    assert compare(rows).matches == []
+    (match,) = compare(rows, models={"small": "gpt2_scratch"}).matches
+    assert match.ids[1] == "small"
+    assert match.theirs.key[:4] == (CELL[0], "gpt2_scratch", *CELL[2:])
+    assert match.theirs.table == "5"

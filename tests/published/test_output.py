@@ -2,14 +2,15 @@
 
 import csv
 import re
+from types import SimpleNamespace
 
 import pytest
 from published.made_up import row, rows_like, write_report
 
 from exparity import cli
-from exparity.published.comparison import compare_results
+from exparity.published.cells import compare_results
 from exparity.published.output import comparison_summary
-from exparity.report.sections import published
+from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
@@ -31,7 +32,7 @@ class TestCommand:
         return call
 
     def test_prints_and_writes(self, run, tmp_path, study):
-        cells = [c for c in study.cells.values() if c.training == "scratch"]
+        cells = [c for c in study.cells.values() if c.key.model.endswith("_scratch")]
         write_report(tmp_path, [r for c in cells for r in rows_like(c)])
         code, out, err = run(tmp_path, "--output", tmp_path / "out")
         assert code == 0
@@ -73,8 +74,10 @@ class TestSummary:
 
 
 def page(comparison):
+    (section,) = (section for section in SECTIONS if section.id == "published")
+    content = section.build(SimpleNamespace(published={"cells": comparison}))
     template = html_environment().get_template("sections/published.html.j2")
-    return template.render(published(comparison).values)
+    return template.render(content.values)
 
 
 class TestPage:
@@ -84,7 +87,3 @@ class TestPage:
         assert heads[0] == "All"
         assert len(heads) == 1 + len(study.names("dataset"))
         assert f"({len(study.cells)} of {len(study.cells)})" in text
-
-    def test_without_matches_there_is_no_section(self, tmp_path):
-        found = compare_results([row(("x", "bert", "lime", "gini"), 0, 0.5, 0.1)], {})
-        assert published(found) is None

@@ -9,13 +9,6 @@ from itertools import permutations
 
 import pytest
 
-from exparity.core.errors import InputError
-from exparity.data import DATASETS
-from exparity.methods import METHODS
-from exparity.methods.integrated_gradients import MEAN_CENTRED
-from exparity.metrics import METRICS
-from exparity.models.catalogue import known_models
-from exparity.published.study import load_study
 from exparity.resources import resource
 
 METRIC_IDS = (
@@ -66,14 +59,6 @@ def mismatches(columns, counts, effects, label, printed):
 def mismatches_of_all(columns, tables):
     """Cells in which any column of Table 3 differs from any column of effect tables."""
     return {(a, b): mismatches(columns, "3", tables, a, b) for a in METRIC_IDS for b in METRIC_IDS}
-
-
-class TestSizes:
-    def test_ids_are_exparitys(self, rows, study):
-        assert {r["method"] for r in rows} <= set(METHODS.ids())
-        assert {r["metric"] for r in rows} == set(METRIC_IDS) <= set(METRICS.ids())
-        assert {"geco_all", "geco_subj"} <= set(DATASETS.ids())
-        assert len(study.cells) == 4 * 5 * 6 * 7 + 2 * 2 * 6 * 7 == 1008
 
 
 class TestLabels:
@@ -139,16 +124,3 @@ class TestTotals:
         assert sums["10"] + sums["11"] == sums["4"]
         assert sum(sums[t] for t in "345") == 3515
         assert sum(runs[t] for t in "345") == 5040
-
-
-class TestIntegratedGradients:
-    """What docs/published.md says of a sixth of the grid."""
-
-    def test_every_model_of_the_study_has_a_sum_of_zero(self, rows):
-        models = {r["model"] for r in rows}
-        assert {known_models()[model].architecture for model in models} <= set(MEAN_CENTRED)
-
-
-def test_an_unknown_study_is_refused():
-    with pytest.raises(InputError, match=r"no published study 'dhaini'.*'dhaini2025'"):
-        load_study("dhaini")

@@ -1,9 +1,10 @@
-"""Our classifiers' gaps, as values by the ids of a published study."""
+"""Gaps of our classifiers beside those of a published study."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, stdev
@@ -14,34 +15,93 @@ from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.grid import read_grid
 from exparity.core.grouping import grouped
 from exparity.debiasing.recipes import RECIPES, calls_of
-from exparity.published.study import Key, PublishedStudy, Value
+from exparity.published.study import Key, PublishedStudy, check_models, load_study
 
 _ZARI = {"normal": "zari", "cda": "zari_w_cda"}  # a checkpoint that the study calls a method
 _PROBED = {"tpr_gap": "sg_tpr", "causal_tpr_gap": "cg_tpr"}
-Drawn = tuple[Key, float]
-"""A gap of one run."""
 
 
-def our_gaps(
-    results: Path,
-    study: PublishedStudy,
-    models: Mapping[str, str],
-    runs: Collection[tuple[str, ...]] | None,
-) -> tuple[dict[Key, Value], list[str]]:
-    """Return our gaps over seeds, and our classifiers without a counterpart, and why.
+@dataclass(frozen=True)
+class GapMatch:
+    """One gap of ours beside the published one, both first minus second of the study's groups.
 
-    ``runs`` are dataset, model and seed of the classifiers to compare; all there are if None.
+    Ids are published ones; standard deviations are None of one run. ``note`` says what to know
+    before comparing.
     """
-    datasets, left_out = _datasets(results, study), dict[str, None]()
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    class_name: str
+    ours: float | None
+    ours_sd: float | None
+    runs: int
+    theirs: float | None
+    theirs_sd: float | None
+    table: str
+    note: str
+
+
+@dataclass(frozen=True)
+class GapComparison:
+    """Gaps of our classifiers beside a study's; ``left_out`` is what of ours it has not."""
+
+    study: PublishedStudy
+    left_out: Sequence[str]
+    gaps: Sequence[GapMatch]
+
+
+def compare_gaps(
+    results: Path,
+    study: str,
+    models: Mapping[str, str],
+    runs: Collection[tuple[str, ...]] | None = None,
+) -> GapComparison:
+    """Put the bias of our classifiers beside a published study.
+
+    Args:
+        results: folder of all results.
+        study: id of the study.
+        models: our model ids to published ones, for models from other checkpoints.
+        runs: dataset, model and seed of the classifiers to compare; all there are if None.
+
+    Raises:
+        InputError: unknown study or model, or a damaged artefact.
+    """
+    published = load_study(study)
+    check_models(models, sorted({key.model for key in published.values} | {"zari"}))
+    datasets, left_out = _datasets(results, published), dict[str, None]()
     values: dict[Key, list[float]] = defaultdict(list)
-    for key, value in _trained(results, study, datasets, models, runs, left_out):
+    for ids, rows in _classifiers(results):
+        if runs is not None and ids not in runs:
+            continue
+        if ids[0] not in datasets:
+            left_out[f"dataset {ids[0]}"] = None
+            continue
+        source, method = _counterpart(results, published, ids, datasets[ids[0]], models)
+        if source is None or method is None:
+            what = "model" if source is None else "way of debiasing"
+            left_out[f"{ids[1]} on {ids[0]} (another {what})"] = None
+            continue
+        for metric, class_name, value in _gaps_of(rows, published):
+            for printed in (method, f"{method}_once"):
+                key = Key(datasets[ids[0]], source, printed, metric, class_name)
+                values[key].append(value)
+    for key, value in _probed(results, published, datasets):
         values[key].append(value)
-    for key, value in _probed(results, study, datasets):
-        values[key].append(value)
-    return {
-        key: Value(key, fmean(of), stdev(of) if len(of) > 1 else None, len(of))
-        for key, of in values.items()
-    }, list(left_out)
+    metrics = published.facts["metrics"]
+    gaps = [
+        GapMatch(
+            *key,
+            *(fmean(own), stdev(own) if len(own) > 1 else None, len(own)),
+            *(theirs.mean, theirs.sd, theirs.table),
+            published.facts["mixed"] if metrics.get(key.metric, {}).get("mixed") else "",
+        )
+        for key, theirs in published.values.items()
+        if (own := values.get(key))
+    ]
+    return GapComparison(published, list(left_out), gaps)
 
 
 def _datasets(results: Path, study: PublishedStudy) -> dict[str, str]:
@@ -52,43 +112,28 @@ def _datasets(results: Path, study: PublishedStudy) -> dict[str, str]:
     return {id: theirs[use] for id in sorted(ids) if (use := registered.get(id, id)) in theirs}
 
 
-def _trained(
-    results: Path,
-    study: PublishedStudy,
-    datasets: Mapping[str, str],
-    models: Mapping[str, str],
-    runs: Collection[tuple[str, ...]] | None,
-    left_out: dict[str, None],
-) -> Iterator[Drawn]:
-    """Yield the gaps of every classifier that has a counterpart; note the others."""
-    for (dataset, model, seed), rows in _classifiers(results):
-        if runs is not None and (dataset, model, seed) not in runs:
-            continue
-        if dataset not in datasets:
-            left_out[f"dataset {dataset}"] = None
-            continue
-        ids = {"dataset": dataset, "model": model, "seed": seed}
-        parameters = read_parquet(results / layout.path_of("predictions", ids))[1]["parameters"]
-        checkpoint = parameters["model"].get("checkpoint")
-        source = models.get(model) or study.facts["checkpoints"].get(checkpoint)
-        recipe = recipe_of(parameters.get("debias", ()))
-        method = None if recipe is None else study.facts["recipes"][datasets[dataset]].get(recipe)
-        if source == "zari":
-            source, method = "albert_large", _ZARI.get(method or "")
-        if source is None or method is None:
-            what = "model" if source is None else "way of debiasing"
-            left_out[f"{model} on {dataset} (another {what})"] = None
-            continue
-        for printed in (method, f"{method}_once"):
-            yield from _gaps_of(rows, study, (datasets[dataset], source, printed))
-
-
 def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:
     """Yield dataset, model and seed of every classifier, and the rows of its bias."""
     for ids, path in layout.files(results, "bias"):
         rows = read_artefact(path, "bias")[0].to_pylist()
         for seed, of_seed in grouped(rows, itemgetter("seed")).items():
             yield (*ids, str(seed)), of_seed
+
+
+def _counterpart(
+    results: Path,
+    study: PublishedStudy,
+    ids: tuple[str, ...],
+    dataset: str,
+    models: Mapping[str, str],
+) -> tuple[str | None, str | None]:
+    """Return the published model and way of debiasing of a classifier, None where it has none."""
+    path = layout.path_of("predictions", dict(zip(("dataset", "model", "seed"), ids, strict=True)))
+    parameters = read_parquet(results / path)[1]["parameters"]
+    checkpoint = parameters["model"].get("checkpoint")
+    source = models.get(ids[1]) or study.facts["checkpoints"].get(checkpoint)
+    method = study.facts["recipes"][dataset].get(recipe_of(parameters.get("debias", ())))
+    return ("albert_large", _ZARI.get(method)) if source == "zari" else (source, method)
 
 
 def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
@@ -100,9 +145,9 @@ def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
 
 
 def _gaps_of(
-    rows: Iterable[Mapping[str, Any]], study: PublishedStudy, ids: tuple[str, str, str]
-) -> Iterator[Drawn]:
-    """Yield what the bias of a classifier has of the study's metrics, with the study's sign."""
+    rows: Iterable[Mapping[str, Any]], study: PublishedStudy
+) -> Iterator[tuple[str, str, float]]:
+    """Yield metric, class and value that the study has too, with the study's sign."""
     for row in rows:
         pair = row["group"], row["group_b"]
         sign = {study.groups: 1, study.groups[::-1]: -1, ("", ""): 1}.get(pair)
@@ -113,11 +158,12 @@ def _gaps_of(
             class_name = facts.get("class", row["class_name"])
             if (facts["quantity"], class_name) == (row["quantity"], row["class_name"]):
                 of_class = "" if "class" in facts else row["class_name"]
-                value = row["value"] if unsigned else sign * row["value"]
-                yield Key(*ids, metric, of_class), value
+                yield metric, of_class, row["value"] if unsigned else sign * row["value"]
 
 
-def _probed(results: Path, study: PublishedStudy, datasets: Mapping[str, str]) -> Iterator[Drawn]:
+def _probed(
+    results: Path, study: PublishedStudy, datasets: Mapping[str, str]
+) -> Iterator[tuple[Key, float]]:
     """Yield the gaps of bags of words with scaled words."""
     for (dataset,), path in layout.files(results, "term_weight_probe"):
         for row in read_artefact(path, "term_weight_probe")[0].to_pylist():

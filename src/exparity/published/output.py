@@ -14,9 +14,8 @@ import pyarrow as pa
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
-from exparity.published.agreement import Agreement
-from exparity.published.comparison import Comparison, GapMatch
-from exparity.published.matching import IDS, MatchedCell
+from exparity.published.cells import IDS, Agreement, CellComparison, MatchedCell
+from exparity.published.gaps import GapComparison, GapMatch
 
 _COUNTS, _WHOSE = ("significant", "total", "direction"), ("ours", "published")
 QUESTIONS = {
@@ -25,8 +24,7 @@ QUESTIONS = {
     "considerable": "considerable effect",
     "effect": "rank correlation of mean d",
 }
-
-
+Comparison = CellComparison | GapComparison
 _CELL = pa.schema(
     [
         *((name, pa.string()) for name in IDS),
@@ -44,7 +42,7 @@ _CELL = pa.schema(
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
-    if not comparison.study.cells:
+    if isinstance(comparison, GapComparison):
         title = "Gaps of classifiers, ours and published"
         return [Export.of("gaps", title, GapMatch, comparison.gaps)]
     cells, title = [*map(_cell, comparison.matches)], "Our cells beside the published ones"
@@ -89,7 +87,8 @@ def comparison_summary(comparison: Comparison) -> str:
 
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"aligned": _aligned, "percent": percent}
-    template = "summary.txt.j2" if comparison.study.cells else "gap_summary.txt.j2"
+    is_of_gaps = isinstance(comparison, GapComparison)
+    template = "gap_summary.txt.j2" if is_of_gaps else "summary.txt.j2"
     source = Path(__file__).with_name(template).read_text(encoding="utf-8")
     values = {"c": comparison, "w": sys.modules[__name__]}
     return environment.from_string(source).render(values).rstrip()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -79,15 +79,6 @@ class Value:
         """Whether more than half of the runs are significant."""
         return majority(self.significant, self.runs)
 
-    @property
-    def training(self) -> str:
-        """Return ``scratch`` or ``pretrained``."""
-        return "scratch" if self.key.model.endswith(SCRATCH) else "pretrained"
-
-    def of(self, kind: str) -> str:
-        """Return its dataset, model, method, metric, class_name or training."""
-        return str(self.training if kind == "training" else getattr(self.key, kind))
-
 
 @dataclass(frozen=True)
 class PublishedStudy:
@@ -110,7 +101,7 @@ class PublishedStudy:
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the ids of its cells' ``dataset``, ``model``, ``method`` or ``metric``."""
-        return tuple(dict.fromkeys(cell.of(kind) for cell in self.cells.values()))
+        return tuple(dict.fromkeys(getattr(key, kind) for key in self.cells))
 
 
 def published_table(study: str, name: str) -> list[dict[str, str]]:
@@ -140,6 +131,18 @@ def load_study(id: str) -> PublishedStudy:
         values=values,
         facts=facts,
     )
+
+
+def check_models(
+    models: Mapping[str, str], published: Sequence[str], ours: Collection[str] | None = None
+) -> None:
+    """Refuse models that the study or results (where they are known) do not have."""
+    for mine, theirs in models.items():
+        for whose, id, known in (("results have", mine, ours), ("study has", theirs, published)):
+            if known is not None and id not in known:
+                raise InputError(
+                    f"--map {mine}={theirs}: the {whose} no model '{id}'; {did_you_mean(id, known)}"
+                )
 
 
 def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Iterator[Value]:

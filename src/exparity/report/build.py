@@ -10,8 +10,7 @@ from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
 from exparity.artefacts.exports import Export
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
-from exparity.published.comparison import Comparison
-from exparity.published.output import comparison_tables
+from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import bias_tables
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.exports import Export
-from exparity.published.comparison import Comparison
+from exparity.published.output import Comparison
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.means import MeanTable

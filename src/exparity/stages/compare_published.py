@@ -9,12 +9,12 @@ from typing import Annotated
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.grid import read_grid
-from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
-from exparity.published.comparison import compare_gaps, compare_results, nothing_to_compare
-from exparity.published.output import comparison_summary, write_comparison
-from exparity.published.study import KINDS
+from exparity.published.cells import compare_results, nothing_to_compare
+from exparity.published.gaps import compare_gaps
+from exparity.published.output import Comparison, comparison_summary, write_comparison
+from exparity.published.study import KINDS, load_study
 
 
 def compare_published(
@@ -36,9 +36,8 @@ def compare_published(
     Raises:
         InputError: nothing is judged yet, an unknown study or model, or nothing was published.
     """
-    known = [id for id, kind in KINDS.items() if kind != "values"]
-    if study not in known:
-        raise InputError(f"no published study '{study}' here; {did_you_mean(study, known)}")
+    comparison: Comparison
+    load_study(study)
     if KINDS[study] == "gaps":
         comparison = compare_gaps(results, study, models or {})
     else:

@@ -13,8 +13,9 @@ from exparity.artefacts.running import stage
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
-from exparity.published.comparison import Comparison, compare_gaps, compare_results
-from exparity.published.output import write_comparison
+from exparity.published.cells import compare_results
+from exparity.published.gaps import compare_gaps
+from exparity.published.output import Comparison, write_comparison
 from exparity.published.study import KINDS
 from exparity.report.build import build_context
 from exparity.report.downloads import write_tables
@@ -76,13 +77,11 @@ def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[
     found: dict[str, Comparison] = {}
     for name, kind in KINDS.items():
         if kind == "cells":
-            comparison = compare_results(study.rows, options, study=name)
+            cells = compare_results(study.rows, options, study=name)
+            found |= {kind: cells} if cells.matches else {}
         elif kind == "gaps":
-            comparison = compare_gaps(results, name, {}, runs)
-        else:
-            continue
-        if comparison.matches or comparison.gaps:
-            found.setdefault(kind, comparison)
+            gaps = compare_gaps(results, name, {}, runs)
+            found |= {kind: gaps} if gaps.gaps else {}
     return found
 
 

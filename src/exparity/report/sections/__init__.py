@@ -13,8 +13,7 @@ from typing import Any
 from exparity.artefacts.schemas import IDS
 from exparity.data import DATASETS
 from exparity.published import output
-from exparity.published.agreement import Agreement
-from exparity.published.comparison import Comparison
+from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
@@ -120,19 +119,15 @@ def _causal_bias(context: Context) -> Content | None:
 
 def _published(context: Context) -> Content | None:
     comparison = context.published.get("cells")
-    return None if comparison is None else published(comparison)
-
-
-def published(comparison: Comparison) -> Content | None:
-    """Return what is shown of published cells, or None if nothing of ours was published."""
+    if not isinstance(comparison, CellComparison):
+        return None
     rates: dict[str, dict[str, Agreement]] = {}
     for one in comparison.agreements:
         if one.by in ("all", "dataset"):
             known = one.group in DATASETS.ids()
             name = display_name("dataset", one.group, one.group) if known else one.group or "All"
             rates.setdefault(name, {})[one.question] = one
-    values = {"comparison": comparison, "rates": rates, "written": output}
-    return Content(values) if comparison.matches else None
+    return Content({"comparison": comparison, "rates": rates, "written": output})
 
 
 def _published_gaps(context: Context) -> Content | None:

@@ -1,6 +1,6 @@
 """Measure how often the tests behind the verdicts err, by simulation.
 
-Usage: python benchmarks/calibration.py [--runs N] [--output FOLDER] [--parts PART ...]
+Usage: python benchmarks/calibration.py [--runs N]
 
 A score is what its text and its cell contribute, √(1 − text_sd²)·cell + text_sd·text, in one of
 several shapes, with a standard deviation of 1 within groups and trainings. To every difference a
@@ -14,12 +14,12 @@ import argparse
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
+from shared import markdown
 
 from exparity.stats.behrens_fisher import two_sided_p
 from exparity.stats.mean_gap import MeanGap, mean_gap
@@ -28,6 +28,7 @@ from exparity.stats.typical_gap import TypicalGap, typical_gap
 from exparity.types import FloatArray
 
 THRESHOLD = 0.2
+CLAIMS = ("p_mean", "p_large", "p_small")
 LEVELS = (0.05, 0.005, 0.0006)
 SIZES = (("matched", 24, 24), ("matched", 200, 200), ("rows", 12, 48), ("rows", 48, 200))
 SEEDS = (3, 5, 10)
@@ -126,7 +127,7 @@ def sizes(runs: int) -> Iterator[dict[str, Any]]:
         for (claim, tau), chunks in p.items():
             values = np.concatenate(chunks)
             rates = {f"{level:g}": float((values <= level).mean()) for level in LEVELS}
-            row = {**setting._asdict(), "claim": claim, "tau": tau, "runs": runs, **rates}
+            row = {**setting._asdict(), "claim": claim, "tau": tau, **rates}
             if claim == "p_large":
                 small = np.concatenate(p["p_small", tau])
                 row["covered"] = float(((values > 0.025) & (small > 0.025)).mean())
@@ -138,16 +139,15 @@ def guards(runs: int) -> Iterator[dict[str, Any]]:
     for number, (name, seeds) in enumerate(product(TRAININGS, SEEDS)):
         rng = np.random.default_rng([1, number])
         setting = Setting("matched", 200, 200, seeds, "normal", 0.7, 0.0)
-        found, kept = 0, 0
+        found = kept = 0
         for parts, _, z in simulated(setting, runs, rng):
             gap = with_gaps(parts, THRESHOLD * TRAININGS[name](rng, z.shape))
             test = sized(gap, THRESHOLD, guarded=True)
             claimed = test.p_large <= LEVELS[-1]
-            found, kept = (
-                found + claimed.sum(),
-                kept + (claimed & (test.p_large_others <= 0.05)).sum(),
-            )
-        yield {"trainings": name, "seeds": seeds, "unguarded": found / runs, "guarded": kept / runs}
+            found += claimed.sum()
+            kept += (claimed & (test.p_large_others <= 0.05)).sum()
+        rates = {"unguarded": percent(found / runs), "guarded": percent(kept / runs)}
+        yield {"trainings": name, "seeds": seeds, **rates}
 
 
 def families(runs: int) -> Iterator[dict[str, Any]]:
@@ -184,14 +184,8 @@ def families(runs: int) -> Iterator[dict[str, Any]]:
                 found.setdefault(name, []).append((bool((by_holm & ~true).any()), float(share)))
         for name, results in found.items():
             any_false, shares = np.array(results, dtype=float).mean(axis=0)
-            yield {
-                "claim": name,
-                "cells": cells,
-                "seeds": seeds,
-                "runs": len(results),
-                "any by Holm": any_false,
-                "share by BH": shares,
-            }
+            rates = {"any by Holm": percent(any_false), "share by BH": percent(shares)}
+            yield {"claim": name, "cells": cells, "seeds": seeds, **rates}
 
 
 def percent(value: float) -> str:
@@ -199,56 +193,31 @@ def percent(value: float) -> str:
     return f"{100 * value:.2g}" if value < 0.1 else f"{100 * value:.1f}"
 
 
-def size_table(frame: pd.DataFrame) -> str:
+def size_table(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the largest rate of each claim at each level, over all settings of a row."""
     kinds = frame["shape"].where(frame["missing"] == 0, "normal, 30 % missing")
     sizes = frame["n_a"].astype(str) + ", " + frame["n_b"].astype(str)
-    lines = [
-        "| Groups | n | Scores | " + " | ".join(f"`{c}`" for c in CLAIMS) + " | R covered |",
-        "|---|---|---|" + "---:|" * (len(CLAIMS) + 1),
-    ]
+    rows = []
     for keys, part in frame.groupby([frame["groups"], sizes, kinds], sort=False):
-        cells = []
+        row = dict(zip(("Groups", "n", "Scores"), keys, strict=True))
         for claim in CLAIMS:
             rates = part.loc[part["claim"] == claim, [f"{level:g}" for level in LEVELS]].max()
-            cells.append(", ".join(percent(rate) for rate in rates))
-        cells.append(percent(part["covered"].min()))
-        lines.append("| " + " | ".join([*keys, *cells]) + " |")
-    return "\n".join(lines)
-
-
-CLAIMS = ("p_mean", "p_large", "p_small")
-
-
-def plain_table(frame: pd.DataFrame) -> str:
-    """Return rows as they are; rates in per cent."""
-    lines = ["| " + " | ".join(frame.columns) + " |", "|" + "---|" * len(frame.columns)]
-    for row in frame.itertuples(index=False):
-        cells = [percent(x) if isinstance(x, float) else str(x) for x in row]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-PARTS: dict[str, tuple[str, Callable[[int], Iterator[dict[str, Any]]]]] = {
-    "sizes": ("False claims about one cell, at 5, 0.5 and 0.06 %", sizes),
-    "guards": ("A size claimed at 0.06 %, trainings not normal", guards),
-    "families": ("Families whose cells share trainings, at 5 %", families),
-}
+            row[f"`{claim}`"] = ", ".join(percent(rate) for rate in rates)
+        rows.append({**row, "R covered": percent(part["covered"].min())})
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--output", type=Path, default=Path("results/bench"))
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    for part in arguments.parts:
-        title, measure = PARTS[part]
-        frame = pd.DataFrame(list(measure(arguments.runs)))
-        frame.to_parquet(arguments.output / f"calibration_{part}.parquet")
-        table = size_table(frame) if part == "sizes" else plain_table(frame)
-        print(f"### {title}\n\n{table}\n", flush=True)
+    runs = parser.parse_args().runs
+    tables = {
+        "False claims about one cell, at 5, 0.5 and 0.06 %": size_table(pd.DataFrame(sizes(runs))),
+        "A size claimed at 0.06 %, trainings not normal": list(guards(runs)),
+        "Families whose cells share trainings, at 5 %": list(families(runs)),
+    }
+    for title, rows in tables.items():
+        print(f"### {title}\n\n{markdown(rows)}\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Count the tests that another definition of a metric or a method decides otherwise.
 
-Usage: python benchmarks/definitions.py RESULTS [--only TEXT]
+Usage: python benchmarks/definitions.py RESULTS
 
 Scores the explanations below RESULTS with both definitions, tests both, and prints a line for each
 change: of how many cells, how many are significant before and after (Mann–Whitney), how many are
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from engine_tables import markdown
+from shared import markdown
 
 from exparity import Classifier, Explanation, GroupComparison, compare_groups, load_classifier
 from exparity import evaluate as score
@@ -29,7 +29,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
 from exparity.engine.objectives import Outputs
 from exparity.methods._gradients import ROUNDING_NOISE
-from exparity.metrics import MetricBatch
+from exparity.metrics import MetricBatch, mean_length
 from exparity.metrics.soft_erasure import mean_soft_drop
 from exparity.types import SPECIAL_WORD, Example, FloatArray
 
@@ -57,10 +57,6 @@ class Cell:
         pairs = [example.match_id for example in self.examples]
         return compare_groups(values, groups, self.order, pairs, resamples=0)
 
-    def values(self, metric: str, options: Options) -> FloatArray:
-        """Score the explanations."""
-        return score(self.classifier, self.explanations, metric, **options)
-
 
 Values = Callable[[Cell], FloatArray]
 
@@ -68,48 +64,41 @@ Values = Callable[[Cell], FloatArray]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path)
-    parser.add_argument("--only", default="", help="changes whose name has this in it")
-    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    cells = list(read_cells(arguments.results))
+    cells = list(read_cells(parser.parse_args().results))
     real = [cell for cell in cells if not cell.noise]
+    explanations = [explanation for cell in real for explanation in cell.explanations]
+    marks = [sum(e.rationale) for e in explanations if e.rationale is not None]
+    pairs = changes(mean_length(marks) if marks else 0)
     rows = [
         line(name, [(cell.test(before(cell)), cell.test(after(cell))) for cell in real])
-        for name, before, after in changes(mean_rationale(real))
-        if arguments.only in name
+        for name, before, after in pairs
     ]
-    if arguments.only in "integrated_gradients: sum, l2":
-        rows += list(poolings(cells))
-    print(markdown(rows))
+    print(markdown([*rows, *poolings(cells)]))
 
 
 def changes(rationale: int) -> Iterator[tuple[str, Values, Values]]:
     """Yield what changes, and how values are computed before and after."""
     by_threshold = {"based_on": "threshold"}
+    study = {**by_threshold, "average_over": "all"}
+    pairs: list[tuple[str, str, Options, Options]] = []
     for metric in ("comprehensiveness", "sufficiency"):
-        distinct, text = (
-            using(metric, by_threshold),
-            using(metric, {**by_threshold, "average_over": "all"}),
-        )
-        yield f"{metric} by threshold: distinct, all", distinct, text
-        yield f"{metric}: default, study text", using(metric), text
+        pairs.append((metric, "by threshold: distinct, all", by_threshold, study))
+        pairs.append((metric, "default, study text", {}, study))
     sequence, content = ({"normalise_over": over} for over in ("sequence", "content"))
-    yield "sparsity: sequence, content", using("sparsity", sequence), using("sparsity", content)
+    pairs.append(("sparsity", "sequence, content", sequence, content))
+    pairs += [(metric, "free, retained_share 0.5", {}, {"retained_share": 0.5}) for metric in SOFT]
+    for metric in ("rationale_token_f1", "rationale_iou") if rationale else ():
+        after = {"top_k": rationale, "attribution": "positive"}
+        pairs.append((metric, f"5 absolute, {rationale} positive", {}, after))
+    for metric, name, before, after in pairs:
+        yield f"{metric}: {name}", using(metric, before), using(metric, after)
     for metric in SOFT:
-        yield f"{metric}: probability, logit", using(metric), of_logits(metric)
-        yield (
-            f"{metric}: free, retained_share 0.5",
-            using(metric),
-            using(metric, {"retained_share": 0.5}),
-        )
-    if rationale:
-        for metric in ("rationale_token_f1", "rationale_iou"):
-            after = {"top_k": rationale, "attribution": "positive"}
-            yield f"{metric}: 5 absolute, {rationale} positive", using(metric), using(metric, after)
+        yield f"{metric}: probability, logit", using(metric, {}), of_logits(metric)
 
 
-def using(metric: str, options: Options | None = None) -> Values:
-    return lambda cell: cell.values(metric, options or {})
+def using(metric: str, options: Options) -> Values:
+    return lambda cell: score(cell.classifier, cell.explanations, metric, **options)
 
 
 def of_logits(metric: str) -> Values:
@@ -154,12 +143,9 @@ def poolings(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     summed = [cell for cell in of if cell.options.get("pooling", "sum") == "sum"]
     normed = [cell for cell in of if cell.options.get("pooling") == "l2"]
     for metric in OF_ATTRIBUTIONS if summed and normed else ():
-        before, after = (
-            [cell.test(cell.values(metric, {})) for cell in part] for part in (summed, normed)
-        )
-        yield line(
-            f"{metric} of integrated_gradients: sum, l2", list(zip(before, after, strict=True))
-        )
+        value = using(metric, {})
+        tests = [[cell.test(value(cell)) for cell in part] for part in (summed, normed)]
+        yield line(f"{metric} of integrated_gradients: sum, l2", list(zip(*tests, strict=True)))
 
 
 def line(name: str, tests: Sequence[tuple[GroupComparison, GroupComparison]]) -> dict[str, Any]:
@@ -172,18 +158,11 @@ def line(name: str, tests: Sequence[tuple[GroupComparison, GroupComparison]]) ->
         "change": name,
         "cells": len(tests),
         "significant": f"{significant[:, 0].sum()} → {significant[:, 1].sum()}",
-        "decided_otherwise": int((significant[:, 0] != significant[:, 1]).sum()),
-        "…signed_rank": int((paired[:, 0] != paired[:, 1]).sum()),
-        "other_sign": int(turned.sum()),
-        "mean_difference": " → ".join(f"{gap:.3f}" for gap in np.nanmean(np.abs(gaps), axis=0)),
+        "decided otherwise": int((significant[:, 0] != significant[:, 1]).sum()),
+        "…signed rank": int((paired[:, 0] != paired[:, 1]).sum()),
+        "other sign": int(turned.sum()),
+        "mean difference": " → ".join(f"{gap:.3f}" for gap in np.nanmean(np.abs(gaps), axis=0)),
     }
-
-
-def mean_rationale(cells: Sequence[Cell]) -> int:
-    """Return the mean length of the rationales in words, to the next whole number; 0 if none."""
-    given = [e.rationale for cell in cells for e in cell.explanations if e.rationale is not None]
-    marks = [np.asarray(one) for one in given]
-    return round(float(np.mean([m.sum() for m in marks if m.any()]))) if marks else 0
 
 
 def read_cells(results: Path) -> Iterator[Cell]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from engine_tables import markdown
+from shared import markdown, write_between_marks
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES as SEQUENCE,
 )
@@ -86,7 +86,6 @@ EXTRA: Mapping[str, Mapping[str, Any]] = {
     "xmod": {"languages": ["en_XX"], "default_language": "en_XX"},
     "reformer": {"axial_pos_embds": False, "attn_layers": ["local"], "is_decoder": False},
 }
-_BLOCK = re.compile(r"(<!-- families -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
@@ -100,35 +99,23 @@ def main() -> None:
         table = table_of(arguments.families or sorted({*SEQUENCE, *LABEL_WORDS}))
     if arguments.write is None:
         print(table)
-        return
-    page = arguments.write.read_text(encoding="utf-8")
-    renewed = _BLOCK.sub(lambda block: f"{block[1]}\n{table}\n\n{block[2]}", page)
-    arguments.write.write_text(renewed, encoding="utf-8")
+    else:
+        write_between_marks(arguments.write, "families", table)
 
 
 def table_of(families: Sequence[str]) -> str:
-    """Return a row for each kind of classifier and what its families pass."""
-    builds = {"sequence head": sequence_classifier, "label words": prompted_model}
-    found = {
-        (head, family): tried(build, family)
-        for head, build in builds.items()
-        for family in families
-    }
-    return by_result(found)
-
-
-def by_result(found: Mapping[tuple[str, str], str]) -> str:
-    """Return the table of what was found of heads and families, those that pass all first."""
+    """Return the table of what families pass, by kind of classifier, those that pass all first."""
     grouped: dict[tuple[str, str], list[str]] = {}
-    for (head, family), result in found.items():
-        grouped.setdefault((head, result), []).append(f"`{family}`")
+    builds = {"sequence head": sequence_classifier, "label words": prompted_model}
+    for family in families:
+        for head, build in builds.items():
+            if (result := tried(build, family)) != "none":
+                grouped.setdefault((head, result), []).append(f"`{family}`")
+    ordered = sorted(grouped, key=lambda key: (key[0] != "sequence head", -len(grouped[key])))
     return markdown(
         [
-            {"classifier": head, "passes": result, "families": ", ".join(families)}
-            for (head, result), families in sorted(
-                grouped.items(), key=lambda row: (row[0][0] != "sequence head", -len(row[1]))
-            )
-            if result != "none"
+            {"classifier": head, "passes": result, "families": ", ".join(grouped[head, result])}
+            for head, result in ordered
         ]
     )
 
@@ -219,8 +206,8 @@ def sequence_classifier(family: str) -> exparity.Classifier | None:
         raise ExparityError(f"transformers itself: {type(error).__name__}: {error}") from error
     classifier = exparity.load_classifier((model, tokenizer), "cpu")
     classifier.exact = False  # pad texts, as on a GPU
-    check_function(classifier, [one.token_ids for one in classifier.encode(TEXTS)], TEXTS)
     ids = [one.token_ids for one in classifier.encode(TEXTS)]
+    check_function(classifier, ids, TEXTS)
     alone = np.concatenate([classifier.probabilities([one]) for one in ids])
     names = classifier.class_names
     expected = np.array([[scores[name] for name in names] for scores in wanted])

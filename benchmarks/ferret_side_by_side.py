@@ -1,18 +1,18 @@
 """Run ferret's three-line task and exparity's on the same model and texts, and compare the numbers.
 
 Usage: python benchmarks/ferret_side_by_side.py --peer-python PATH --checkpoint FOLDER --data FILE
-       [--examples N] [--max-tokens N] [--whole-words] [--workflow PRECISION ...] [--output FOLDER]
+       [--examples N] [--workflow PRECISION ...]
 
 PATH is the Python of an environment that has ferret-xai 0.4.2; exparity runs in this one. FILE is a
 data artefact with rationales, as ``exparity prepare`` writes it; its test examples are taken evenly
-spaced, with --whole-words those alone whose words are one token each. Both run the six methods and
-the six metrics of ferret on one thread, in float32; exparity leaves out what of the last layer
-cannot reach the output (``shortcuts``). CPU seconds count; loading a model does not.
+spaced. Both run the six methods and the six metrics of ferret on one thread, in float32; exparity
+leaves out what of the last layer cannot reach the output (``shortcuts``). CPU seconds count;
+loading a model does not.
 
 Each library then scores the explanations of the other as well, so that numbers can be held against
 each other where the explanation is the same. ferret counts tokens as words, and takes what is left
 of a text through its words and back to tokens; what comes back as other tokens is left out of that
-comparison, and counted. No text is written to the results.
+comparison, and counted.
 
 With --workflow, jobs of a real run of ``snakemake`` do the same on one core, in fp32 or bf16. Their
 seconds count the start of every process, and Snakemake itself.
@@ -36,15 +36,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import numpy as np
+from shared import markdown, run_workflow
 
 # In the order in which ferret's Benchmark has them.
 METHODS = (
-    "shap",
-    "lime",
-    "gradient",
-    "gradient_x_input",
-    "integrated_gradients",
-    "integrated_gradients_x_input",
+    *("shap", "lime", "gradient", "gradient_x_input"),
+    *("integrated_gradients", "integrated_gradients_x_input"),
 )
 METRICS = {
     "comprehensiveness": "aopc_compr",
@@ -54,31 +51,21 @@ METRICS = {
     "rationale_token_f1": "token_f1_plau",
     "rationale_iou": "token_iou_plau",
 }
-Scores = dict[str, list[Any]]
-"""Attributions, or values of metrics, of each text by method."""
 
 
 def main() -> None:
-    arguments = parse_arguments()
-    if arguments.task:
-        print(json.dumps(run_ferret(arguments.checkpoint, json.loads(arguments.task.read_text()))))
-        return
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    compare(arguments)
-
-
-def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer-python", help="Python that has ferret-xai")
     parser.add_argument("--checkpoint", required=True, help="folder of a classifier")
     parser.add_argument("--data", type=Path, help="data artefact with rationales")
     parser.add_argument("--examples", type=int, default=20)
-    parser.add_argument("--max-tokens", type=int, help="longest text, special tokens included")
-    parser.add_argument("--whole-words", action="store_true", help="words of one token alone")
     parser.add_argument("--workflow", nargs="+", choices=("fp32", "bf16"), default=[])
-    parser.add_argument("--output", type=Path, default=Path("results/bench/ferret"))
     parser.add_argument("--task", type=Path, help=argparse.SUPPRESS)  # in the other environment
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.task:
+        print(json.dumps(run_ferret(arguments.checkpoint, json.loads(arguments.task.read_text()))))
+    else:
+        compare(arguments)
 
 
 # In ferret's environment
@@ -137,7 +124,7 @@ def run_ferret(checkpoint: str, task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Run both, and write and print what they say."""
+    """Run both, and print what they say."""
     import torch
 
     import exparity
@@ -147,7 +134,6 @@ def compare(arguments: argparse.Namespace) -> None:
     classifier = exparity.load_classifier(arguments.checkpoint, "cpu", shortcuts=True)
     examples, encodings = chosen(arguments, classifier)
     made, own_seconds = run_exparity(classifier, examples)
-    seconds = {"exparity": own_seconds}
     own = {
         method: [e.scores / np.abs(e.scores).sum() for e in explanations]
         for method, explanations in made.explanations.items()
@@ -169,7 +155,7 @@ def compare(arguments: argparse.Namespace) -> None:
     k = mean_length([sum(one) for one in marks])
     answer = asked(arguments, {"rows": rows, "arguments": {"top_k_rationale": k}})
     theirs = {m: [np.array(row[j]) for row in answer["scores"]] for j, m in enumerate(METHODS)}
-    gaps = {}
+    print_tables(made, answer["values"])
     for origin, scores, key in (("ferret", theirs, "values"), ("exparity", own, "values_of_peer")):
         values = scored_as_tokens(classifier, encodings, targets, marks, scores, k)
         same = {
@@ -178,13 +164,20 @@ def compare(arguments: argparse.Namespace) -> None:
             ]
             for method, of_method in scores.items()
         }
-        gaps[origin] = differences(values, answer[key], same)
+        gaps = differences(values, answer[key], same)
+        print(f"Explanations of {origin}\n\n{markdown(gaps)}\n")
+    seconds = {"exparity": own_seconds}
     for precision in arguments.workflow:
-        seconds[f"workflow in {precision}"] = run_workflow(arguments, examples, precision)
-    write(arguments, made, seconds, answer, gaps)
+        seconds[f"workflow in {precision}"] = workflow_seconds(arguments, examples, precision)
+    of_peer = sum(answer["seconds"].values())
+    print(f"ferret {of_peer:.1f} s: {answer['seconds']}")
+    for name, used in seconds.items():
+        print(f"{name} {used:.1f} s: {of_peer / used:.1f} times as fast")
 
 
-def run_workflow(arguments: argparse.Namespace, examples: Sequence[Any], precision: str) -> float:
+def workflow_seconds(
+    arguments: argparse.Namespace, examples: Sequence[Any], precision: str
+) -> float:
     """Return the CPU seconds of a run that explains and evaluates as a library does."""
     rows = [
         {
@@ -196,17 +189,11 @@ def run_workflow(arguments: argparse.Namespace, examples: Sequence[Any], precisi
         }
         for number, e in enumerate(examples)
     ]
+    table = {"use": "table", "path": "texts.jsonl", "split": "split", "rationale": "rationale"}
     config = {
         "study": "ferret",
         "seeds": [0],
-        "datasets": {
-            "texts": {
-                "use": "table",
-                "path": "texts.jsonl",
-                "split": "split",
-                "rationale": "rationale",
-            }
-        },
+        "datasets": {"texts": table},
         "models": {"peer": {"checkpoint": str(Path(arguments.checkpoint).resolve())}},
         "training": {"epochs": 0},
         "methods": {method: {} for method in METHODS},
@@ -218,29 +205,11 @@ def run_workflow(arguments: argparse.Namespace, examples: Sequence[Any], precisi
         root = Path(folder)
         (root / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (root / "config.json").write_text(json.dumps(config))
-        snakemake(root, "finetune")  # loading a model does not count for a library either
-        before = _seconds_of_children()
-        snakemake(root, "evaluate")
-        return _seconds_of_children() - before
-
-
-def snakemake(root: Path, until: str) -> None:
-    """Run the workflow in a folder, on one core, as far as a rule."""
-    source = Path(__file__).resolve().parents[1]
-    command = [
-        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(root)),
-        *("--snakefile", str(source / "Snakefile"), "--cores", "1", "--until", until),
-        *("--profile", str(source / "profiles" / "default")),
-        *("--configfile", str(root / "config.json")),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-
-
-def _seconds_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        run_workflow(root, "--until", "finetune")  # loading a model does not count
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run_workflow(root, "--until", "evaluate")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def run_exparity(classifier: Any, examples: Sequence[Any]) -> tuple[Any, float]:
@@ -268,14 +237,8 @@ def chosen(arguments: argparse.Namespace, classifier: Any) -> tuple[list[Any], l
 
     examples = [e for e in read_prepared(arguments.data).split("test") if any(e.rationale or ())]
     encodings = classifier.encode([e.words for e in examples])
-    limit = arguments.max_tokens or classifier.max_length
-    fitting = [
-        (example, encoding)
-        for example, encoding in zip(examples, encodings, strict=True)
-        if not encoding.truncated
-        and len(encoding) <= limit
-        and (not arguments.whole_words or len(example.words) == (~encoding.special_mask).sum())
-    ]
+    both = zip(examples, encodings, strict=True)
+    fitting = [(example, encoding) for example, encoding in both if not encoding.truncated]
     print(f"{len(fitting)} of {len(examples)} examples with a rationale fit", file=sys.stderr)
     places = [i * len(fitting) // arguments.examples for i in range(arguments.examples)]
     pairs = [fitting[place] for place in places]
@@ -284,18 +247,18 @@ def chosen(arguments: argparse.Namespace, classifier: Any) -> tuple[list[Any], l
 
 def asked(arguments: argparse.Namespace, task: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ferret answers, in a process of its own environment."""
-    path = arguments.output / "task.json"
-    path.write_text(json.dumps(task), encoding="utf-8")
     pools = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [arguments.peer_python, __file__, "--checkpoint", arguments.checkpoint]
-    done = subprocess.run(
-        [*command, "--task", str(path)],
-        env={**outside, **dict.fromkeys(pools, "1")},
-        capture_output=True,
-        text=True,
-    )
-    path.unlink()  # it holds the texts
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(task, file)
+        file.flush()
+        done = subprocess.run(
+            [*command, "--task", file.name],
+            env={**outside, **dict.fromkeys(pools, "1")},
+            capture_output=True,
+            text=True,
+        )
     if done.returncode:
         sys.exit(f"ferret failed:\n{done.stderr[-2000:]}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -376,9 +339,9 @@ def differences(
     own: Mapping[tuple[str, str], np.ndarray],
     peer: Sequence[Sequence[Mapping[str, float]]],
     same: Mapping[str, Sequence[Mapping[str, bool]]],
-) -> dict[str, tuple[float, int, int]]:
+) -> list[dict[str, Any]]:
     """Return by metric the largest difference, and how many pairs of text and method were held."""
-    result = {}
+    rows = []
     for metric, name in METRICS.items():
         gaps = [
             abs(own[method, metric][i] - peer[i][j][name])
@@ -387,44 +350,20 @@ def differences(
             if same[method][i][metric]
         ]
         known = [gap for gap in gaps if gap == gap]
-        result[metric] = (max(known, default=float("nan")), len(known), len(peer) * len(METHODS))
-    return result
+        held = f"{len(known)} of {len(peer) * len(METHODS)}"
+        rows.append({"metric": metric, "largest": max(known, default=np.nan), "compared": held})
+    return rows
 
 
-def write(
-    arguments: argparse.Namespace,
-    made: Any,
-    seconds: Mapping[str, float],
-    answer: Mapping[str, Any],
-    gaps: Mapping[str, Mapping[str, tuple[float, int, int]]],
-) -> None:
-    """Write the tables of both, the differences and the seconds, and print them."""
+def print_tables(made: Any, values: Sequence[Sequence[Mapping[str, float]]]) -> None:
+    """Print the mean of each metric by method, of both."""
     import pandas as pd
 
-    own = made.table()[[*METRICS]]
-    values = [
-        [np.nanmean([row[j][name] for row in answer["values"]]) for name in METRICS.values()]
-        for j in range(len(METHODS))
-    ]
-    peer = pd.DataFrame(values, index=pd.Index(METHODS, name="method"), columns=[*METRICS])
-    of_peer = sum(answer["seconds"].values())
-    result = {
-        "examples": len(answer["values"]),
-        "exparity": own.to_dict(),
-        "ferret": peer.to_dict(),
-        "seconds": {"ferret": of_peer, **seconds},
-        "seconds_of_ferret": answer["seconds"],
-        "differences": gaps,
-    }
-    (arguments.output / "ferret.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
-    for name, table in (("ferret", peer), ("exparity", own)):
+    each = [[[one[name] for name in METRICS.values()] for one in row] for row in values]
+    of_peer = np.nanmean(each, axis=0)
+    peer = pd.DataFrame(of_peer, index=pd.Index(METHODS, name="method"), columns=[*METRICS])
+    for name, table in (("ferret", peer), ("exparity", made.table()[[*METRICS]])):
         print(f"{name}\n{table.round(3).to_string()}\n")
-    for origin, by_metric in gaps.items():
-        for metric, (gap, held, every) in by_metric.items():
-            print(f"explanations of {origin}, {metric}: {gap:.1e} ({held} of {every})")
-    for name, own_seconds in seconds.items():
-        ratio = of_peer / own_seconds
-        print(f"ferret {of_peer:.1f} s, {name} {own_seconds:.1f} s: {ratio:.1f} times")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,3 @@
-#!/usr/bin/env python
 """How seconds and memory of a run grow with texts, their length, seeds and models.
 
 Every point is a real run of the workflow with one core, on made-up texts, of a small classifier
@@ -7,110 +6,65 @@ that it trains. Seconds are the processor's, of all jobs; Snakemake's own are no
 
 from __future__ import annotations
 
-import argparse
 import json
-import logging
-import os
 import random
-import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from engine_tables import markdown
+from shared import markdown, run_workflow
 
 from exparity.artefacts.files import read_tables
 
-HERE = Path(__file__).resolve().parents[1]
 BASE = {"texts": 64, "words": 16, "seeds": 1, "models": 1}
-POINTS = {
-    "texts": (64, 128, 256),
-    "words": (16, 32, 64),
-    "seeds": (1, 2, 4),
-    "models": (1, 2, 4),
-}
-STAGES = ("finetune", "explain", "evaluate", "compare")
+POINTS = {"texts": (64, 128, 256), "words": (16, 32, 64), "seeds": (1, 2, 4), "models": (1, 2, 4)}
 WORDS = tuple("abcdefghijklmnop")
 
 
-class Cost(NamedTuple):
-    """What one run took.
-
-    Attributes:
-        jobs: how many it ran.
-        seconds: the processor's, by stage, and of all jobs as ``all``.
-        max_rss_mb: most memory of a job.
-    """
-
-    jobs: int
-    seconds: dict[str, float]
-    max_rss_mb: float
-
-
-def cost_of(size: dict[str, int]) -> Cost:
-    """Run the workflow once for a size, in a folder of its own."""
+@cache
+def cost_of(texts: int, words: int, seeds: int, models: int) -> dict[str, float]:
+    """Run the workflow once; return its number of jobs, CPU seconds, and most MB of a job."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        write_texts(root / "texts.jsonl", size["texts"], size["words"])
-        (root / "config.json").write_text(json.dumps(configuration(size)), encoding="utf-8")
-        run(root, 1)
+        write_texts(root / "texts.jsonl", texts, words)
+        config = configuration(seeds, models)
+        (root / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        run_workflow(root)
         jobs = read_tables([root / "results" / "cost.parquet"], "cost").to_pylist()
-    seconds = {
-        stage: sum((job["cpu_seconds"] or 0) for job in jobs if job["stage"] == stage)
-        for stage in STAGES
+    seconds = [(job["stage"], job["cpu_seconds"] or 0) for job in jobs]
+    return {
+        "jobs": len(jobs),
+        "CPU seconds": sum(used for _, used in seconds),
+        "explain": sum(used for stage, used in seconds if stage == "explain"),
+        "MB": round(max(job["max_rss_mb"] or 0 for job in jobs)),
     }
-    seconds["all"] = sum((job["cpu_seconds"] or 0) for job in jobs)
-    return Cost(len(jobs), seconds, max(job["max_rss_mb"] or 0 for job in jobs))
-
-
-def run(root: Path, cores: int, *flags: str) -> None:
-    """Run the workflow in a folder with jobs of one thread."""
-    command = [
-        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(root)),
-        *("--snakefile", str(HERE / "Snakefile"), "--cores", str(cores)),
-        *("--profile", str(HERE / "profiles" / "default")),
-        *("--configfile", str(root / "config.json"), *flags),
-    ]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
 def write_texts(path: Path, texts: int, words: int) -> None:
     """Write as many texts to test, and twice as many to train on; the first word is the label."""
     draw = random.Random(0)
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(3 * texts):
-            label = number % 2
-            text = [("good", "bad")[label], *draw.choices(WORDS, k=words - 1)]
-            row = {
-                "text": " ".join(text),
-                "label": str(label),
-                "group": ("first", "second")[number // 2 % 2],
-                "split": "test" if number < texts else "train",
-            }
-            file.write(json.dumps(row) + "\n")
+    rows = [
+        {
+            "text": " ".join([("good", "bad")[number % 2], *draw.choices(WORDS, k=words - 1)]),
+            "label": str(number % 2),
+            "group": ("first", "second")[number // 2 % 2],
+            "split": "test" if number < texts else "train",
+        }
+        for number in range(3 * texts)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def configuration(size: dict[str, int]) -> dict[str, Any]:
+def configuration(seeds: int, models: int) -> dict[str, Any]:
     """Return the config of a run."""
-    model = {
-        "init": "scratch",
-        "architecture": "bert",
-        "size": {
-            "hidden_size": 64,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "intermediate_size": 128,
-        },
-    }
+    layers = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    size = {**layers, "intermediate_size": 128}
+    model = {"init": "scratch", "architecture": "bert", "size": size}
     return {
-        "seeds": list(range(size["seeds"])),
+        "seeds": list(range(seeds)),
         "datasets": {"texts": {"use": "table", "path": "texts.jsonl", "split": "split"}},
-        "models": {f"model_{number}": model for number in range(size["models"])},
+        "models": {f"model_{number}": model for number in range(models)},
         "training": {"epochs": 3, "learning_rate": 0.003, "batch_size": 16},
         "methods": {"gradient": {}, "integrated_gradients_x_input": {}, "lime": {}, "shap": {}},
         "metrics": {"comprehensiveness": {}, "gini": {}},
@@ -119,21 +73,14 @@ def configuration(size: dict[str, int]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run every point, log each, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--axes", nargs="+", choices=POINTS, default=list(POINTS))
-    axes = parser.parse_args().axes
-    costs = cache(lambda *size: cost_of(dict(zip(BASE, size, strict=True))))
-    rows = []
-    for axis in axes:
-        for value in POINTS[axis]:
-            jobs, seconds, memory = costs(*{**BASE, axis: value}.values())
-            by_stage = {stage: round(seconds[stage], 1) for stage in ("all", *STAGES)}
-            rows.append({"grows": axis, "to": value, "jobs": jobs, **by_stage, "MB": round(memory)})
-            logging.info("%s", rows[-1])
+    """Run every point, and print a table."""
+    rows = [
+        {"grows": axis, "to": value, **cost_of(**{**BASE, axis: value})}
+        for axis in POINTS
+        for value in POINTS[axis]
+    ]
     print(markdown(rows))
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     main()

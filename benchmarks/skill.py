@@ -1,6 +1,6 @@
 """Measure what skill and the quantities beside it call a gap, by simulation.
 
-Usage: python benchmarks/skill.py [--runs N] [--output FOLDER]
+Usage: python benchmarks/skill.py [--runs N]
 
 Classifiers are closed forms: the log odds of a text are a sum over its words. An explanation has
 each word's weight and an error of standard deviation 0.7. Two groups of 100 texts are explained in
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,20 +174,16 @@ def run(groups: tuple[Group, Group], rng: np.random.Generator) -> dict[str, tupl
     return {name: (test.d, test.p_mean) for name, test in {**tests, "skill": on_all}.items()}
 
 
-def settings(runs: int) -> Iterator[dict[str, Any]]:
-    """Yield mean d of every quantity in every setting, and the share of runs that differ."""
+def settings(runs: int) -> Iterator[dict[str, str]]:
+    """Yield mean d of every quantity in every setting, and the percentage of runs that differ."""
     for number, (name, groups) in enumerate(SETTINGS.items()):
         rng = np.random.default_rng([0, number])
         found = [run(groups, rng) for _ in range(runs)]
+        row = {"setting": name}
         for quantity in QUANTITIES:
             d, p = np.array([one[quantity] for one in found]).T
-            yield {
-                "setting": name,
-                "quantity": quantity,
-                "d": float(d.mean()),
-                "different": float((p <= ALPHA).mean()),
-                "runs": runs,
-            }
+            row[quantity] = f"{d.mean():.2f}, {100 * (p <= ALPHA).mean():.0f}"
+        yield row
 
 
 ROOMS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], FloatArray]] = {
@@ -226,32 +221,15 @@ def sizes(runs: int) -> Iterator[dict[str, Any]]:
                 "at 5 %": float((np.array(p) <= 0.05).mean()),
                 "at 0.5 %": float((np.array(p) <= 0.005).mean()),
                 "bias": float(np.mean(gap)),
-                "runs": runs,
             }
 
 
-def as_markdown(rows: pd.DataFrame) -> str:
-    """Return the first table: settings in rows, d and percent of runs that differ in columns."""
-    cells = rows.apply(lambda row: f"{row['d']:.2f}, {100 * row['different']:.0f}", axis=1)
-    wide = rows.assign(cell=cells).pivot(index="setting", columns="quantity", values="cell")
-    wide = wide.loc[list(SETTINGS), list(QUANTITIES)]
-    names = {"skill": "all three, same sign", "log_odds": "log-odds"}
-    return str(wide.rename(columns=names).to_markdown())
-
-
 def main() -> None:
-    """Print both tables, and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--output", type=Path, default=Path("results/bench"))
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    found = pd.DataFrame(settings(arguments.runs))
-    found.to_parquet(arguments.output / "skill_settings.parquet")
-    print(as_markdown(found), end="\n\n")
-    of_room = pd.DataFrame(sizes(arguments.runs))
-    of_room.to_parquet(arguments.output / "skill_sizes.parquet")
-    print(of_room.to_markdown(index=False, floatfmt=".3f"))
+    runs = parser.parse_args().runs
+    print(pd.DataFrame(settings(runs)).to_markdown(index=False), end="\n\n")
+    print(pd.DataFrame(sizes(runs)).to_markdown(index=False, floatfmt=".3f"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
 import random
 import shutil
@@ -61,6 +62,13 @@ class Run:
             return subprocess.Popen(
                 command, cwd=self.folder, env=environment, stdout=log, stderr=log
             )
+
+    def watch(self, process: subprocess.Popen[bytes], seconds: float = math.inf) -> None:
+        """Note results every second for a while, or until a process ends."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and process.poll() is None:
+            self.note()
+            time.sleep(1)
 
     def note(self) -> int:
         """Remember when each result was made, and those that are made once more."""
@@ -153,10 +161,7 @@ def main() -> None:
             print("| Disturbance | Finished | Made twice so far | What it met | Next submission |")
             print("|---|---:|---:|---|---:|", flush=True)
             for number in range(arguments.kills):
-                until = time.monotonic() + chance.uniform(0.3, 1.7) * arguments.seconds
-                while time.monotonic() < until and process.poll() is None:
-                    run.note()
-                    time.sleep(1)
+                run.watch(process, chance.uniform(0.3, 1.7) * arguments.seconds)
                 if process.poll() is not None:
                     break
                 what = kinds[number % len(kinds)]
@@ -168,9 +173,7 @@ def main() -> None:
                     waited = f"{wait_for_submission(run, process):.0f} s"
                 run.note()
                 print(f"| {what} | {finished} | {len(run.twice)} | {met} | {waited} |", flush=True)
-            while process.poll() is None:
-                run.note()
-                time.sleep(1)
+            run.watch(process)
             run.note()
             expected, tables = local.tables(), run.tables()
             other = sorted(

@@ -58,11 +58,11 @@ def test_the_page_holds_the_estimates_that_the_command_writes(gpu, repository, t
 
 def test_a_part_that_lacks_time_or_fails_leaves_the_others_theirs(gpu, monkeypatch):
     def endless(bench):
-        yield {"row": 1}
-        time.sleep(60)
+        yield {}, lambda: {"row": 1}
+        yield {}, lambda: time.sleep(60)
 
     def broken(bench):
-        yield {"row": 2}
+        yield {"row": 2}, dict
         raise ValueError("odd")
 
     monkeypatch.setattr(gpu, "PARTS", {"a": (endless, 1), "b": (broken, 1), "c": (endless, 1)})

@@ -1,0 +1,49 @@
+"""Tables in Markdown, printed or between the marks of a page, and runs of the workflow."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a Markdown table."""
+    lines = [" | ".join(_cell(row.get(name)) for name in rows[0]) for row in rows]
+    head = f"| {' | '.join(rows[0])} |\n|{'---|' * len(rows[0])}"
+    return "\n".join([head, *(f"| {line} |" for line in lines)])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value)
+
+
+def write_between_marks(page: Path, mark: str, text: str) -> None:
+    """Replace what a page has between ``<!-- mark -->`` and ``<!-- end -->``."""
+    block = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
+    renewed = block.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page.read_text("utf-8"))
+    page.write_text(renewed, encoding="utf-8")
+
+
+def run_workflow(folder: Path, *flags: str) -> None:
+    """Run the workflow on one core in a folder that has a ``config.json``."""
+    command = [
+        *(sys.executable, "-m", "snakemake", "--quiet", "all", "--directory", str(folder)),
+        *("--snakefile", str(ROOT / "Snakefile"), "--cores", "1"),
+        *("--profile", str(ROOT / "profiles" / "default")),
+        *("--configfile", str(folder / "config.json"), *flags),
+    ]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the workflow failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -97,17 +97,10 @@ def test_empty_biographies_are_left_out_and_counted(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (biography(28), r"train.parquet, row 113: profession must be one of 0 to 27, found 28"),
-        (biography(-1), "profession must be one of 0 to 27, found -1"),
-        (biography(None), "profession must be one of 0 to 27, found None"),
-        (biography(0, 2), "row 113: gender must be one of 0 to 1, found 2"),
-        (biography(text=None), "row 113: hard_text must be text, found None"),
-    ],
+    "row", [biography(28), biography(-1), biography(None), biography(0, 2), biography(text=None)]
 )
-def test_bad_rows_are_named(row, message, tmp_path):
-    with pytest.raises(InputError, match=message):
+def test_bad_rows_are_named(row, tmp_path):
+    with pytest.raises(InputError, match=r"train.parquet, row 113: not as in the published file"):
         load(source_of(tmp_path, train=[*everyone(), row]))
 
 
@@ -122,13 +115,9 @@ def test_a_missing_column_and_an_unknown_profession_are_named(tmp_path):
         load(source_of(tmp_path, dev=rows))
 
 
-def test_rows_are_counted(tmp_path):
-    source = source_of(tmp_path)
-    digests = {Path(f.path).name: sha256_of(tmp_path / f.path) for f in FILES.values()}
-    with pytest.raises(InputError, match="has 112 rows, and the published file 257478; remove it"):
-        load_dataset("bias_in_bios", source, {"sha256": digests})
+def test_a_file_of_another_digest(tmp_path):
     with pytest.raises(InputError, match=r"train.parquet is altered .its SHA-256 is "):
-        load_dataset("bias_in_bios", source, {"sha256": {**digests, "train.parquet": "0" * 64}})
+        load_dataset("bias_in_bios", source_of(tmp_path), {"sha256": {"train.parquet": "0" * 64}})
 
 
 def test_the_command_says_what_to_compare(tmp_path, capsys):

@@ -3,12 +3,10 @@
 import json
 import statistics
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from support import REAL, need
 
-from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.data import DATASETS
 from exparity.data.files import DataSource
@@ -67,26 +65,20 @@ def test_the_validation_part_trains_unless_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (row(annotation_id=1), "must have an annotation_id that names a file of "),
-        (row(annotation_id="../a.txt"), "must have an annotation_id that names a file of "),
-        (row(classification="neg"), ".* a classification that is one of NEG, POS"),
-        (row(evidences=None), "evidences must be lists of docid, start_token, end_token and text"),
-        (row(evidence(text=3)), "evidences must be lists of docid, "),
-        (row(evidence(5, 7)), r"its evidence at tokens 5 to 7 is not in docs/a.txt; get all of"),
-        (row(evidence(docid="b.txt")), r"its evidence at tokens 6 to 8 is not in docs/b.txt"),
-        (row(evidence(-3, -1, "stays so")), r"its evidence at tokens -3 to -1 is not in docs/a"),
+        (row(annotation_id=1), "TypeError"),
+        (row(classification="neg"), "ValueError"),
+        (row(evidences=None), "TypeError"),
+        (row(evidence(5, 7)), "ValueError: tokens 5 to 7 of docs/a.txt are not its text"),
     ],
 )
 def test_malformed_rows_name_file_and_line(bad, message, tmp_path):
-    with pytest.raises(InputError, match=rf"train.jsonl:2: {message}"):
+    published = rf"train.jsonl:2: not as in the published file \({message}"
+    with pytest.raises(InputError, match=published):
         load(source_of(tmp_path, train=[row(), bad]))
 
 
-def test_rows_are_counted_and_texts_are_there(tmp_path):
+def test_a_text_that_is_not_there(tmp_path):
     source = source_of(tmp_path)
-    digests = {Path(f.path).name: sha256_of(tmp_path / f.path) for f in FILES.values()}
-    with pytest.raises(InputError, match="has 1 rows, and the published file 1600; remove it"):
-        load(source, verify=True, sha256=digests)
     (tmp_path / "eraser_movies" / "docs" / "b.txt").unlink()
     with pytest.raises(InputError, match=r"b.txt: cannot be read as text \(FileNotFoundError\)"):
         load(source)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from exparity.core.errors import InputError
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts
+from exparity.data.files import DataSource, published_parts, published_row, text_lines
 from exparity.types import Example
 
 FILES = {
@@ -83,34 +82,26 @@ def sentences_of(
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
     """Yield the sentences of a file of trees, one a line: ``(3 (2 A) (4 (3 good) (2 film)))``."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason})") from None
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text_lines(path), start=1):
         if line.strip():
-            words, phrases = _parse(f"{path}:{number}", line)
+            with published_row(f"{path}:{number}"):
+                words, phrases = _parse(line)
             yield Sentence(number, tuple(words), tuple(phrases))
 
 
-def _parse(where: str, line: str) -> tuple[list[str], list[Phrase]]:
+def _parse(line: str) -> tuple[list[str], list[Phrase]]:
     words: list[str] = []
     phrases: list[Phrase] = []
     opened: list[tuple[int, int]] = []  # first word and rating of the phrases not yet closed
     tokens = iter(_TOKEN.findall(line))
     for token in tokens:
-        if token == "(" and (opened or not phrases):
-            rating = next(tokens, "")
-            if rating not in ("0", "1", "2", "3", "4"):
-                raise InputError(f"{where}: a phrase is rated '{rating}', and not 0 to 4")
-            opened.append((len(words), int(rating)))
-        elif token == ")" and opened and opened[-1][0] < len(words):
-            start, value = opened.pop()
-            phrases.append(Phrase(start, len(words), value))
-        elif token not in "()" and opened:
-            words.append(_BRACKETS.get(token, token).replace("\\", ""))
+        if token == "(":
+            opened.append((len(words), int(next(tokens, ""))))
+        elif token == ")":
+            start, rating = opened.pop()
+            phrases.append(Phrase(start, len(words), rating))
         else:
-            raise InputError(f"{where}: not a tree (a bracket too few, too many, or empty)")
-    if opened:
-        raise InputError(f"{where}: not a tree (a bracket too few, too many, or empty)")
+            words.append(_BRACKETS.get(token, token).replace("\\", ""))
+    if opened or not phrases or phrases[-1].start > 0:
+        raise ValueError("not a tree")
     return words, phrases

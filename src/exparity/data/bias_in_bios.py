@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from sys import intern
-from typing import Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Count
@@ -13,7 +13,7 @@ from exparity.data import dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, published_parts, require_size
+from exparity.data.files import DataSource, published_parts, published_row
 from exparity.data.genders import GROUPS
 from exparity.types import Example, Split
 
@@ -74,7 +74,7 @@ def bias_in_bios(
         n_train: biographies to train on, with the shares of class and gender of all; all if None.
         n_test: biographies in the test split, likewise.
         sample_seed: another seed takes other ones.
-        verify: refuse files that are not the published ones, by SHA-256 and number of rows.
+        verify: refuse files that are not the published ones, by SHA-256.
         sha256: SHA-256 of each file by its name, such as ``train.parquet``, once you have compared
             them.
 
@@ -90,10 +90,7 @@ def bias_in_bios(
     for part, split, path in published_parts(
         source, FILES, verify=verify, sha256=sha256, held_out=dev
     ):
-        rows = list(read_rows(path, ("hard_text", "profession", "gender")))
-        if verify:
-            require_size(path, len(rows), SIZES[part])
-        biographies[split] += _examples(part, split, rows, classes)
+        biographies[split] += _examples(part, split, path, classes)
     chosen = [
         example
         for split, size in (("train", n_train), ("test", n_test))
@@ -104,32 +101,19 @@ def bias_in_bios(
     return Loaded(chosen, "gender", GROUPS, classes)
 
 
-def _examples(
-    part: str,
-    split: Split,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
-    classes: Sequence[str],
-) -> list[Example]:
+def _examples(part: str, split: Split, path: Path, classes: Sequence[str]) -> list[Example]:
     """Return the biographies of a part in these classes, numbered by row."""
-    label_of = {name: label for label, name in enumerate(classes)}
+    professions, genders = dict(enumerate(LABELS)), dict(enumerate(GROUPS))
     examples, empty = [], 0
+    rows = read_rows(path, ("hard_text", "profession", "gender"))
     for number, (where, row) in enumerate(rows, start=1):
-        profession = LABELS[_index(where, row, "profession", len(LABELS))]
-        gender = GROUPS[_index(where, row, "gender", len(GROUPS))]
-        if not isinstance(row["hard_text"], str):
-            raise InputError(f"{where}: hard_text must be text, found {row['hard_text']!r}")
-        words = tuple(map(intern, row["hard_text"].split()))  # few words make many texts
+        with published_row(where):
+            words = tuple(map(intern, row["hard_text"].split()))  # few words make many texts
+            profession, gender = professions[row["profession"]], genders[row["gender"]]
         empty += not words
-        if words and profession in label_of:
-            label = label_of[profession]
+        if words and profession in classes:
+            label = classes.index(profession)
             examples.append(Example(f"{part}-{number:06d}", words, label, gender, split))
     if empty:
         log.warning("bias_in_bios: left out %d empty biographies of %s", empty, part)
     return examples
-
-
-def _index(where: str, row: Mapping[str, Any], column: str, count: int) -> int:
-    index = row[column]
-    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < count:
-        raise InputError(f"{where}: {column} must be one of 0 to {count - 1}, found {index!r}")
-    return index

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from exparity.core.errors import InputError, did_you_mean
+import pandas as pd
+
 from exparity.core.flags import Share
 from exparity.data import dataset
-from exparity.data._rows import csv_rows
 from exparity.data._split import split_examples
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource
+from exparity.data.files import DataSource, published_row
 from exparity.types import Example
 
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
@@ -74,19 +74,13 @@ def compas(
     """
     path = source.find(FILE, verify=verify)
     examples = []
-    for where, row in csv_rows(path, _COLUMNS, repeats=True):  # the file has two named alike
-        try:
+    with published_row(str(path)):
+        table = pd.read_csv(path, usecols=_COLUMNS, dtype=str, keep_default_na=False)
+    for line, row in enumerate(table.to_dict("records"), start=2):
+        with published_row(f"{path}:{line}"):
             if _kept(row):
                 examples.append(_example(row, attribute))
-        except (KeyError, ValueError) as error:
-            raise InputError(f"{where}: not as in ProPublica's table ({error})") from None
     order = tuple(groups or GROUPS[attribute])
-    known = sorted({e.group for e in examples})
-    for group in order:
-        if group not in known:
-            raise InputError(
-                f"dataset compas: groups: no {attribute} '{group}'; {did_you_mean(group, known)}"
-            )
     chosen = [e for e in examples if e.group in order]
     split = split_examples(chosen, test_share=test_share, seed=split_seed, where="dataset compas")
     return Loaded(split, attribute, order, LABELS)

@@ -7,6 +7,7 @@ import logging
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,18 @@ def published_parts(
             yield part, "test" if part.startswith("test") else "train", path
 
 
-def require_size(path: Path, size: int, published: int) -> None:
-    """Refuse a file with another number of rows than its publisher's."""
-    if size != published:
+@contextmanager
+def published_row(where: str) -> Iterator[None]:
+    """Name a row of a raw file that cannot be read, as one of an altered copy may be."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path}: has {size} rows, and the published file {published}; remove it and fetch it "
-            "again, or set 'verify: false' for a copy of your own"
-        )
+            f"{where}: not as in the published file ({type(error).__name__}: {error}); fetch it "
+            "again"
+        ) from None
 
 
 def unverified(path: Path, file: RemoteFile, digest: str) -> str:

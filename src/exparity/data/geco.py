@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, read_jsonl
+from exparity.data.files import DataSource, published_parts, published_row, read_jsonl
 from exparity.data.genders import GROUPS, LABELS, gender_facts
 from exparity.types import Example, Split
 
@@ -99,38 +98,25 @@ def read_geco(path: Path, split: Split) -> list[Example]:
     """
     examples = []
     for number, row in read_jsonl(path):
-        if not _is_sound(row):
-            raise InputError(
-                f"{path}:{number}: must have a sentence (a list of words), ground_truth (a 0 or 1 "
-                "per word), gender, target and sentence_idx, as the published files"
-            )
-        words, marks = row["sentence"], row["ground_truth"]
-        kept = [place for place, word in enumerate(words) if word.strip()]
-        is_marked = len(marks) == len(words)
-        examples.append(
-            Example(
-                example_id=f"{row['sentence_idx']:04d}-{row['gender']}",
-                words=tuple(words[place].strip() for place in kept),
-                label=row["target"],
-                group=row["gender"],
-                split=split,
-                match_id=f"{row['sentence_idx']:04d}",
-                rationale=tuple(int(marks[place]) for place in kept) if is_marked else None,
-            )
-        )
+        with published_row(f"{path}:{number}"):
+            examples.append(_example(row, split))
     return examples
 
 
-def _is_sound(row: Mapping[str, Any]) -> bool:
-    words, marks = row.get("sentence"), row.get("ground_truth")
-    return (
-        isinstance(words, list)
-        and isinstance(marks, list)
-        and all(isinstance(word, str) for word in words)
-        and all(mark in (0, 1) for mark in marks)
-        and len(marks) - len(words) in (0, 1)
-        and isinstance(row.get("gender"), str)
-        and all(type(row.get(key)) is int for key in ("target", "sentence_idx"))
+def _example(row: Mapping[str, Any], split: Split) -> Example:
+    words, marks = row["sentence"], row["ground_truth"]
+    rationale = None
+    if len(marks) != len(words) + 1:
+        pairs = zip(words, marks, strict=True)
+        rationale = tuple(int(mark) for word, mark in pairs if word.strip())
+    return Example(
+        example_id=f"{row['sentence_idx']:04d}-{row['gender']}",
+        words=tuple(word.strip() for word in words if word.strip()),
+        label=row["target"],
+        group=row["gender"],
+        split=split,
+        match_id=f"{row['sentence_idx']:04d}",
+        rationale=rationale,
     )
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
 from exparity.data._rows import read_rows, words_in
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, with_digest
+from exparity.data.files import DataSource, published_row, with_digest
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
@@ -37,7 +36,6 @@ LABELS = ("hatespeech", "normal", "offensive")
 COMMUNITIES = ("African", "Islam", "Homosexual", "Jewish", "Women")
 REST = "rest"
 """Group of the posts that are not most often said to be of one of the chosen communities."""
-_NOBODY = "None"
 
 Part = Literal["train", "val", "test"]
 Marking = Literal["union", "majority"]
@@ -92,28 +90,28 @@ def hatexplain(
         "train": train or (() if train_texts else ("train", "val")),
         "test": test or ("test",),
     }
-    for part in parts["train"]:
-        if part in parts["test"]:
-            raise InputError(
-                f"dataset hatexplain: part '{part}' is in both splits; name it in `train` or `test`"
-            )
     path = source.find(with_digest(POSTS, sha256), verify=verify)
     divisions = source.find(PARTS, verify=verify)
-    rows, ids = read_yaml(path), read_yaml(divisions)
-    posts = [
-        (split, post)
-        for split, of_split in parts.items()
-        for part in of_split
-        for post in _posts(path, rows, divisions, ids, part)
-    ]
+    posts, ids = read_yaml(path), read_yaml(divisions)
     communities = tuple(COMMUNITIES if groups is None else groups)
-    _check_communities(communities, {name for _, post in posts for name in post.named})
-    undecided = sum(post.label is None for _, post in posts)
+    examples: list[Example] = []
+    undecided = 0
+    for split, of_split in parts.items():
+        for part in of_split:
+            with published_row(f"{divisions}, part '{part}'"):
+                ids_of_part = list(ids[part])
+            _check_complete(path, posts, ids_of_part, part)
+            for id in ids_of_part:
+                with published_row(f"{path}: post '{id}'"):
+                    example = _example(id, posts[id], split, rationales, communities)
+                if example is None:
+                    undecided += 1
+                else:
+                    examples.append(example)
     if undecided:
         log.warning(
             "hatexplain: left out %d posts on whose label no two annotators agree", undecided
         )
-    examples = [post.example(split, rationales, communities) for split, post in posts if post.label]
     if train_texts is not None:
         examples += _texts(Path(train_texts), REST if communities else "")
     if communities:
@@ -121,99 +119,48 @@ def hatexplain(
     return Loaded(examples, "", (), LABELS)
 
 
-@dataclass(frozen=True)
-class _Post:
-    """A post as it was annotated."""
-
-    id: str
-    words: tuple[str, ...]
-    # name of the class that at least two annotators chose; None where they all differ
-    label: str | None
-    named: Mapping[str, int]  # how many annotators named each community
-    # 0/1 per word, of each annotator who marked words; of a normal post there are none
-    marks: Sequence[Sequence[int]]
-
-    @property
-    def first(self) -> Sequence[str]:
-        """Communities that most annotators named: several of a tie, none where nobody is named."""
-        most = max(self.named.values(), default=0)
-        return [community for community, n in self.named.items() if n == most]
-
-    def group(self, communities: Sequence[str]) -> str:
-        """Return its group among the chosen communities."""
-        if not communities:
-            return ""
-        return self.first[0] if len(self.first) == 1 and self.first[0] in communities else REST
-
-    def rationale(self, kind: Marking) -> tuple[int, ...] | None:
-        """Return 0/1 per word; None where nobody marked any."""
-        if not self.marks:
-            return None
-        least = 1 if kind == "union" else len(self.marks) // 2 + 1
-        return tuple(int(sum(of_word) >= least) for of_word in zip(*self.marks, strict=True))
-
-    def example(self, split: Split, kind: Marking, communities: Sequence[str]) -> Example:
-        """Return it as an example."""
-        return Example(
-            example_id=self.id,
-            words=self.words,
-            label=LABELS.index(str(self.label)),
-            group=self.group(communities),
-            split=split,
-            rationale=self.rationale(kind),
-        )
-
-
-def _posts(path: Path, rows: Any, divisions: Path, ids: Any, part: Part) -> Iterator[_Post]:
-    """Yield the posts of a published part."""
-    own = ids.get(part) if isinstance(ids, dict) else None
-    if not isinstance(own, list) or not all(isinstance(id, str) for id in own):
-        raise InputError(f"{divisions}: must name the ids of part '{part}'; fetch it again")
-    if not isinstance(rows, dict):
-        raise InputError(f"{path}: must hold posts by id; fetch it again")
-    missing = sum(id not in rows for id in own)
+def _check_complete(path: Path, posts: Any, ids: Sequence[str], part: Part) -> None:
+    missing = sum(id not in posts for id in ids)
     if missing:
         raise InputError(
-            f"{path}: lacks {missing:,} of the {len(own):,} posts of part '{part}'; get "
+            f"{path}: lacks {missing:,} of the {len(ids):,} posts of part '{part}'; get "
             f"{POSTS.url}, or name the parts that are there in `train` and `test`"
         )
-    for id in own:
-        yield _post(f"{path}: post '{id}'", id, rows[id])
 
 
-def _post(where: str, id: str, row: Any) -> _Post:
-    try:
-        words, marks, annotators = row["post_tokens"], row["rationales"], row["annotators"]
-        labels = Counter(annotator["label"] for annotator in annotators)
-        named = Counter(
-            community
-            for annotator in annotators
-            for community in dict.fromkeys(annotator["target"])
-        )
-        is_sound = (
-            isinstance(words, list)
-            and all(isinstance(word, str) and word.strip() for word in words)
-            and labels.keys() <= set(LABELS)
-            and all(len(of_one) == len(words) and set(of_one) <= {0, 1} for of_one in marks)
-        )
-        ((label, votes),) = labels.most_common(1)
-    except (KeyError, TypeError, ValueError):
-        is_sound = False
-    if not is_sound:
-        raise InputError(
-            f"{where}: must have post_tokens, annotators with a label ({', '.join(LABELS)}) and a "
-            "list of targets each, and rationales with a 0 or 1 per token; fetch the file again"
-        )
-    del named[_NOBODY]
-    agreed = label if votes > 1 else None
-    return _Post(id, tuple(word.strip() for word in words), agreed, named, marks)
+def _example(
+    id: str, row: Any, split: Split, kind: Marking, communities: Sequence[str]
+) -> Example | None:
+    """Return a post as an example; None where all annotators differ on its label."""
+    annotators = row["annotators"]
+    label, votes = Counter(annotator["label"] for annotator in annotators).most_common(1)[0]
+    if votes < 2:
+        return None
+    return Example(
+        example_id=id,
+        words=tuple(word.strip() for word in row["post_tokens"]),
+        label=LABELS.index(label),
+        group=_group(annotators, communities) if communities else "",
+        split=split,
+        rationale=_rationale(row["rationales"], kind),
+    )
 
 
-def _check_communities(communities: Sequence[str], known: Collection[str]) -> None:
-    for community in communities:
-        if community not in known:
-            hint = did_you_mean(community, sorted(known))
-            raise InputError(f"dataset hatexplain: groups: no community '{community}'; {hint}")
+def _group(annotators: Sequence[Mapping[str, Any]], communities: Sequence[str]) -> str:
+    """Return the chosen community that most annotators name, or the group of all others."""
+    named = Counter(name for annotator in annotators for name in set(annotator["target"]))
+    del named["None"]
+    most = max(named.values(), default=0)
+    first = [community for community, n in named.items() if n == most]
+    return first[0] if len(first) == 1 and first[0] in communities else REST
+
+
+def _rationale(marks: Sequence[Sequence[int]], kind: Marking) -> tuple[int, ...] | None:
+    """Return 0/1 per word from those of each annotator; None where nobody marked any."""
+    if not marks:
+        return None
+    least = 1 if kind == "union" else len(marks) // 2 + 1
+    return tuple(int(sum(of_word) >= least) for of_word in zip(*marks, strict=True))
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data._rows import csv_rows
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts
+from exparity.data.files import DataSource, published_parts, published_row
 from exparity.data.genders import GROUPS
 from exparity.types import Example, Split
 
@@ -86,25 +85,17 @@ def _comments(path: Path, split: Split, half_is_toxic: bool) -> Iterator[Example
     for where, row in csv_rows(path, ("id", "comment_text", toxicity_of, *GROUPS)):
         if not all(row[group] for group in GROUPS):  # no annotator was asked who is mentioned
             continue
-        male, female = (_share(where, row, group) for group in GROUPS)
-        words = tuple(row["comment_text"].split())
-        if abs(female - male) <= 0.5 or not words:
-            continue
-        toxicity = _share(where, row, toxicity_of)
+        with published_row(where):
+            male, female = (float(row[group]) for group in GROUPS)
+            words = tuple(row["comment_text"].split())
+            if abs(female - male) <= 0.5 or not words:
+                continue
+            toxicity = float(row[toxicity_of])
+            is_toxic = toxicity >= 0.5 if half_is_toxic else toxicity > 0.5
         yield Example(
             example_id=row["id"],
             words=words,
-            label=int(toxicity >= 0.5 if half_is_toxic else toxicity > 0.5),
+            label=int(is_toxic),
             group="female" if female > male else "male",
             split=split,
         )
-
-
-def _share(where: str, row: Mapping[str, str], column: str) -> float:
-    try:
-        share = float(row[column])
-    except ValueError:
-        share = float("nan")
-    if not 0 <= share <= 1:
-        raise InputError(f"{where}: {column} must be a share from 0 to 1, found '{row[column]}'")
-    return share

@@ -9,7 +9,7 @@ from typing import Any
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, read_jsonl, require_size
+from exparity.data.files import DataSource, published_parts, published_row, read_jsonl
 from exparity.types import Example, Split
 
 _DIGESTS = {
@@ -58,7 +58,7 @@ def movie_reviews(
     Args:
         source: where the raw files lie.
         dev: train on the validation part too; training holds out a share by itself.
-        verify: refuse files of other SHA-256 or numbers of reviews than expected.
+        verify: refuse files of other SHA-256 than expected.
         sha256: SHA-256 of files of yours by their names, such as ``train.jsonl``, once you have
             compared them.
 
@@ -66,13 +66,10 @@ def movie_reviews(
         One example a review, of no group. A word is of the rationale where it is of any evidence.
     """
     examples: list[Example] = []
-    for part, split, path in published_parts(
+    for _, split, path in published_parts(
         source, FILES, verify=verify, sha256=sha256, held_out=dev
     ):
-        reviews = list(_reviews(path, split))
-        if verify:
-            require_size(path, len(reviews), SIZES[part])
-        examples += reviews
+        examples += _reviews(path, split)
     return examples
 
 
@@ -80,13 +77,8 @@ def _reviews(path: Path, split: Split) -> Iterator[Example]:
     """Yield the reviews of a published part."""
     for number, row in read_jsonl(path):
         where = f"{path}:{number}"
-        id, label = row.get("annotation_id"), row.get("classification")
-        if not isinstance(id, str) or Path(id).name != id or label not in _CLASSES:
-            raise InputError(
-                f"{where}: must have an annotation_id that names a file of {path.parent / 'docs'}, "
-                f"and a classification that is one of {', '.join(_CLASSES)}"
-            )
-        document = path.parent / "docs" / id
+        with published_row(where):
+            document = path.parent / "docs" / row["annotation_id"]
         try:
             words = document.read_text(encoding="utf-8").split()
         except (OSError, UnicodeDecodeError) as error:
@@ -94,34 +86,25 @@ def _reviews(path: Path, split: Split) -> Iterator[Example]:
                 f"{document}: cannot be read as text ({type(error).__name__}), and {where} is of "
                 f"it; unpack it from {FILES['train'].url}"
             ) from None
-        yield Example(
-            example_id=id.removesuffix(".txt"),
-            words=tuple(words),
-            label=_CLASSES.index(label),
-            group="",
-            split=split,
-            rationale=_rationale(where, id, words, row.get("evidences")),
-        )
-
-
-def _rationale(where: str, id: str, words: Sequence[str], evidences: Any) -> tuple[int, ...] | None:
-    """Mark the words of all evidence; None where there is none."""
-    marks = [0] * len(words)
-    try:
-        spans = [
-            (one["docid"], int(one["start_token"]), int(one["end_token"]), one["text"].split())
-            for together in evidences
-            for one in together
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(
-            f"{where}: evidences must be lists of docid, start_token, end_token and text"
-        ) from None
-    for document, start, stop, text in spans:
-        if document != id or start < 0 or words[start:stop] != text:
-            raise InputError(
-                f"{where}: its evidence at tokens {start} to {stop} is not in docs/{document}; get "
-                f"all of {FILES['train'].url} again"
+        with published_row(where):
+            example = Example(
+                example_id=document.stem,
+                words=tuple(words),
+                label=_CLASSES.index(row["classification"]),
+                group="",
+                split=split,
+                rationale=_rationale(words, row["evidences"]),
             )
+        yield example
+
+
+def _rationale(words: Sequence[str], evidences: Any) -> tuple[int, ...] | None:
+    """Mark the words of all evidence; None where there is none."""
+    spans = [evidence for together in evidences for evidence in together]
+    marks = [0] * len(words)
+    for span in spans:
+        start, stop, text = span["start_token"], span["end_token"], span["text"].split()
+        if words[start:stop] != text:
+            raise ValueError(f"tokens {start} to {stop} of docs/{span['docid']} are not its text")
         marks[start:stop] = [1] * len(text)
     return tuple(marks) if spans else None

@@ -279,31 +279,26 @@ class TestCompareGroups:
     def test_it_says_wrote_of_what_it_wrote(self, run, tmp_path, capsys, monkeypatch, ahead, lines):
         """Files whose job started later, or will, by a clock that was wrong, are not its own."""
         command, output = comparing(tmp_path)
-        load = stage.read_compared
+        load = stage.read_all
 
         def meanwhile(*args, **kwargs):
             with monkeypatch.context() as clock:
-                clock.setattr(stage, "read_compared", load)
+                clock.setattr(stage, "read_all", load)
                 clock.setattr("time.time", lambda now=time.time: now() + ahead)
                 assert cli.main([*command, "--options", '{"statistics": {}}']) == 0
             return load(*args, **kwargs)
 
-        monkeypatch.setattr(stage, "read_compared", meanwhile)
+        monkeypatch.setattr(stage, "read_all", meanwhile)
         assert cli.main(command) == 0
         said = capsys.readouterr().err
         assert len(re.findall(rf"INFO wrote {output} in \d", said)) == lines
         assert ("a job that started later" in said) == (not lines)
 
-    def test_scores_without_groups(self, run, tmp_path):
-        command, _ = comparing(tmp_path)
-        write_artefact(tmp_path / "s.parquet", "scores", [], CELL, parameters={})
-        refused(run(*command), "s.parquet: names no groups to compare")
-
     def test_an_interrupt_is_one_line(self, run, tmp_path, monkeypatch):
         def stop(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(stage, "read_compared", stop)
+        monkeypatch.setattr(stage, "read_all", stop)
         result = run(*comparing(tmp_path)[0])
         assert result == (130, "", ["exparity: interrupted"])
 

@@ -192,12 +192,6 @@ class TestRefused:
         with pytest.raises(InputError, match="was scored with other options than"):
             made.run()
 
-    def test_a_cell_twice(self, tmp_path):
-        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
-        made.scores.append(made.scores[0])
-        with pytest.raises(InputError, match="is of the same cell as"):
-            made.run()
-
     def test_no_training_of_both(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
         made.scores = made.scores[:3]

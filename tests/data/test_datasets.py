@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import REAL, digest_of, need
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, check_examples, load_dataset
@@ -586,14 +586,3 @@ class TestPrepared:
         assert {e.split for e in found.split("test")} == {"test"}
         assert len(found.split("test")) + len(found.split("train")) == 40
         assert read_artefact(path, "data")[1]["parameters"] == {"use": id, "n_pairs": 20}
-
-    @pytest.mark.parametrize(("rows", "extra"), [(0, {"groups": ["a", "b"]}), (1, {})])
-    def test_a_file_without_rows_or_groups_is_refused(self, rows, extra, tmp_path):
-        one = {
-            "example_id": "1", "match_id": None, "split": "test", "text": "a", "words": ["a"],
-            "label": 0, "group": "a", "rationale": None, "attributes": [],
-        }  # fmt: skip
-        path = tmp_path / "d.parquet"
-        write_artefact(path, "data", [one] * rows, {"dataset": "d"}, parameters={}, extra=extra)
-        with pytest.raises(InputError, match=r"d.parquet: names no groups or has no rows"):
-            read_prepared(path)

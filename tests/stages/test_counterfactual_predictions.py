@@ -92,17 +92,13 @@ class TestPredictions:
             assert row["probabilities"] == original["probabilities"]
             assert row["predicted"] == original["predicted"]
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda row: {**row, "example_id": f"x{row['example_id']}"},
-            lambda row: {**row, "group": row["group_to"]},
-        ],
-    )
-    def test_counterfactuals_of_other_data_are_refused(self, made, tmp_path, change):
+    def test_counterfactuals_of_other_data_are_refused(self, made, tmp_path):
+        def change(row):
+            return {**row, "example_id": f"x{row['example_id']}"}
+
         path, rows = tmp_path / "counterfactuals.parquet", rows_of(made / "data.parquet")
         write_counterfactuals(path, rows, change=change)
-        with pytest.raises(InputError, match=r"is not in the test split of .*data.parquet with"):
+        with pytest.raises(InputError, match=r"data.parquet: has no test example 'x"):
             predict(made, tmp_path / "out.parquet", counterfactuals=path)
 
 
@@ -149,18 +145,3 @@ class TestBias:
         assert row["value"] != 0
         for rate in ("tpr", "fpr", "selection_rate"):
             assert added[f"{rate}_gap_rms_by_chance", "male", "female", ""]["value"] > 0
-
-    @pytest.mark.parametrize(
-        ("spoil", "message"),
-        [
-            (lambda row: [{**row, "label": 1 - min(row["label"], 1)}], "is not in .*with its"),
-            (lambda row: [row, row], "is there 2 times"),
-        ],
-    )
-    def test_predictions_of_other_examples_are_refused(self, made, tmp_path, spoil, message):
-        first, *others = rows_of(made / "counterfactual_predictions.parquet")
-        rows = [{k: v for k, v in row.items() if k not in IDS} for row in (*spoil(first), *others)]
-        path, artefact = tmp_path / "spoilt.parquet", "counterfactual_predictions"
-        write_artefact(path, artefact, rows, IDS, parameters={})
-        with pytest.raises(InputError, match=rf"spoilt.parquet: example '.*' {message}"):
-            self.measure(made, tmp_path / "out.parquet", path)

@@ -192,7 +192,7 @@ def test_undefined_and_unknown_examples(tmp_path):
     random = RandomScores.read(path)
     scores = pa.table({"example_id": ["c", "a", "b"], "score": [3.0, 1.0, np.nan]})
     np.testing.assert_array_equal(random.excess(scores), [np.nan, 0.625, np.nan])
-    with pytest.raises(InputError, match="example 'd' has no score of a random explanation"):
+    with pytest.raises(InputError, match="has no random explanation of example 'd'"):
         random.excess(pa.table({"example_id": ["a", "d"], "score": [1.0, 2.0]}))
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.columns import KEY
-from exparity.core.errors import InputError
 from exparity.types import IntArray
 
 
@@ -40,20 +37,15 @@ class Examples:
         """(n,) matched set of each example, None for one without."""
         return [match for _, _, match in self._known.values()]
 
-    def places(self, path: Path, table: pa.Table) -> IntArray:
+    def places(self, table: pa.Table) -> IntArray:
         """Return the number of each row's example; most files hold the examples of the last."""
         keys = table.select([field.name for field in KEY])
         if self._last is not None and keys.equals(self._last[0]):
             return self._last[1]
-        places = []
-        for row in zip(*(column.to_pylist() for column in keys.columns), strict=True):
-            example, group, match = row
-            place, *earlier = self._known.setdefault(example, (len(self._known), group, match))
-            if earlier != [group, match]:
-                raise InputError(
-                    f"{path}: example '{example}' is of group '{group}' and set '{match}', but in "
-                    f"another file of '{earlier[0]}' and '{earlier[1]}'; evaluate both again"
-                )
-            places.append(place)
+        rows = zip(*(column.to_pylist() for column in keys.columns), strict=True)
+        places = [
+            self._known.setdefault(example, (len(self._known), group, match))[0]
+            for example, group, match in rows
+        ]
         self._last = keys, np.array(places, dtype=np.int64)
         return self._last[1]

@@ -271,6 +271,8 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
         raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
     table, metadata = read_parquet(path)
     check_schema(path, artefact, table.schema)
+    if "wildcards" not in metadata:
+        raise InputError(f"{path}: names no cell; run the stage that makes '{artefact}' again")
     names = [name for name in schema_of(artefact).names if name in table.schema.names]
     return table.select(names), metadata
 

@@ -39,6 +39,11 @@ class PreparedData:
     attribute: str
     labels_sorted: bool = False
 
+    @property
+    def compared(self) -> dict[str, Any]:
+        """The groups, and what they are groups of, as artefacts name them."""
+        return {"groups": list(self.groups), "attribute": self.attribute}
+
     def split(self, name: str) -> list[Example]:
         """Return the examples of a split, sorted by id."""
         return [example for example in self.examples if example.split == name]
@@ -53,15 +58,12 @@ class PreparedData:
 def read_prepared(path: Path, split: str | None = None) -> PreparedData:
     """Read the data artefact."""
     table, metadata = read_artefact(path, "data")
-    if "groups" not in metadata or not table.num_rows:
-        raise InputError(f"{path}: names no groups or has no rows; make it with `exparity prepare`")
-    dataset = table.column("dataset")[0].as_py()
     if split is not None:
         table = table.filter(pc.equal(table.column("split"), split))
     # Row by row in small batches: a list of all rows would be held beside the examples.
     examples = tuple(_example(row) for part in table.to_batches(1024) for row in part.to_pylist())
     return PreparedData(
-        dataset=dataset,
+        dataset=metadata["wildcards"]["dataset"],
         examples=examples,
         groups=tuple(metadata["groups"]),
         labels=tuple(metadata["labels"]),

@@ -104,7 +104,7 @@ class ModelScores:
 
     def add(self, method: str, metric: str, path: Path, table: pa.Table) -> None:
         """Add what one training's explanations by a method score."""
-        places = self._examples.places(path, table)
+        places = self._examples.places(table)
         self._scores[method, metric].append((places, table["score"].to_numpy()))
         facts = facts_of(table.schema.metadata)
         self._bounds[method, metric] = tuple(facts.get("bounds", _NO_BOUNDS))

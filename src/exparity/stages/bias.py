@@ -18,7 +18,7 @@ from exparity.artefacts.running import StageResult, analysis
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
-from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.cell import Lookup, cell_of, require_same_cell
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import (
@@ -75,20 +75,13 @@ def bias_model(
         resamples: of each bootstrap; without any there are no intervals.
 
     Raises:
-        InputError: the files are of different datasets or models or twice of a seed, predictions
-            are missing or there twice, a row does not fit what the data declare, or an option is
-            out of range.
+        InputError: the files are of different datasets or models, predictions are missing, a row
+            does not fit what the data declare, or an option is out of range.
     """
     Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     declared = read_artefact(data, "data")[1]
-    if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
-        raise InputError(f"{data}: declares no groups; make it with `exparity prepare`")
     trained = _by_seed(predictions, "predictions")
-    if not trained:
-        raise InputError("bias: no predictions; name files with --predictions")
     changed = _by_seed(counterfactual_predictions or (), "counterfactual_predictions")
-    for seed in changed.keys() - trained.keys():
-        raise InputError(f"{changed[seed][0]}: is of seed {seed}, which no predictions are of")
     first, _, ids = next(iter(trained.values()))
     of_model = {name: ids[name] for name in ("dataset", "model")}
     rows: list[dict[str, Any]] = []
@@ -116,11 +109,8 @@ def _by_seed(paths: Sequence[Path], artefact: str) -> dict[int, Predictions]:
     """Read artefacts of examples, by the seed of each."""
     by_seed: dict[int, Predictions] = {}
     for path in paths:
-        table, metadata = read_examples(path, artefact)
+        table, metadata = read_artefact(path, artefact)
         ids = cell_of(metadata)
-        if ids["seed"] in by_seed:
-            other = by_seed[ids["seed"]][0]
-            raise InputError(f"{path}: is of seed {ids['seed']}, as {other} is; leave out one")
         by_seed[ids["seed"]] = path, table, ids
     return by_seed
 
@@ -159,17 +149,11 @@ def _read_changed(given: Predictions, trained: Predictions) -> list[Counterfactu
     """Read what is predicted for the counterfactuals of predicted examples."""
     (path, table, own), (predictions, predicted, ids) = given, trained
     require_same_cell((predictions, ids), (path, own))
-    shared = ("example_id", "group", "label")
-    originals = zip(*(predicted.column(name).to_pylist() for name in shared), strict=True)
-    position = {original: i for i, original in enumerate(originals)}
-    changed = []
-    for row in table.to_pylist():
-        index = position.get(tuple(row[name] for name in shared))
-        if index is None:
-            raise InputError(
-                f"{path}: example '{row['example_id']}' is not in {predictions} with its group "
-                "and label; run counterfactual-predictions again"
-            )
-        outcome = (row[name] for name in ("group_to", "predicted", "probabilities", "n_changed"))
-        changed.append(CounterfactualPrediction(index, *outcome))
-    return changed
+    examples = predicted.column("example_id").to_pylist()
+    places = zip(examples, range(len(examples)), strict=True)
+    position = Lookup(predictions, "prediction of example", places)
+    names = ("group_to", "predicted", "probabilities", "n_changed")
+    return [
+        CounterfactualPrediction(position[row["example_id"]], *(row[name] for name in names))
+        for row in table.to_pylist()
+    ]

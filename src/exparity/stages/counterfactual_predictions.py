@@ -16,12 +16,11 @@ from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Machine
-from exparity.core.errors import InputError
 from exparity.data.table import read_prepared
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
-from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
-from exparity.stages.explain import checked_encoder, choose
+from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
+from exparity.stages.explain import checked_encoder
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def counterfactual_predictions_cell(
         InputError: artefacts that do not belong together.
     """
     table, metadata = read_artefact(counterfactuals, "counterfactuals")
-    outcomes, predicted = read_examples(predictions, "predictions")
+    outcomes, predicted = read_artefact(predictions, "predictions")
     prepared, ids = read_prepared(data, "test"), cell_of(predicted)
     require_same_cell(
         (data, {"dataset": prepared.dataset}),
@@ -93,18 +92,10 @@ def counterfactual_predictions_cell(
         (predictions, ids),
         (checkpoint, checkpoint_ids(checkpoint)),
     )
-    before = {row["example_id"]: row for row in outcomes.to_pylist()}
-    classes = {id: row["predicted"] for id, row in before.items()}
-    examples = choose(prepared.split("test"), classes, "all", None, predictions)
-    originals = {example.example_id: example for example in examples}
+    by_example = ((row["example_id"], row) for row in outcomes.to_pylist())
+    before = Lookup(predictions, "prediction of example", by_example)
+    originals = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
     rows = [row for row in table.to_pylist() if row["split"] == "test"]
-    for row in rows:
-        known = originals.get(row["example_id"])
-        if known is None or known.group != row["group"]:
-            raise InputError(
-                f"{counterfactuals}: example '{row['example_id']}' is not in the test split of "
-                f"{data} with its group; run counterfactuals again on this data"
-            )
     changes = {(row["example_id"], row["group_to"]): row["n_changed"] for row in rows}
     job = Job(
         output,
@@ -118,8 +109,7 @@ def counterfactual_predictions_cell(
         load=partial(load, checkpoint, machine),
         doing="predicting counterfactuals",
         known={
-            "groups": list(prepared.groups),
-            "attribute": prepared.attribute,
+            **prepared.compared,
             "notes": {"unchanged": sum(not n for n in changes.values())},
         },
     )

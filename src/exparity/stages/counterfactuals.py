@@ -92,15 +92,8 @@ def make_counterfactuals(
     log.info("%d counterfactuals, %d of them without a change", len(rows), unchanged)
     if missing:
         log.warning("%s: %d counterfactuals do not exist; left out", prepared.dataset, missing)
-    return StageResult(
-        rows,
-        {"dataset": prepared.dataset},
-        {
-            "groups": list(prepared.groups),
-            "attribute": prepared.attribute,
-            "notes": {"unchanged": unchanged, "missing": missing},
-        },
-    )
+    notes = {"unchanged": unchanged, "missing": missing}
+    return StageResult(rows, {"dataset": prepared.dataset}, {**prepared.compared, "notes": notes})
 
 
 def read_changed_words(
@@ -111,7 +104,7 @@ def read_changed_words(
     changed: ChangedWords = {}
     for path in paths:
         table, metadata = read_artefact(path, "counterfactuals")
-        require_same_cell((data, {"dataset": dataset}), (path, metadata.get("wildcards", {})))
+        require_same_cell((data, {"dataset": dataset}), (path, metadata["wildcards"]))
         columns = (table.column(name).to_pylist() for name in ("example_id", "words"))
         for example, counterfactual in zip(*columns, strict=True):
             if example in words:

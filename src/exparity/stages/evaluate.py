@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
@@ -35,7 +36,7 @@ from exparity.metrics import (
     metric_options,
 )
 from exparity.metrics.facts import MetricFacts
-from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
+from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, key_of, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.types import Example, Falls, Origin
 
@@ -81,17 +82,19 @@ def evaluate_cell(
     """
     metric = Metric.of(use, params, metric_id)
     prepared = read_prepared(data, "test")
-    table, metadata = read_examples(explanations, "explanations")
+    table, metadata = read_artefact(explanations, "explanations")
     require_same_cell(
         (data, {"dataset": prepared.dataset}),
         (explanations, cell_of(metadata)),
         (checkpoint or "", checkpoint_ids(checkpoint) if checkpoint else {}),
     )
+    ids = table.column("example_id").to_pylist()
+    examples = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
     scoring = Scoring(
         metric=metric,
         path=data,
         data=prepared,
-        examples=_chosen(prepared, table, max_examples, explanations, data),
+        examples=sample([examples[id] for id in ids], max_examples),
         ids=metadata["wildcards"],
         flags=metadata.get("flags", []),
         counterfactuals=counterfactuals or (),
@@ -208,8 +211,7 @@ class Scoring:
             load=partial(load, checkpoint, machine) if checkpoint else None,
             doing=f"evaluating {metric.id}",
             known={
-                "groups": list(self.data.groups),
-                "attribute": self.data.attribute,
+                **self.data.compared,
                 "flags": list(self.flags),
                 "bounds": facts.bounds_with(metric.options),
                 "skill": facts.compared_by,
@@ -300,23 +302,6 @@ def _n_cut(examples: Sequence[Example], explanations: Sequence[Explanation]) -> 
         last_words = {len(example.words) - 1, len(example.all_words) - 1}
         cut += not last_words <= set(explanation.word_ids.tolist())
     return cut
-
-
-def _chosen(
-    prepared: PreparedData,
-    explained: pa.Table,
-    max_examples: int | None,
-    explanations: Path,
-    data: Path,
-) -> list[Example]:
-    keys = set(explained.column("example_id").to_pylist())
-    test = prepared.split("test")
-    unknown = keys - {example.example_id for example in test}
-    if unknown:
-        raise InputError(
-            f"{explanations}: example '{min(unknown)}' is not in {data}; explain this data again"
-        )
-    return sample([example for example in test if example.example_id in keys], max_examples)
 
 
 def _explainer(metadata: Mapping[str, Any], explanations: Path) -> Entry[MethodFacts]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.core.errors import InputError
-from exparity.stages.cell import read_scores
+from exparity.artefacts.files import read_artefact
+from exparity.stages.cell import Lookup
 from exparity.types import FloatArray
 
 SCORED_ALIKE = ("use", "params", "precision")
@@ -37,8 +37,8 @@ class RandomScores:
     @classmethod
     def read(cls, path: Path) -> RandomScores:
         """Read a random_scores artefact."""
-        table, metadata = read_scores(path, "random_scores")
-        return cls(path, metadata, table, _means(table))
+        table, metadata = read_artefact(path, "random_scores")
+        return cls(path, metadata, table, _means(path, table))
 
     @property
     def ids(self) -> Mapping[str, Any]:
@@ -63,17 +63,11 @@ class RandomScores:
             yield draw, self.table.filter(drawn == draw), None
 
     def _of(self, table: pa.Table) -> RandomScores:
-        return replace(self, table=table, means=_means(table))
+        return replace(self, table=table, means=_means(self.path, table))
 
     def excess(self, table: pa.Table) -> FloatArray:
         """Return (n,) each score minus the mean of its text's random ones; NaN where one is."""
         keys = table.column("example_id").to_pylist()
-        missing = set(keys) - self.means.keys()
-        if missing:
-            raise InputError(
-                f"{self.path}: example '{min(missing)}' has no score of a random explanation; make "
-                "it again"
-            )
         over: FloatArray = table.column("score").to_numpy() - np.array(
             [self.means[key] for key in keys], dtype=np.float64
         )
@@ -86,9 +80,10 @@ def random_by(paths: Sequence[Path] | None, *names: str) -> dict[tuple[str, ...]
     return {tuple(str(random.ids[name]) for name in names): random for random in read}
 
 
-def _means(table: pa.Table) -> dict[str, float]:
+def _means(path: Path, table: pa.Table) -> Lookup[float]:
     """Return the mean score of each example's random explanations; NaN where one of them is."""
     keys = np.asarray(table.column("example_id").to_pylist(), dtype=str)
     examples, owners = np.unique(keys, return_inverse=True)
     means = np.bincount(owners, weights=table.column("score").to_numpy()) / np.bincount(owners)
-    return dict(zip(examples.tolist(), means.tolist(), strict=True))
+    content = zip(examples.tolist(), means.tolist(), strict=True)
+    return Lookup(path, "random explanation of example", content)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
 from exparity.artefacts.running import stage
 from exparity.core import flags
@@ -22,7 +23,7 @@ from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.inputs import check_known
-from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
+from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
 from exparity.types import Encoding, Example, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -102,10 +103,10 @@ def explain_cell(
 
 def read_predicted(
     data: Path, checkpoint: Path, predictions: Path, named_ids: Mapping[str, Any]
-) -> tuple[PreparedData, dict[str, int], list[str]]:
+) -> tuple[PreparedData, Lookup[int], list[str]]:
     """Read the test split, what a classifier predicts for each of its examples, and its flags."""
     prepared = read_prepared(data, "test")
-    table, metadata = read_examples(predictions, "predictions")
+    table, metadata = read_artefact(predictions, "predictions")
     require_same_cell(
         (data, {"dataset": prepared.dataset}),
         (predictions, cell_of(metadata)),
@@ -113,7 +114,10 @@ def read_predicted(
         ("--model-id and --seed", named_ids),
     )
     columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
-    return prepared, dict(zip(*columns, strict=True)), metadata.get("flags", [])
+    predicted: Lookup[int] = Lookup(
+        predictions, "prediction of example", zip(*columns, strict=True)
+    )
+    return prepared, predicted, metadata.get("flags", [])
 
 
 def _explaining(
@@ -154,8 +158,8 @@ def _explaining(
 
 
 def classes_of(part: Sequence[Example], targets: Mapping[str, int]) -> IntArray:
-    """Return the (n,) class to explain of each example: its label where no other is given."""
-    return np.array([targets.get(example.example_id, example.label) for example in part])
+    """Return the (n,) class to explain of each example: its label without ``targets``."""
+    return np.array([targets[e.example_id] if targets else e.label for e in part])
 
 
 def checked_encoder(
@@ -212,12 +216,6 @@ def choose(
     source: Path,
 ) -> list[Example]:
     """Return the examples to explain."""
-    for example in test:
-        if example.example_id not in predicted:
-            raise InputError(
-                f"{source}: has no prediction for example '{example.example_id}'; run finetune "
-                "again on this data"
-            )
     if examples == "correct":
         test = [e for e in test if predicted[e.example_id] == e.label]
         if not test:

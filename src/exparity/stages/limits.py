@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
-from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.explanations import Explanation, units
 from exparity.explanations.units import Unit
@@ -25,7 +25,7 @@ from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.metrics import MetricBatch, limits, removal
-from exparity.stages.cell import key_of, read_examples
+from exparity.stages.cell import Lookup, key_of
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
 from exparity.types import Encoding, Example, Falls, IntArray
 
@@ -55,12 +55,13 @@ def limits_by_example(
 
     They are (r, k) and (k,) at k rising sizes.
     """
-    table, _ = read_examples(path, "removal_limits")
+    table, _ = read_artefact(path, "removal_limits")
     for name, value in (("direction", direction), ("unit", unit)):
         table = table.filter(pc.equal(table.column(name), value))
     ids, starts = np.unique(table.column("example_id").to_pylist(), return_index=True)
     ends = [*starts[1:], None]  # rows are sorted
-    rows_of = dict(zip(ids.tolist(), map(slice, starts, ends), strict=True))
+    places = zip(ids.tolist(), map(slice, starts, ends), strict=True)
+    rows_of = Lookup(path, f"limits for {unit}s {direction} of example", places)
     sizes = table.column("size").to_numpy().astype(np.int64)
     columns = {
         name: np.array(table.column(name).to_pylist(), dtype=np.float64)
@@ -68,11 +69,6 @@ def limits_by_example(
     }
 
     def falls_of(example_id: str) -> tuple[Falls, Falls]:
-        if example_id not in rows_of:
-            raise InputError(
-                f"{path}: has no limits of example '{example_id}', {unit}s {direction}; make it "
-                "again"
-            )
         rows = rows_of[example_id]
         random = (columns[name][rows].T for name in ("random", "random_log_odds"))
         reference = (columns[name][rows] for name in ("reference", "reference_log_odds"))
@@ -213,11 +209,7 @@ def removal_limits_cell(
         passes=sum(map(len, takes.values())) * (10 * draws + _TOKENS * (stages + 1) // 2),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
-        known={
-            "groups": list(prepared.groups),
-            "attribute": prepared.attribute,
-            "flags": list(known_flags),
-        },
+        known={**prepared.compared, "flags": list(known_flags)},
     )
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     targets = predicted if target == "predicted" else {}

@@ -19,10 +19,8 @@ from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
-from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
-from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
-from exparity.stages.reading import read_all
+from exparity.stages.cell import Lookup, cell_of, compared_in, read_all, require_same_cell
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
 _COLUMNS = fields(
@@ -93,12 +91,12 @@ def reliance_cell(
     Raises:
         InputError: a file does not hold what was written, or is of another trained classifier.
     """
-    predicted, metadata = read_examples(predictions, "predictions")
+    predicted, metadata = read_artefact(predictions, "predictions")
     ids = cell_of(metadata)
     effects, unchanged = _effects(predicted, counterfactual_predictions, ids, target)
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    for _, table, metadata in read_all("reliance", "scores", scores, (predictions, ids)):
+    for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = compared_in(metadata)
         columns = (table.column(name).to_pylist() for name in ("example_id", "group", "score"))
         scored = list(zip(*columns, strict=True))
@@ -130,20 +128,17 @@ def _effects(
 ) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
     """Return how far probabilities move, by example and other group, and where no word changes."""
     table, metadata = read_artefact(path, "counterfactual_predictions")
-    require_same_cell(("predictions", ids), (path, metadata.get("wildcards", {})))
+    require_same_cell(("predictions", ids), (path, metadata["wildcards"]))
     classes = predicted.column("label" if target == "label" else "predicted").to_pylist()
     columns = (
         predicted.column("example_id").to_pylist(),
         predicted.column("probabilities").to_pylist(),
     )
-    known = {e: (c, p[c]) for e, p, c in zip(*columns, classes, strict=True)}
+    of_class = ((e, (c, p[c])) for e, p, c in zip(*columns, classes, strict=True))
+    known = Lookup("predictions", "prediction of example", of_class)
     effects: dict[tuple[str, str], float] = {}
     unchanged: set[tuple[str, str]] = set()
     for row in table.to_pylist():
-        if row["example_id"] not in known:
-            raise InputError(
-                f"{path}: example '{row['example_id']}' has no prediction; make it again"
-            )
         explained, probability = known[row["example_id"]]
         key = row["example_id"], row["group_to"]
         effects[key] = abs(probability - row["probabilities"][explained])

@@ -247,14 +247,6 @@ def test_trainings_that_predict_one_class_are_left_out(tmp_path):
 
 REFUSED = [
     ([{}, {"model": "n", "seed": 1}], {}, "d-n-1-.*: is of model 'n', but .* is of 'm'"),
-    ([{}, {}], {}, "holds gini of lime, as .* does"),
-    (
-        [{}, {"seed": 1, "groups": ("male", "other")}],
-        {},
-        r"compares gender \(male, other\), but .*",
-    ),
-    ([{}, {"seed": 1, "matched": False}], {}, "example '000-female' is of group .* and set 'None'"),
-    ([], {}, "compare: needs at least one scores artefact"),
     (
         [{}],
         {"threshold": -1},
@@ -274,5 +266,5 @@ def test_what_does_not_belong_together_is_refused(tmp_path, files, options, mess
 
 def test_a_training_without_predictions_is_refused(tmp_path):
     paths = [scores_file(tmp_path, seed=seed) for seed in (0, 1)]
-    with pytest.raises(InputError, match="compare: needs the predictions of seed 1 as well"):
+    with pytest.raises(InputError, match="--predictions: has no file of seed '1'"):
         made(paths, tmp_path, None, [predictions_file(tmp_path, 0)])

@@ -120,4 +120,4 @@ class TestRefused:
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
         texts = [{**row, "attributes": []} for row in texts[1:]]
         write_artefact(files[0], "data", texts, {"dataset": "d"}, parameters={})
-        self.refused(files, "has no text of example '00-")
+        self.refused(files, "has no example '00-")

@@ -20,11 +20,11 @@ from exparity.analyses import ExperimentView, StageResult, Table, analysis, fiel
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import findings
 from exparity.artefacts.columns import record_columns
+from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
-from exparity.stages.cell import read_examples, require_same_cell
-from exparity.stages.reading import read_all
+from exparity.stages.cell import read_all, require_same_cell
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.verdicts import JUDGED, judge
@@ -160,11 +160,11 @@ def agreement_cell(
         for test in _tests(prepared, of_method[None], statistics)
     ]
     asked = {"unit": unit, "top_share": top_share}
-    ids = read_examples(explanations[0], "explanations")[1]["wildcards"]
+    ids = read_artefact(explanations[0], "explanations")[1]["wildcards"]
     return StageResult(
         [{**row, **asked} for row in rows],
         {name: ids[name] for name in ("dataset", "model")},
-        {"groups": list(prepared.groups), "attribute": prepared.attribute},
+        prepared.compared,
     )
 
 
@@ -174,7 +174,7 @@ def _read(
     """Read the attributions of every classifier that predicts more than one class."""
     collapsed = set()
     for path in predictions:
-        table, metadata = read_examples(path, "predictions")
+        table, metadata = read_artefact(path, "predictions")
         require_same_cell((data, {"dataset": dataset}), (path, metadata["wildcards"]))
         if is_collapsed(table.column("predicted").to_pylist()):
             collapsed.add(metadata["wildcards"]["seed"])
@@ -182,9 +182,7 @@ def _read(
     uses: dict[str, str] = {}
     signed = set()
     source = data, {"dataset": dataset}
-    for _, table, metadata in read_all(
-        "agreement", "explanations", explanations, source, over_seeds=True
-    ):
+    for table, metadata in read_all("explanations", explanations, source, over_seeds=True):
         ids = metadata["wildcards"]
         uses.setdefault(ids["method"], metadata["parameters"].get("use", ids["method"]))
         if ids["seed"] in collapsed:

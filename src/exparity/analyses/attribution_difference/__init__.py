@@ -26,8 +26,7 @@ from exparity.core.flags import Range
 from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
-from exparity.stages.cell import cell_of
-from exparity.stages.reading import read_all
+from exparity.stages.cell import Lookup, cell_of, read_all
 from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
@@ -75,10 +74,10 @@ def attribution_difference_cell(
     Raises:
         InputError: a file of another trained classifier or other data, or data without rationales.
     """
-    stage = "attribution_difference"
     prepared = read_prepared(data, "test")
     if all(example.rationale is None for example in prepared.examples):
         raise InputError(f"{data}: no example has a rationale, so no words can be compared")
+    examples = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
     sets: dict[str, dict[str, Example]] = defaultdict(dict)
     for example in prepared.examples:
         if example.match_id is not None:
@@ -87,9 +86,9 @@ def attribution_difference_cell(
     ids: dict[str, Any] = {}
     unaligned: set[str] = set()
     of_data = data, {"dataset": prepared.dataset}
-    for path, table, metadata in read_all(stage, "explanations", explanations, of_data):
+    for table, metadata in read_all("explanations", explanations, of_data):
         ids = cell_of(metadata)
-        values = _word_values(path, table.to_pylist(), prepared.examples, attribution)
+        values = _word_values(table.to_pylist(), examples, attribution)
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)
             rows += [
@@ -100,34 +99,22 @@ def attribution_difference_cell(
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)
     if unaligned:
         log.warning("%d matched sets left out: other numbers of words", len(unaligned))
-    return StageResult(
-        rows,
-        ids,
-        {
-            "groups": list(prepared.groups),
-            "attribute": prepared.attribute,
-            "notes": {"unaligned_sets": len(unaligned)},
-        },
-    )
+    notes = {"unaligned_sets": len(unaligned)}
+    return StageResult(rows, ids, {**prepared.compared, "notes": notes})
 
 
 def _word_values(
-    path: Path,
     rows: Sequence[Mapping[str, Any]],
-    examples: Sequence[Example],
+    examples: Mapping[str, Example],
     attribution: Attribution,
 ) -> dict[str, FloatArray]:
     """Return (w,) shares of the attribution that words hold, by example; NaN where all are zero."""
-    of = {example.example_id: example for example in examples}
-    unknown = {row["example_id"] for row in rows} - of.keys()
-    if unknown:
-        raise InputError(f"{path}: example '{min(unknown)}' is not in the data; explain it again")
     explanations = [
         Explanation(
-            text=of[row["example_id"]].text,
+            text=examples[row["example_id"]].text,
             special_mask=np.array(row["word_ids"]) < 0,
             # Here only for the number of words, so that those that were cut away count.
-            rationale=[0] * len(of[row["example_id"]].all_words),
+            rationale=[0] * len(examples[row["example_id"]].all_words),
             **{name: row[name] for name in ("target", "tokens", "scores", "word_ids")},
         )
         for row in rows

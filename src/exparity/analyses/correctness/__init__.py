@@ -16,8 +16,8 @@ import numpy as np
 from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.stages.cell import cell_of, compared_in, read_examples
-from exparity.stages.reading import predicted_examples, read_all
+from exparity.artefacts.files import read_artefact
+from exparity.stages.cell import Lookup, cell_of, compared_in, read_all
 from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")
@@ -109,23 +109,22 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
         predictions: the predictions artefact of the same.
 
     Raises:
-        InputError: a file does not hold what was written, is of another trained classifier, or
-            holds an example without a prediction.
+        InputError: a file is damaged or of another trained classifier, or holds an example without
+            a prediction.
     """
-    table, metadata = read_examples(predictions, "predictions")
+    table, metadata = read_artefact(predictions, "predictions")
     ids = cell_of(metadata)
     columns = table.select(["example_id", "predicted", "label"]).to_pylist()
-    right = {row["example_id"]: row["predicted"] == row["label"] for row in columns}
+    outcomes = ((row["example_id"], row["predicted"] == row["label"]) for row in columns)
+    right = Lookup(predictions, "prediction of example", outcomes)
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    of_model = read_all("correctness", "scores", scores, (predictions, ids), compared=False)
-    for path, table, metadata in of_model:
+    for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = compared_in(metadata)
-        examples = predicted_examples(table, path, right, predictions)
         cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}
         parts = performance(
             table.column("score").to_numpy(),
-            [right[example] for example in examples],
+            [right[example] for example in table.column("example_id").to_pylist()],
             table.column("group").to_pylist(),
             metadata["groups"],
             table.column("match_id").to_pylist(),

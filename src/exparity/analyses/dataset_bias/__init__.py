@@ -82,15 +82,8 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
             of: dict[str, Any] = {"n": count.n_texts, "group": count.group}
             rows.append(_row("cooccurrence", split, float(count.count), **of))
             rows.append(_row("cooccurrence_share", split, count.share, **of))
-    return StageResult(
-        rows,
-        {"dataset": prepared.dataset},
-        {
-            "groups": list(prepared.groups),
-            "labels": list(prepared.labels),
-            "attribute": prepared.attribute,
-        },
-    )
+    facts = {**prepared.compared, "labels": list(prepared.labels)}
+    return StageResult(rows, {"dataset": prepared.dataset}, facts)
 
 
 def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[str, Any]:

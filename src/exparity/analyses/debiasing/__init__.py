@@ -79,9 +79,8 @@ def debiasing_cell(
         confidence: coverage of the intervals.
 
     Raises:
-        InputError: a file does not hold what was written, is of another dataset than the first, of
-            the same cell as another, or scored otherwise by recipe and base; or an option is out of
-            range.
+        InputError: a file is damaged or of another dataset than the first, recipe and base were
+            scored otherwise, or an option is out of range.
     """
     scored = Scored([base, *recipes], random_scores or (), removal_limits or (), bias)
     for path in scores:

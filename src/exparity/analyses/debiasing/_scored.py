@@ -9,8 +9,7 @@ from typing import Any
 
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import read_artefact
-from exparity.core.errors import InputError
-from exparity.stages.cell import compared_in, read_scores, require_same_cell
+from exparity.stages.cell import require_same_cell
 from exparity.stages.excess import random_by
 from exparity.stages.quantities import Quantities
 from exparity.stages.skill import Controls, controls_by_model
@@ -75,21 +74,16 @@ class Scored:
 
     def add(self, path: Path) -> None:
         """Add a scores artefact."""
-        table, metadata = read_scores(path)
+        table, metadata = read_artefact(path, "scores")
         ids = metadata["wildcards"]
         if ids["model"] not in self._models:
             return
         self.facts = self.facts or metadata
-        compared = [compared_in(one) for one in (metadata, self.facts)]
-        first = {"dataset": self.facts["wildcards"]["dataset"]}
-        require_same_cell(("the first file", first), (path, {"dataset": ids["dataset"]}))
-        if compared[0] != compared[1]:
-            raise InputError(f"{path}: compares other groups than the first file; evaluate again")
+        first, own = ({"dataset": one["wildcards"]["dataset"]} for one in (self.facts, metadata))
+        require_same_cell(("the first file", first), (path, own))
         cell = str(ids["model"]), str(ids["method"]), str(ids["metric"]), int(ids["seed"])
-        if cell in self.cells:
-            raise InputError(f"{path}: is of the same cell as {self.cells[cell].path}")
         random = self._random.get((cell[0], cell[2], str(cell[3])))
         controls = self._controls.get(cell[0]) or Controls(())
         quantities = Quantities.of(table, metadata, random, controls)
-        places = self.examples.places(path, table)
+        places = self.examples.places(table)
         self.cells[cell] = ScoredCell(path, places, quantities, metadata)

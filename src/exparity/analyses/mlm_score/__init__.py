@@ -161,7 +161,7 @@ def mlm_score_cell(
             load_masked_lm, checkpoint, original, revision, machine.device, machine.token_budget
         ),
         doing="asking for masked words",
-        known={"groups": list(prepared.groups), "attribute": prepared.attribute},
+        known=prepared.compared,
     )
     run(job, chosen, lambda model, chunks, afresh: lambda part: (_rows(model, part), {}))
 

@@ -26,7 +26,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.debiasing.recipes import calls_of
-from exparity.stages.cell import require_same_cell
+from exparity.stages.cell import Lookup, require_same_cell
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
@@ -124,9 +124,8 @@ def term_weight_probe(
         rows,
         {"dataset": prepared.dataset},
         {
-            "groups": list(prepared.groups),
+            **prepared.compared,
             "labels": list(prepared.labels),
-            "attribute": prepared.attribute,
             "words": {group: sorted(known) for group, known in words.items()},
         },
     )
@@ -145,14 +144,12 @@ def _versions(path: Path, data: Path, prepared: PreparedData) -> Versions:
     """Read the counterfactuals of every example."""
     table, metadata = read_artefact(path, "counterfactuals")
     require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata["wildcards"]))
-    known = {(example.example_id, example.group): example for example in prepared.examples}
+    known = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
     versions: dict[tuple[str, str], list[Example]] = defaultdict(list)
     for row in table.to_pylist():
-        key = row["example_id"], row["group"]
-        if key not in known:
-            raise InputError(f"{path}: the data have no example '{key[0]}'; make it again")
-        made = replace(known[key], words=tuple(row["words"]), group=row["group_to"])
-        versions[key].append(made)
+        original = known[row["example_id"]]
+        made = replace(original, words=tuple(row["words"]), group=row["group_to"])
+        versions[original.example_id, original.group].append(made)
     return dict(versions)
 
 

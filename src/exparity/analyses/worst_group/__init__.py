@@ -18,11 +18,11 @@ from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.worst_group._spread import GroupMean, MeanSpread, spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.columns import record_columns
+from exparity.artefacts.files import read_artefact
 from exparity.core.flags import Range
 from exparity.core.seeding import derive_seed
-from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
+from exparity.stages.cell import cell_of, compared_in, read_all
 from exparity.stages.excess import random_by
-from exparity.stages.reading import read_compared
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg
@@ -65,17 +65,15 @@ def worst_group_cell(
         permutations: how often groups are permuted.
 
     Raises:
-        InputError: a file does not hold what was written, compares other groups than the first, or
-            is of another trained classifier.
+        InputError: a file is damaged or of another trained classifier.
     """
-    predicted, metadata = read_examples(predictions, "predictions")
+    predicted, metadata = read_artefact(predictions, "predictions")
     ids_of_cell = cell_of(metadata)
     collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
     random = random_by(random_scores, "metric")
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    for path, table, facts in read_compared("worst_group", scores):
-        require_same_cell((predictions, ids_of_cell), (path, facts["wildcards"]))
+    for table, facts in read_all("scores", scores, (predictions, ids_of_cell)):
         ids = {name: facts["wildcards"][name] for name in ("method", "metric")}
         of_metric = random.get((str(ids["metric"]),))
         quantities = {"score": table.column("score").to_numpy()}

@@ -102,9 +102,8 @@ def compare_model(
         overrides: what of it differs in the cells that ``match`` some of seed, method and metric.
 
     Raises:
-        InputError: a file does not hold what was written, is of another dataset or model than the
-            first, of the same seed, method and metric as another or has an example in another group
-            or set than another, or an option is unknown or out of range.
+        InputError: a file is damaged or of another dataset or model than the first, or an option is
+            unknown or out of range.
     """
     settings = Settings(statistics, overrides)
     model = read_scores_of_model(scores, random_scores, removal_limits)

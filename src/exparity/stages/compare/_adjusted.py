@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
-from exparity.core.errors import InputError
-from exparity.stages.cell import require_same_cell
+from exparity.stages.cell import Lookup, require_same_cell
 from exparity.stages.compare._scores import Cell, ModelScores
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.types import FloatArray
@@ -46,14 +45,9 @@ class Covariates:
     def read(cls, data: Path, model: ModelScores) -> Covariates:
         """Take the class and the number of words of every scored example from the data."""
         texts, declared = read_artefact(data, "data")
-        require_same_cell(("the scores", model.ids), (data, declared.get("wildcards", {})))
-        place = {id: i for i, id in enumerate(texts.column("example_id").to_pylist())}
-        unknown = [id for id in model.examples.ids if id not in place]
-        if unknown:
-            raise InputError(
-                f"{data}: has no text of example '{min(unknown)}' of the scores; evaluate again on "
-                "this data"
-            )
+        require_same_cell(("the scores", model.ids), (data, declared["wildcards"]))
+        ids = texts.column("example_id").to_pylist()
+        place = Lookup(data, "example", zip(ids, range(len(ids)), strict=True))
         words = [name for name in ("words", "words_b") if name in texts.column_names]
         texts_of = zip(*(texts.column(name).to_pylist() for name in words), strict=True)
         lengths = [sum(len(words or ()) for words in row) for row in texts_of]

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from exparity.artefacts.examples import Examples
-from exparity.core.errors import InputError
+from exparity.artefacts.files import read_artefact
 from exparity.core.overrides import matches
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.metrics import METRICS
-from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.cell import Lookup, read_all, require_same_cell
 from exparity.stages.excess import random_by
 from exparity.stages.limits import RANDOM
 from exparity.stages.quantities import Quantities
-from exparity.stages.reading import read_compared
 from exparity.stages.skill import Controls
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
@@ -108,18 +107,18 @@ def read_scores_of_model(
     examples, cells, controls = Examples(), [], Controls(removal_limits or ())
     random = random_by(random_scores, "seed", "metric")
     metadata: dict[str, Any] = {}
-    for path, table, metadata in read_compared("compare", scores, over_seeds=True):
+    for table, metadata in read_all("scores", scores, over_seeds=True):
         ids = metadata["wildcards"]
         of_cell = random.get((str(ids["seed"]), str(ids["metric"])))
-        if of_cell is not None:
-            require_same_cell((scores[0], cell_of(metadata)), (of_cell.path, of_cell.ids))
         quantities = Quantities.of(table, metadata, of_cell, controls)
-        places = examples.places(path, table)
+        places = examples.places(table)
         cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
+    model = {name: metadata["wildcards"][name] for name in ("dataset", "model")}
     for one in random.values():
+        require_same_cell(("the scores", model), (one.path, one.ids))
         for draw, table, others in one.draws():
             quantities = Quantities.of(table, one.metadata, others, controls, is_drawn=True)
-            places = examples.places(one.path, table)
+            places = examples.places(table)
             cells.append(_cell(one.metadata, RANDOM, draw, places, quantities))
     return ModelScores(metadata, examples, cells)
 
@@ -209,7 +208,7 @@ def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classif
     certainty: dict[int, dict[str, FloatArray]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
     for path in predictions:
-        table, metadata = read_examples(path, "predictions")
+        table, metadata = read_artefact(path, "predictions")
         require_same_cell(("the scores", model.ids), (path, metadata["wildcards"]))
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
         labels = table.column("label").to_numpy()
@@ -224,8 +223,6 @@ def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classif
             unanswered.add(seed)
         if "prompt" in metadata["parameters"]:
             run = PROMPT
-    missing = {cell.seed for cell in model.cells} - accuracy.keys()
-    if missing:
-        raise InputError(f"compare: needs the predictions of seed {min(missing)} as well")
     uninformative = frozenset(collapsed | unanswered)
+    accuracy = Lookup("--predictions", "file of seed", accuracy.items())
     return Classifiers(accuracy, frozenset(collapsed), uninformative, run, certainty)

@@ -56,25 +56,6 @@ def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored(
     )
 
 
-def test_test_examples_without_a_rationale_are_counted(tmp_path):
-    settings = config(datasets=3, models=1, seeds=1, methods=1, metrics=1)
-    make_study(tmp_path / "results", settings, pairs=6)
-    for dataset, kept in (("data_1", 9), ("data_2", 0)):  # of which the latter marks no word at all
-        path = tmp_path / "results" / "data" / f"{dataset}.parquet"
-        table, facts = read_artefact(path, "data")
-        rows = table.drop_columns("dataset").to_pylist()
-        for i, row in enumerate(rows[kept:]):
-            row["rationale"] = [0] * len(row["words"]) if i % 2 else None
-        rows.append({**rows[-1], "example_id": "train", "split": "train"})
-        declared = {name: facts[name] for name in ("attribute", "groups", "labels")}
-        write_artefact(path, "data", rows, {"dataset": dataset}, parameters={}, extra=declared)
-    study = gather(tmp_path / "results", options_of(settings))
-    assert study.unmarked == {"data_0": 0, "data_1": 3, "data_2": 0}
-    page = " ".join(render_page(build_context(study, tmp_path)).split())
-    assert page.count("without a rationale") == 1
-    assert "12 test examples, 3 of them without a rationale; classes female, male" in page
-
-
 def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
     settings = config(datasets=1, models=1, seeds=4, methods=1, metrics=1)
     make_study(tmp_path / "results", settings, pairs=6)

@@ -6,22 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
-from exparity.artefacts.files import read_tables
+from exparity.artefacts.files import read_artefact, read_tables
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.bias import Declared, ModelBias, read_bias
-from exparity.report.dependence import known_of_data
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random, run_of
-from exparity.stats.dependence import Dependence
+from exparity.stats.dependence import Dependence, dependence_by_split
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import CELL_IDS
 
@@ -72,8 +73,6 @@ class Study:
     judged: Sequence[Row] = ()  # rows of the verdicts artefact
     # Of label and group, by dataset and split.
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
-    # Test examples without a rationale where others have one, by dataset.
-    unmarked: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -146,7 +145,6 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     if options["methods"] and not layout.paths_of(results, options, "scores"):
         raise InputError("the report needs at least one test where something is explained")
     tests = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
-    of_data = {dataset: known_of_data(results, dataset) for dataset, _ in pairs}
     return Study(
         results=results,
         options=options,
@@ -162,12 +160,21 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         tests=_in_order(tests, options),
         judged=_in_order(read_analysis(results, options, "judge"), options),
         dependence={
-            dataset: dependence
-            for dataset, (dependence, _) in of_data.items()
+            dataset: _dependence(results, dataset)
+            for dataset in dict.fromkeys(dataset for dataset, _ in pairs)
             if bias.declared[dataset].groups
         },
-        unmarked={dataset: unmarked for dataset, (_, unmarked) in of_data.items()},
     )
+
+
+def _dependence(results: Path, dataset: str) -> dict[str, Dependence]:
+    """Return how far label and group go together by split; nothing where the data are not there."""
+    path = results / layout.path_of("data", {"dataset": dataset})
+    if not path.is_file():
+        return {}
+    table = read_artefact(path, "data")[0]
+    columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
+    return dependence_by_split(*columns)
 
 
 def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
@@ -201,28 +208,23 @@ def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:
 def _accuracies(
     bias: ModelBias, pairs: Sequence[tuple[str, str]], seeds: Sequence[int]
 ) -> list[Accuracy]:
-    measured = {
-        (row["dataset"], row["model"], row["seed"], row["group"]): row
-        for row in bias.rows
-        if row["quantity"] == "accuracy"
-    }
-    return [
-        Accuracy(
-            dataset=dataset,
-            model=model,
-            seed=seed,
-            overall=measured[dataset, model, seed, ""]["value"],
-            by_group={
-                group: measured[dataset, model, seed, group]["value"]
-                for group in bias.declared[dataset].groups
-            },
-            n=measured[dataset, model, seed, ""]["n"],
-            sizes={
-                group: measured[dataset, model, seed, group]["n"]
-                for group in bias.declared[dataset].groups
-            },
-            collapsed="collapsed" in measured[dataset, model, seed, ""]["flags"],
-        )
-        for dataset, model in pairs
-        for seed in seeds
-    ]
+    rows = (row for row in bias.rows if row["quantity"] == "accuracy")
+    measured = grouped(rows, itemgetter("dataset", "model", "seed"))
+    accuracies = []
+    for dataset, model in pairs:
+        for seed in seeds:
+            by_group = {row["group"]: row for row in measured[dataset, model, seed]}
+            whole, groups = by_group[""], bias.declared[dataset].groups
+            accuracies.append(
+                Accuracy(
+                    dataset=dataset,
+                    model=model,
+                    seed=seed,
+                    overall=whole["value"],
+                    by_group={group: by_group[group]["value"] for group in groups},
+                    n=whole["n"],
+                    sizes={group: by_group[group]["n"] for group in groups},
+                    collapsed="collapsed" in whole["flags"],
+                )
+            )
+    return accuracies

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -15,7 +14,7 @@ from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from exparity.artefacts.files import current_lineage
-from exparity.core.escaping import UNSAFE, visible
+from exparity.core.escaping import visible
 from exparity.report.context import Context, Section
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import asset, html_environment
@@ -24,7 +23,6 @@ _CORE = ("core.js", "address.js", "tables.js", "grids.js", "charts.js", "cell.js
 _LAST = "start.js"
 _BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
 """Place of the sections of analyses."""
-_UNSAFE_JSON = re.compile(rf"\\(?:u....|.)|{UNSAFE.pattern}")
 
 
 def render_page(context: Context) -> str:
@@ -116,33 +114,19 @@ def embedded_json(value: Any) -> str:
     Numbers are written so that reading gives them back exactly. NaN becomes ``null``, infinity
     the text ``inf`` or ``-inf``. Control characters in text are written out.
     """
-    try:
-        text = _dumps(value)
-    except ValueError:  # a NaN or infinity somewhere; going through all of it takes far longer
-        text = _dumps(_plain(value))
-    text = _UNSAFE_JSON.sub(_visible_json, text)
+    text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.replace("<", "\\u003c")  # neither </script> nor <!-- ends or changes the element
 
 
-def _visible_json(match: re.Match[str]) -> str:
-    """Return a character in a JSON text, which may be escaped there, as what is to be seen."""
-    if match[0][1:] in ('"', "\\", "n", "t"):  # by far the most
-        return match[0]
-    character = json.loads(f'"{match[0]}"', strict=False)
-    return _dumps(visible(character, keep="\n\t"))[1:-1]
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
 def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value, keep="\n\t")
     if isinstance(value, float):
         if math.isfinite(value):
             return value
         return None if value != value else "inf" if value > 0 else "-inf"
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {_plain(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

@@ -211,15 +211,6 @@ def needs_texts(row: Row) -> bool:
     return bool(is_open and row.get("text_share", math.nan) > verdicts.TEXTS_DOMINATE)
 
 
-def texts_line(rows: Sequence[Row]) -> str:
-    """Return how many cells are settled by more texts rather than trainings; empty if none is."""
-    n_open = sum(bool(row["verdict"]) and not named(row["verdict"]).settles for row in rows)
-    wanting = sum(map(needs_texts, rows))
-    if not wanting:
-        return ""
-    return f"Of {n_open:,} cells that are not settled, {wanting:,} need texts, not {run_of(rows)}s."
-
-
 def detectable(rows: Iterable[Row]) -> float:
     """Return the mean |d| that half of some cells would find; NaN if none was tested."""
     effects = [row["minimal_detectable_effect_corrected"] for row in rows if row["verdict"]]

@@ -86,13 +86,11 @@ def _inline(text: str) -> Markup:
 
 def source_html(text: str) -> Markup:
     """Return a reference with its DOI or arXiv number as a link."""
-    out, end = Markup(""), 0
-    for link in _DOI.finditer(text):
-        href = _PLACES[link[1]] + link[2]
-        out += escape(text[end : link.start()])
-        out += Markup('<a href="{}" rel="noreferrer">{}</a>').format(href, link[0])
-        end = link.end()
-    return out + escape(text[end:])
+    return Markup(_DOI.sub(_link, str(escape(text))))
+
+
+def _link(found: re.Match[str]) -> str:
+    return f'<a href="{_PLACES[found[1]]}{found[2]}" rel="noreferrer">{found[0]}</a>'
 
 
 def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.core.formats import percent
-from exparity.report.dependence import numbers_of
 from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
 from exparity.report.tables import CellKey, Table, by_dataset
@@ -27,8 +26,8 @@ from exparity.report.verdicts import (
     nothing_found,
     only_certainty,
     sentence_of,
-    texts_line,
 )
+from exparity.stats.dependence import Dependence
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
@@ -185,6 +184,16 @@ def dependence_sentences(study: Study) -> list[str]:
     return [sentence for _, sentence in sorted(sentences)]
 
 
+def numbers_of(by_split: Mapping[str, Dependence]) -> str:
+    """Return Cramér's V of each split in words."""
+    values = {split: f"{d.v:.2f}" for split, d in by_split.items()}
+    if len(values) == 1:
+        return next(iter(values.values()))
+    if len(set(values.values())) == 1:
+        return f"{next(iter(values.values()))} in {' and '.join(values)}"
+    return ", ".join(f"{value} in {split}" for split, value in values.items())
+
+
 def _guessing(study: Study) -> Iterator[str]:
     """Yield a sentence for each classifier that is right no more often than a guess."""
     for a in study.accuracies:
@@ -256,7 +265,6 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "one_training": single,
         "audited": list(_audited(study)) if single else [],
         "nothing_found": nothing_found(rows, one_training=single),
-        "texts_line": texts_line(rows),
         "controlled": is_controlled(study),
         "certainty_alone": certainty_sentences(study, tables),
     }

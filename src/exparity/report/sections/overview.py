@@ -12,7 +12,6 @@ from exparity.artefacts import layout
 from exparity.core.grouping import grouped
 from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
-from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
@@ -23,7 +22,7 @@ from exparity.report.provenance import (
     versions,
 )
 from exparity.report.sections.disparity import matrices, view_of
-from exparity.report.sections.findings import finding_words, one_training
+from exparity.report.sections.findings import finding_words, numbers_of, one_training
 from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
     QUANTITIES,
@@ -41,8 +40,6 @@ from exparity.stats.significance import count_significant
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
-_MANY_UNCHANGED = 0.5
-"""Share of a dataset's counterfactuals with the words of their original, above which it is said."""
 
 
 def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
@@ -78,7 +75,6 @@ def _warnings(context: Context, commits: int) -> list[str]:
         if origin.artefact == "data" and "dropped" in origin.facts
     ]
     warnings += pieces_of_words(context.origins)
-    warnings += unchanged_counterfactuals(context)
     undefined = sum(row["n_undefined"] for row in study.rows)
     if undefined:
         total = sum(row["n_examples"] for row in study.rows)
@@ -98,40 +94,23 @@ def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
 
     Only where a metric scores tokens; those of a model's trainings are the same.
     """
-    cell = ("dataset", "model")
+
+    def cell(origin: ArtefactOrigin) -> tuple[str, str]:
+        return origin.ids["dataset"], origin.ids["model"]
+
     of_tokens = {
-        tuple(origin.ids[name] for name in cell)
+        cell(origin)
         for origin in origins
         if origin.artefact == "scores"
         and (origin.facts["parameters"].get("params") or {}).get("unit") == "token"
     }
-    means = {
-        tuple(origin.ids[name] for name in cell): origin.facts["pieces_by_group"]
-        for origin in origins
-        if origin.artefact == "predictions" and "pieces_by_group" in origin.facts
-    }
-    for (dataset, model), by_group in means.items():
-        if (dataset, model) in of_tokens:
-            numbers = ", ".join(f"{mean:.2f} ({group})" for group, mean in by_group.items())
-            yield (
-                f"On {dataset}, {model} cuts a word into {numbers} tokens on average. A gap in a "
-                "metric of tokens may be one of the tokenizer; with unit: word it is not."
-            )
-
-
-def unchanged_counterfactuals(context: Context) -> Iterator[str]:
-    """Yield a sentence for each dataset most of whose counterfactuals are as their originals."""
-    for origin in context.origins:
-        if origin.artefact != "counterfactuals":
-            continue
-        dataset, n = origin.ids["dataset"], origin.facts["rows"]
-        unchanged = origin.facts.get("notes", {}).get("unchanged", 0)
-        if unchanged > _MANY_UNCHANGED * n:
-            yield (
-                f"On {context.study.display('dataset', dataset)}, {100 * unchanged / n:.0f} % of "
-                "the counterfactuals have the words of their original: causal gaps count them as "
-                "predictions that do not change, and a model learns nothing new from them."
-            )
+    means = {cell(o): o.facts["pieces_by_group"] for o in origins if "pieces_by_group" in o.facts}
+    for dataset, model in sorted(means.keys() & of_tokens):
+        numbers = (f"{mean:.2f} ({group})" for group, mean in means[dataset, model].items())
+        yield (
+            f"On {dataset}, {model} cuts a word into {', '.join(numbers)} tokens on average. A gap "
+            "in a metric of tokens may be one of the tokenizer; with unit: word it is not."
+        )
 
 
 def _counts(study: Study) -> list[tuple[str, str, Counts]]:

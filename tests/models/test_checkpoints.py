@@ -252,11 +252,6 @@ class TestCallsFromPython:
         with pytest.raises(InputError, match="more than 20%"):
             explain(classifier, ["the man is kind", *self.UNKNOWN] * 10)
 
-    def test_weights_that_are_whole_numbers(self, folder, tmp_path):
-        rewrite(folder, lambda name, tensor: (name, (tensor * 9).round().char()))
-        with pytest.raises(InputError, match="hold whole numbers"):
-            finetune_from(folder, tmp_path)
-
     def test_an_output_that_is_a_number(self, folder):
         change(folder, problem_type="regression")
         refuse(folder, r"predicts numbers \(problem_type regression\), not classes")
@@ -311,17 +306,12 @@ def rewrite(folder, edit):
     save_file(kept, path, metadata={"format": "pt"})
 
 
-def same_as(folder, original):
-    one, other = (load_model(str(f)).state_dict() for f in (folder, original))
-    return one.keys() == other.keys() and all(one[k].equal(other[k]) for k in one)
-
-
 def without(start):
     return lambda name, tensor: (name, None if name.startswith(start) else tensor)
 
 
 def prefixed(name, tensor):
-    return name if "layer.0" in name else f"module.{name}", tensor
+    return f"module.{name}", tensor
 
 
 def undefined(name, tensor):
@@ -330,7 +320,7 @@ def undefined(name, tensor):
 
 def quantised(name, tensor):
     whole = name == "classifier.weight"
-    return f"module.{name}", tensor.round().to(dtype=torch.int16) if whole else tensor
+    return name, tensor.round().to(dtype=torch.int16) if whole else tensor
 
 
 class TestRandomWeights:
@@ -345,12 +335,9 @@ class TestRandomWeights:
             ),
             (without("classifier."), r"lacks classifier\.bias, classifier\.weight, or has"),
             (without("bert.pooler.dense.bias"), r"lacks bert\.pooler\.dense\.bias, or has"),
-            (prefixed, r"lacks .*a prefix \(module\., _orig_mod\.\) before all names or none"),
+            (prefixed, r"lacks .*without a prefix \(module\., _orig_mod\.\) before its names"),
             (undefined, r"bert\.pooler\.dense\.bias hold values that are not finite"),
-            (
-                quantised,
-                r": module\.classifier\.weight hold whole numbers, .*; save it dequantised",
-            ),
+            (quantised, r": classifier\.weight hold whole numbers, .*; save it dequantised"),
         ],
     )
     def test_tensors_of_another_model_are_refused(self, folder, edit, message):
@@ -363,15 +350,6 @@ class TestRandomWeights:
     def test_a_config_of_another_model_is_refused(self, folder, entries, message):
         change(folder, **entries)
         refuse(folder, message)
-
-    def test_a_prefix_of_all_tensors_is_taken_off(self, folder, tmp_path, checkpoints):
-        rewrite(folder, lambda k, v: (f"module._orig_mod.{k}", v))
-        assert same_as(folder, checkpoints["bert"])
-        model = load_model(str(folder))
-        with quiet_transformers():
-            model.save_pretrained(tmp_path / "again")
-        shutil.copy(folder / "config.json", tmp_path / "again")
-        assert same_as(tmp_path / "again", checkpoints["bert"])
 
     @pytest.mark.parametrize("scheme", ["all", "classification"])
     def test_a_head_to_be_trained_may_be_new_and_is_named(self, folder, caplog, scheme):
@@ -438,11 +416,6 @@ class TestTokenizer:
         refuse(folder, f"ids up to {size + 8} and the model embeddings for {size} tokens")
         with pytest.raises(InputError, match=f"embeddings for {size} tokens"):
             build_model(ModelSpec(checkpoint=str(folder)), ["a", "b"], [])
-
-    @pytest.mark.parametrize("limit", ["long", 0, -1, float("nan")])
-    def test_a_limit_that_is_none_is_refused(self, folder, limit):
-        change(folder, "tokenizer_config.json", model_max_length=limit)
-        refuse(folder, "has model_max_length")
 
 
 def test_trained_tokenizers_are_the_same_in_every_process(examples):

@@ -4,7 +4,7 @@ import pytest
 from support import tiny
 
 from exparity.models.checkpoints import load_model
-from exparity.models.size import n_weights
+from exparity.models.folders import n_weights
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2"])

@@ -12,7 +12,7 @@ from support import TINY
 
 from exparity.cli import main
 from exparity.models.catalogue import known_models
-from exparity.models.download import SHAPE_FILES, WEIGHT_FILES
+from exparity.models.folders import SHAPE_FILES, WEIGHT_FILES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WITH_WEIGHTS = [*SHAPE_FILES, *WEIGHT_FILES]

@@ -23,7 +23,7 @@ from exparity.config.resolved import Cell, Options, ResolvedConfig
 from exparity.core.errors import InputError
 from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import read_settings
-from exparity.models.size import n_weights
+from exparity.models.folders import n_weights
 
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 

@@ -27,9 +27,9 @@ from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
 from exparity.models.catalogue import known_id, known_models, resolve_model
+from exparity.models.folders import own_sources
 from exparity.models.heads import HEADS
 from exparity.models.prompts import PromptSpec
-from exparity.models.sources import own_sources
 from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
 
 Cell = Mapping[str, str | int]

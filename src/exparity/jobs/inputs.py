@@ -11,7 +11,7 @@ from exparity.artefacts.lineage import identity, lineage
 from exparity.core.command_line import Call
 from exparity.core.validation import read_settings
 from exparity.data import DATASETS
-from exparity.models.sources import own_sources
+from exparity.models.folders import own_sources
 from exparity.models.spec import ModelSpec
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterable, Sequence
@@ -34,9 +33,6 @@ log = logging.getLogger(__name__)
 _PAD_TOKEN = "<|pad|>"
 _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|inv_freq)$")
 """Tensors of an encoder that many checkpoints have and not every model of their kind reads."""
-_INTEGERS = frozenset({"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"})
-"""Types of tensors in safetensors that transformers would take for weights, without their scale."""
-_WRAPPER = re.compile(r"(module\.|_orig_mod\.)+")
 
 
 def load_config(name: str, revision: str | None = None, adapter: Path | None = None) -> Any:
@@ -97,12 +93,6 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
         raise InputError(
             f"checkpoint {name}: has no tokenizer; save the one that the model was trained with "
             "beside it (tokenizer.save_pretrained)"
-        )
-    limit: Any = tokenizer.model_max_length
-    if not isinstance(limit, int | float) or not limit >= 1:
-        raise InputError(
-            f"checkpoint {name}: tokenizer_config.json has model_max_length {limit!r}; set it to "
-            "a number of tokens"
         )
     return tokenizer
 
@@ -171,8 +161,8 @@ def lacking_weights(name: str, weights: Sequence[str], scheme: str | None = None
         remedy = f"scheme '{scheme}' does not train them; use scheme: all"
     else:
         remedy = (
-            "save weights and config.json from one model, with a prefix (module., _orig_mod.) "
-            "before all names or none; what is only a new head needs training"
+            "save weights and config.json from one model, without a prefix (module., _orig_mod.) "
+            "before its names; what is only a new head needs training"
         )
     return InputError(
         f"checkpoint {name}: lacks {_names(weights)}, or has them in another shape than "
@@ -194,21 +184,10 @@ def load_weights(
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
     with quiet_transformers(), clear_errors(name, revision):
         model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
-        wrapper = _wrapper(report["unexpected_keys"])
-        if wrapper and all(n in report["missing_keys"] for n, _ in model.named_parameters()):
-            options["key_mapping"] = {f"^{re.escape(wrapper)}": ""}
-            model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
-            model._weight_conversions = None  # or saving would put the prefix back
     _check_tensors(name, model, report["unexpected_keys"])
     model.config._name_or_path = model.name_or_path = name
-    _check_types(name, folder, model)
+    _check_types(name, folder)
     return model, sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
-
-
-def _wrapper(tensors: Iterable[str]) -> str | None:
-    """Return what DDP and torch.compile have put before all names; None if they have not."""
-    wrapper = _WRAPPER.match(min(tensors, default=""))
-    return wrapper[0] if wrapper and all(t.startswith(wrapper[0]) for t in tensors) else None
 
 
 def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str]) -> None:
@@ -229,29 +208,20 @@ def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str])
         )
 
 
-def _check_types(name: str, folder: Path, model: PreTrainedModel) -> None:
+def _check_types(name: str, folder: Path) -> None:
     """Refuse weights that are kept as whole numbers: the scale that belongs to them is lost."""
     from safetensors import safe_open
 
-    index, names = folder / "model.safetensors.index.json", {"model.safetensors"}
-    with clear_errors(name):
-        if index.is_file():
-            names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-        weights = {weight for weight, _ in model.named_parameters()}
-        weights |= {weight.removeprefix(f"{model.base_model_prefix}.") for weight in weights}
-        for path in map(folder.joinpath, sorted(names)):
-            with safe_open(path, framework="pt") as file:
-                whole = [
-                    key
-                    for key in file.keys()  # noqa: SIM118  (it is no mapping)
-                    if _WRAPPER.sub("", key, count=1) in weights
-                    and file.get_slice(key).get_dtype() in _INTEGERS
-                ]
-            if whole:
-                raise InputError(
-                    f"checkpoint {name}: {_names(whole)} hold whole numbers, as quantised weights "
-                    "do; save it dequantised"
-                )
+    for path in sorted(folder.glob("model*.safetensors")):
+        with clear_errors(name), safe_open(path, framework="pt") as file:
+            weights = [key for key in file.keys() if key.endswith(".weight")]  # noqa: SIM118
+            types = {key: file.get_slice(key).get_dtype() for key in weights}
+        whole = [key for key, dtype in types.items() if not dtype.startswith(("F", "BF"))]
+        if whole:
+            raise InputError(
+                f"checkpoint {name}: {_names(whole)} hold whole numbers, as quantised weights do; "
+                "save it dequantised"
+            )
 
 
 def build_model(

@@ -8,17 +8,28 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
+import math
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError, reason_of
 from exparity.core.hub import hub_problem
-from exparity.models.download import snapshot_of
-from exparity.models.lora import base_of, is_adapter
+from exparity.models.functions import source_of
+from exparity.models.lora import base_of, is_adapter, read_adapter
 from exparity.models.manifest import require_intact
+from exparity.models.spec import ModelSpec
+
+SHAPE_FILES = (
+    *("config.json", "generation_config.json", "adapter_config.json", "added_tokens.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "*.jinja"),
+    *("vocab.txt", "vocab.json", "merges.txt", "*.model"),
+)
+"""Configuration and tokenizer. Nothing that is code or a pickle is ever fetched."""
+WEIGHT_FILES = ("model.safetensors", "model.safetensors.index.json", "model-*.safetensors")
 
 _SETTINGS = (
     "config.json",
@@ -160,3 +171,68 @@ def folder_of(name: str, revision: str | None, *, weights: bool = False) -> Path
             )
     check_checkpoint(name, folder)
     return folder
+
+
+def cached_folder(name: str, revision: str | None) -> Path | None:
+    """Return the folder in the Hub's cache with a model's configuration; None if there is none."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, "config.json", revision=revision)
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def has_weights(folder: Path) -> bool:
+    """Return whether a folder has weights in safetensors."""
+    return any((folder / name).is_file() for name in WEIGHT_FILES)
+
+
+def snapshot_of(name: str, revision: str | None, *, weights: bool) -> Path:
+    """Return the folder in the Hub's cache with a model's files; what it lacks is downloaded.
+
+    Of a model that the cache does not have, the Hub is asked once: a download would ask a Hub that
+    does not answer for minutes. Errors are those of its client.
+    """
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
+    from huggingface_hub.utils import logging as hub_logging
+
+    if cached_folder(name, revision) is None:
+        with contextlib.suppress(errors.EntryNotFoundError):
+            get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
+    patterns = [*SHAPE_FILES, *(WEIGHT_FILES if weights else ())]
+    before = hub_logging.get_verbosity()
+    hub_logging.set_verbosity(logging.ERROR)  # of every retry it says several lines
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
+    finally:
+        hub_logging.set_verbosity(before)
+
+
+def own_sources(spec: ModelSpec) -> list[str]:
+    """Return the folders of a checkpoint, its adapter and its base, or the file of a function."""
+    if spec.predict is not None:
+        return [str(source_of(spec.predict))]
+    given = spec.checkpoint and Path(spec.checkpoint)
+    base = (
+        read_adapter(given).get("base_model_name_or_path") if given and is_adapter(given) else None
+    )
+    return [p for p in (spec.checkpoint, spec.adapter, base) if p and Path(p).is_dir()]
+
+
+@cache
+def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
+    """Return the number of weights of a checkpoint; None where its files are not here."""
+    from safetensors import SafetensorError, safe_open
+
+    if is_adapter(Path(checkpoint)):
+        checkpoint, revision = base_of(Path(checkpoint))
+    given = Path(checkpoint)
+    folder = given if given.is_dir() else cached_folder(checkpoint, revision)
+    count = 0
+    try:
+        for path in folder.glob("*.safetensors") if folder else ():
+            with safe_open(path, framework="np") as file:
+                shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
+            count += sum(map(math.prod, shapes))
+    except (OSError, SafetensorError):
+        return None  # for the job that loads it to say
+    return count or None

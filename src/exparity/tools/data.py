@@ -157,8 +157,7 @@ def wanted_models(
 
 def fetch_models(models: Mapping[str, ModelSpec]) -> None:
     """Download the checkpoints of models into the Hub's cache, and say of each what was done."""
-    from exparity.models.download import cached_folder, has_weights, snapshot_of
-    from exparity.models.folders import check_checkpoint
+    from exparity.models.folders import cached_folder, check_checkpoint, has_weights, snapshot_of
 
     for name, spec in models.items():
         if not spec.on_hub:

@@ -157,7 +157,7 @@ def test_the_study_gives_options_where_none_are_given(checkpoint):
             **options,
         )
         np.testing.assert_array_equal(made.scores["gradient_x_input", metric], expected)
-    with pytest.raises(InputError, match="study must be 'default' or 'ferret', not 'text'"):
+    with pytest.raises(InputError, match=r"study: Input .* 'ferret', found 'text'"):
         Benchmark(checkpoint, TEXTS, study="text")
 
 

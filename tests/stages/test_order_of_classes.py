@@ -8,9 +8,7 @@ import pytest
 from stages.cells import inputs_of, train
 
 from exparity.artefacts.files import read_artefact
-from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
-from exparity.costs.planned import check_data
 from exparity.stages.prepare import prepare
 
 
@@ -38,22 +36,6 @@ def as_it_is(folder, checkpoint, classes, **options):
     prepare(inputs_of(folder)["data"], use="table", params=params, dataset_id="mine")
     train(folder, {"checkpoint": checkpoint}, epochs=0)
     return read_artefact(inputs_of(folder)["data"], "data")[1]["labels"]
-
-
-def test_a_config_asks_before_any_job(unnamed, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="does not name its 2 classes"):
-        as_it_is(tmp_path, unnamed, ("good", "bad"))  # which leaves the table
-    config = {
-        "datasets": {"mine": {"use": "table", "path": "t.csv", "test_share": 1}},
-        "models": {"theirs": {"checkpoint": unnamed, "training": {"epochs": 0}}},
-        "methods": {"gradient": {}},
-        "metrics": {"gini": {}},
-    }
-    with pytest.raises(InputError, match=r"datasets.mine.labels: \[bad, good\]"):
-        check_data(Experiment.from_mapping(config))
-    config["datasets"]["mine"]["labels"] = ["good", "bad"]
-    check_data(Experiment.from_mapping(config))
 
 
 def test_names_are_asked_for_and_positions_are_taken(unnamed, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,6 @@ from exparity.data import load_dataset, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.table import sample
-from exparity.models.heads import SEQUENCE
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -126,35 +125,7 @@ def check_data(experiment: Experiment) -> None:
         if instance.entry.facts.from_hub and not files:
             continue
         if sum(file.stat().st_size for file in files) <= _READ_AT_START:
-            id, params = instance.entry.id, instance.params
-            examples, facts = load_with_facts(id, source, params, name=dataset)
-            if facts.labels_sorted:
-                _require_order(experiment, dataset, facts.labels)
-            if not any(example.split == "train" for example in examples):
-                _require_untrained(experiment, dataset)
-
-
-def _require_order(experiment: Experiment, dataset: str, labels: Sequence[str]) -> None:
-    """Check that local checkpoints as they are name the outputs that sorted classes are of."""
-    from exparity.models.checkpoints import check_order
-
-    for of, model in experiment.pairs:
-        spec = experiment.model_spec(model)
-        options = experiment.finetune_options(of, model, experiment.seeds[0])
-        is_sequence = spec.head == SEQUENCE and spec.checkpoint and Path(spec.checkpoint).is_dir()
-        if of == dataset and is_sequence and not options["training"]["epochs"]:
-            check_order(spec, labels, dataset)
-
-
-def _require_untrained(experiment: Experiment, dataset: str) -> None:
-    """Check that no model is trained on a dataset without training examples."""
-    for of, model in experiment.pairs:
-        options = experiment.finetune_options(of, model, experiment.seeds[0])
-        if of == dataset and options["training"]["epochs"]:
-            raise InputError(
-                f"dataset {dataset}: has no training example, and models.{model} is trained on it; "
-                "leave some in the training split (of a table: `test_share`), or set `epochs: 0`"
-            )
+            load_with_facts(instance.entry.id, source, instance.params, name=dataset)
 
 
 def check_data_or_exit(experiment: Experiment) -> None:

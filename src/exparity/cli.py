@@ -11,14 +11,12 @@ import errno
 import gc
 import logging
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from textwrap import wrap
 from typing import NoReturn
 
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
@@ -181,42 +179,24 @@ def _parser() -> Parser:
 
 def _commands_in_words() -> str:
     """Return all commands in groups, with a line for each."""
-    summaries = _summaries()
-    groups = {title: [command.name for command in group] for title, group in _GROUPS.items()}
-    groups["parts of the analysis, run by the workflow"] = sorted(summaries.keys() - COMMANDS)
     lines: list[str] = []
-    width = shutil.get_terminal_size().columns - 2
-    for title, names in groups.items():
-        lines.append(f"{title}:" if not lines else f"\n{title}:")
-        for name in names:
-            line = f"  {name:<27} {summaries[name]}"
-            lines += wrap(line, max(width, 60), subsequent_indent=" " * 30, break_on_hyphens=False)
+    for title, group in _GROUPS.items():
+        lines += [f"{title}:", *(f"  {one.name:<18} {_summary(one)}" for one in group), ""]
+    lines.append("parts of the analysis, run by the workflow: `exparity list analyses`")
     return "\n".join(lines)
 
 
-def _summaries() -> dict[str, str]:
-    """Return the first lines of the docstrings of commands, whose modules take long to import."""
-    named = {command.place: command.name for command in COMMANDS.values()}
-    summaries = {}
-    for folder in ("tools", "stages", "analyses"):
-        files = [*_HOME.glob(f"{folder}/*.py"), *_HOME.glob(f"{folder}/*/__init__.py")]
-        for file in files:
-            for node in ast.parse(file.read_bytes()).body:
-                if isinstance(node, ast.FunctionDef):
-                    name = named.get(f"{folder}.{file.stem}:{node.name}") or _analysis_of(node)
-                    if name:
-                        first = (ast.get_docstring(node) or "").partition("\n")[0]
-                        summaries[name] = plain(first).rstrip(".")
-    return summaries
-
-
-def _analysis_of(function: ast.FunctionDef) -> str:
-    """Return the command of an analysis, from its decorator; empty if it is none."""
-    for mark in function.decorator_list:
-        match mark:
-            case ast.Call(func=ast.Name(id="analysis"), args=[ast.Constant(value=str(id))]):
-                return command_of(id)
-    return ""
+def _summary(command: Command) -> str:
+    """Return the first line of a command's docstring without the seconds that an import takes."""
+    module, _, name = str(command.place).partition(":")
+    path = _HOME.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    [function] = [
+        node
+        for node in ast.parse(file.read_bytes()).body
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    return plain((ast.get_docstring(function) or "").partition("\n")[0]).rstrip(".")
 
 
 def _without_command(arguments: Sequence[str]) -> NoReturn:

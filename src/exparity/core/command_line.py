@@ -127,8 +127,7 @@ class Argument:
             key, sign, setting = text.partition("=")
             if not sign:
                 raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
-            is_text = typing.get_args(self.kind)[1] is str
-            return key, setting if is_text else _json_or_word(setting)
+            return key, _json_or_word(setting)
         if self.kind is Path:
             # A folder may be the current one; a file is read or written by its name.
             if self.flag.path in ("", "output") and not Path(text).name:
@@ -198,17 +197,6 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
         default=[path for path in os.environ.get("EXPARITY_PLUGINS", "").split(os.pathsep) if path],
         help="modules with your own additions",
     )
-
-
-def json_object(text: str) -> dict[str, Any]:
-    """Read a JSON object."""
-    try:
-        value = parse_json(text, "")
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error).removeprefix(": ")) from None
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("must be a JSON object")
-    return value
 
 
 def _json_or_word(text: str) -> Any:
@@ -301,7 +289,6 @@ class Command:
         if self.takes_options:
             parser.add_argument(
                 "--options",
-                type=json_object,
                 metavar="JSON",
                 help="all options as one object, as the workflow passes them; flags win over it",
             )
@@ -317,6 +304,8 @@ class Command:
         has_options = any(word.partition("=")[0] == "--options" for word in argv)
         flags = vars(self.parser(has_options=has_options).parse_args(argv))
         plugins, options = flags.pop("plugins", []), flags.pop("options", None)
+        if options is not None:
+            options = parse_json(options, "--options")
         for name, argument in self.arguments.items():
             if argument.is_block and name in flags:
                 flags[name] = dict(flags[name])

@@ -22,7 +22,6 @@ from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.hub import local_copies
-from exparity.data.own_table import check_head
 from exparity.models.heads import LABEL_WORDS, Head, head_of, new_head
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
@@ -142,20 +141,15 @@ def audit(
     """
     group, label = list(dict.fromkeys(group)), list(dict.fromkeys(label))
     if predict:
-        of_checkpoints: dict[str, Any] = {"revision": revision, "output": output, "prompt": prompt}
-        of_checkpoints |= {"checkpoint": checkpoint, "word": word, "chat": chat}
-        for flag, value in of_checkpoints.items():
-            if value:
-                raise InputError(f"--{flag}: goes with a checkpoint, not with --predict")
+        if checkpoint or prompt:
+            raise InputError("--predict: is a classifier without --checkpoint and --prompt")
         if not labels:
             raise InputError("--predict: name its columns, in order, with --labels")
     elif not checkpoint or max_calls:
         raise InputError("name the classifier with --checkpoint, or a function with --predict")
     named = {"text": text, "id": id, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
-    for here in local_copies(table, table_revision, download=True) or ():
-        columns = {name: [of] for name, of in options.items()} | {"label": label}
-        _check_flags(here, {**columns, "group": "+".join(group).split("+")})
+    local_copies(table, table_revision, download=True)
     options |= {"path": table, "test_share": 1}
     options |= {"revision": table_revision} if table_revision else {}
     options |= {"drop_incomplete": True} if drop_incomplete else {}
@@ -256,17 +250,6 @@ def _say_what_was_found(experiment: Experiment) -> None:
     study = gather(Path(experiment.results), experiment.report_options())
     for line in in_plain_words(study, disparity_tables(study)):
         say(line)
-
-
-def _check_flags(table: Path, named: Mapping[str, Sequence[str]]) -> None:
-    """Check that there is a table, with the columns that flags name; names the flag if not."""
-    check_head(table, [])
-    for option, names in named.items():
-        for name in names:
-            try:
-                check_head(table, [name])
-            except InputError as error:
-                raise InputError(f"--{option}: {error}") from None
 
 
 def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:

@@ -166,7 +166,7 @@ def test_one_text_that_does_not_fit_is_an_error(train, monkeypatch):
     monkeypatch.setattr(TrainingLoop, "_loss", full)
     with (
         fake_cuda(),
-        pytest.raises(ExparityError, match=r"one text of \d+ tokens .* training.max_length"),
+        pytest.raises(ExparityError, match=r"1 × \d+ tokens .* training.max_length"),
     ):
         train("cuda")
 

@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -62,25 +62,12 @@ def linear_schedule(step: int, total: int, warmup: int) -> float:
     return max(0.0, (total - step) / max(1, total - warmup))
 
 
-class _EpochOrder:
-    """A sampler whose order is a function of (seed, epoch).
-
-    Where an epoch takes more examples than there are, they come round again, in another order.
-    """
-
-    def __init__(self, size: int, seed: int, per_epoch: int | None = None) -> None:
-        self.size, self.seed, self.epoch = size, seed, 0
-        self.per_epoch = size if per_epoch is None else per_epoch
-
-    def __len__(self) -> int:
-        return self.per_epoch
-
-    def __iter__(self) -> Iterator[int]:
-        draws = generator(self.seed, "finetune", "order", self.epoch)
-        left = self.per_epoch
-        while left > 0:
-            yield from draws.permutation(self.size)[:left].tolist()
-            left -= self.size
+def _order(size: int, per_epoch: int, seed: int, epoch: int) -> list[int]:
+    """Return the examples of an epoch; where it takes more than there are, they come again."""
+    draws = generator(seed, "finetune", "order", epoch)
+    rounds = math.ceil(per_epoch / size)
+    order = [int(place) for _ in range(rounds) for place in draws.permutation(size)]
+    return order[:per_epoch]
 
 
 class TrainingLoop:
@@ -134,16 +121,10 @@ class TrainingLoop:
         """Train to the last epoch, or until validation stops improving."""
         from torch.utils.data import DataLoader
 
-        order = _EpochOrder(len(items), self.seed, per_epoch)
         self.weighted = any(item.weight != 1 for item in items)
-        batches: Any = DataLoader(
-            items,  # type: ignore[arg-type]
-            batch_size=self.training.batch_size,
-            sampler=order,
-            collate_fn=self._collate,
-        )
-        loader = self.accelerator.prepare(batches)
-        total = self.training.epochs * len(loader)
+        per_epoch = len(items) if per_epoch is None else per_epoch
+        steps = math.ceil(per_epoch / self.training.batch_size)
+        total = self.training.epochs * steps
         warmup = self.training.warmup_steps
         warmup = round(self.training.warmup_share * total) if warmup is None else warmup
 
@@ -152,13 +133,18 @@ class TrainingLoop:
 
         history = self._resume()
         with Progress(total, "fine-tuning", "steps") as progress:
-            progress.advance(len(history) * len(loader))
+            progress.advance(len(history) * steps)
             for epoch in range(len(history), self.training.epochs):
                 if self._should_stop(history):
                     log.info("no better validation loss for %s epochs", self.training.patience)
                     break
-                order.epoch = epoch
-                record = self._epoch(epoch, loader, held_out, rate_at, progress)
+                batches: Any = DataLoader(
+                    items,  # type: ignore[arg-type]
+                    batch_size=self.training.batch_size,
+                    sampler=_order(len(items), per_epoch, self.seed, epoch),
+                    collate_fn=self._collate,
+                )
+                record = self._epoch(epoch, batches, held_out, rate_at, progress)
                 history.append(record)
                 scores = f"loss {record.train_loss:.4f}, accuracy {record.train_accuracy:.3f}"
                 log.info("epoch %d of %d: training %s", epoch + 1, self.training.epochs, scores)
@@ -168,7 +154,7 @@ class TrainingLoop:
     def _epoch(
         self,
         epoch: int,
-        loader: Any,
+        batches: Any,
         held_out: list[Item],
         rate_at: Callable[[int], float],
         progress: Progress,
@@ -179,8 +165,8 @@ class TrainingLoop:
         # The 0 keeps the draws of trainings that were made when it told processes apart.
         torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, 0))
         training_mode(self.model)
-        step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
-        for batch in loader:
+        step, loss_sum, correct, seen, rate = epoch * len(batches), 0.0, 0, 0, 0.0
+        for batch in batches:
             rate = rate_at(step)
             loss, hits = self._step(batch, rate)
             self._require_finite(loss, epoch, step, rate)
@@ -246,32 +232,33 @@ class TrainingLoop:
         """Run a batch in as many parts as memory needs, again with smaller ones where it ends."""
         import torch
 
+        device = self.accelerator.device
         while True:
             rows, width = batch["input_ids"].shape
             height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
             cuts = range(0, rows, height)
             # Each attempt draws the same dropout, so that a training does not depend on the last.
-            drawn = torch.get_rng_state(), self._gpu_rng_state()
+            drawn = torch.get_rng_state()
+            drawn_on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
             try:
                 return run([{k: v[at : at + height] for k, v in batch.items()} for at in cuts])
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
+                height = min(height, rows)
                 if height == 1 or not self.divisible:
-                    raise _full(rows if height > 1 else 1, width) from None
-            self.most_tokens = max(1, min(height, rows) // 2) * width
+                    raise ExparityError(
+                        f"out of memory: {height} × {width} tokens cannot be trained on at once; "
+                        "lower training.max_length or training.batch_size, take training.lora, or "
+                        "another device"
+                    ) from None
+            self.most_tokens = height // 2 * width
             log.warning("out of memory; a step goes on in parts of %d tokens", self.most_tokens)
             self.optimizer.zero_grad()
-            torch.set_rng_state(drawn[0])
-            if drawn[1] is not None:
+            torch.set_rng_state(drawn)
+            if drawn_on_gpu is not None:
                 torch.cuda.empty_cache()
-                torch.cuda.set_rng_state(drawn[1], self.accelerator.device)
-
-    def _gpu_rng_state(self) -> torch.Tensor | None:
-        import torch
-
-        place = self.accelerator.device
-        return torch.cuda.get_rng_state(place) if place.type == "cuda" else None
+                torch.cuda.set_rng_state(drawn_on_gpu, device)
 
     def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
         """Stop a training before it keeps what came of a number that is not one."""
@@ -286,21 +273,19 @@ class TrainingLoop:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        ids = [torch.tensor(item.token_ids) for item in items]
-        masks = [torch.ones_like(text) for text in ids]
-        types = [
-            torch.tensor(item.token_types) if item.token_types else torch.zeros_like(text)
-            for item, text in zip(items, ids, strict=True)
-        ]
-        several = any(item.token_types for item in items)
-        typed = {"token_type_ids": pad_sequence(types, batch_first=True)} if several else {}
-        return {
-            **typed,
-            "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.pad_id),
-            "attention_mask": pad_sequence(masks, batch_first=True),
+        def padded(rows: Iterable[list[int]], value: int = 0) -> torch.Tensor:
+            return pad_sequence(list(map(torch.tensor, rows)), True, value)
+
+        batch = {
+            "input_ids": padded((item.token_ids for item in items), self.pad_id),
+            "attention_mask": padded([1] * len(item.token_ids) for item in items),
             "labels": torch.tensor([item.label for item in items]),
             "weights": torch.tensor([item.weight for item in items]),
         }
+        if any(item.token_types for item in items):
+            types = (item.token_types or [0] * len(item.token_ids) for item in items)
+            batch["token_type_ids"] = padded(types)
+        return {name: value.to(self.accelerator.device) for name, value in batch.items()}
 
     def _validate(self, items: list[Item]) -> tuple[float, float]:
         import torch
@@ -311,19 +296,17 @@ class TrainingLoop:
         loss, correct = 0.0, 0
         with torch.no_grad():
             for first in range(0, len(items), self.training.batch_size):
-                part = items[first : first + self.training.batch_size]
-                batch = {k: v.to(self.accelerator.device) for k, v in self._collate(part).items()}
+                batch = self._collate(items[first : first + self.training.batch_size])
                 loss_sum, hits = self._fitting(batch, self._measure)
                 loss, correct = loss + loss_sum, correct + hits
         return loss / len(items), correct / len(items)
 
     def _measure(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
-        """Return the sum of the losses of a batch's parts, without weights, and their hits."""
+        """Return the sum of the losses of a batch's parts, and how many it gets right."""
         loss_sum, correct = 0.0, 0
         for part in parts:
-            output = self.model(**{k: v for k, v in part.items() if k != "weights"})
-            loss_sum += output.loss.item() * len(part["labels"])
-            correct += int((output.logits.argmax(-1) == part["labels"]).sum())
+            loss, hits = self._loss(part)
+            loss_sum, correct = loss_sum + loss.item() * len(part["labels"]), correct + int(hits)
         return loss_sum, correct
 
     def _should_stop(self, history: list[EpochRecord]) -> bool:
@@ -384,10 +367,10 @@ class TrainingLoop:
         if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
             self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
         self.best = snapshot.best
-        self.most_tokens = snapshot.facts.get("most_tokens")
+        self.most_tokens = snapshot.facts["most_tokens"]
         history = [EpochRecord(**record) for record in snapshot.facts["history"]]
         log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
-        threads = snapshot.facts.get("threads", torch.get_num_threads())
+        threads = snapshot.facts["threads"]
         if threads != torch.get_num_threads():
             log.info("with %d threads, as it began: weights depend on their number", threads)
             torch.set_num_threads(threads)
@@ -400,11 +383,3 @@ class TrainingLoop:
             self._load(self.best)
         module.eval()
         module.to("cpu")
-
-
-def _full(rows: int, width: int) -> ExparityError:
-    what = "one text" if rows == 1 else f"{rows} texts"
-    return ExparityError(
-        f"out of memory: {what} of {width} tokens cannot be trained on at once; lower "
-        "training.max_length or training.batch_size, take training.lora, or another device"
-    )

@@ -507,13 +507,6 @@ class TestRawFiles:
         assert "was downloaded altered" in self.message(DataSource(tmp_path / "d"), other)
         assert "get other.jsonl of https://" in self.message(DataSource(tmp_path / "d"), other)
 
-    @pytest.mark.parametrize("reason", ["KeyError", "BadZipFile"])
-    def test_what_has_not_the_file_is_refused(self, reason, archive, tmp_path, file, web):
-        web.answer = Answer(archive if reason == "KeyError" else b"<html>not found</html>")
-        text = self.message(DataSource(tmp_path / "d"), replace(file, member="folder/no.jsonl"))
-        assert f"what was downloaded does not have it ({reason})" in text
-        assert list((tmp_path / "d").rglob("*.*")) == []
-
     def test_what_only_a_person_can_get_is_not_downloaded(self, tmp_path, file, web):
         file = replace(file, by_hand="with an account there")
         assert ", with an account there, and put it there" in self.message(
@@ -521,14 +514,20 @@ class TestRawFiles:
         )
         assert web.asked == []
 
-    @pytest.mark.parametrize("when", ["connect", "status"])
-    def test_a_failed_download_names_the_reason_and_leaves_nothing(self, when, tmp_path, file, web):
+    @pytest.mark.parametrize("reason", ["ConnectionError", "HTTPError", "KeyError", "BadZipFile"])
+    def test_a_failed_download_names_the_reason_and_leaves_nothing(
+        self, reason, archive, tmp_path, file, web
+    ):
         import requests
 
-        error = requests.ConnectionError("no route")
-        web.answer = error if when == "connect" else Answer(error=requests.HTTPError("404"))
-        text = self.message(DataSource(tmp_path / "d"), file)
-        reason = "ConnectionError" if when == "connect" else "HTTPError"
+        web.answer = {
+            "ConnectionError": requests.ConnectionError("no route"),
+            "HTTPError": Answer(error=requests.HTTPError("404")),
+            "KeyError": Answer(archive),
+            "BadZipFile": Answer(b"<html>not found</html>"),
+        }[reason]
+        member = None if reason == "HTTPError" else "folder/no.jsonl"
+        text = self.message(DataSource(tmp_path / "d"), replace(file, member=member))
         assert f"is missing and could not be downloaded ({reason})" in text
         assert list((tmp_path / "d").rglob("*.*")) == []
 

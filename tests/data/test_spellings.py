@@ -80,7 +80,7 @@ def test_missing_groups_are_counted_and_left_out(tmp_path, missing):
     rows = rows_of()
     rows[3]["group"] = missing
     path = write(tmp_path / "rows.jsonl", rows)
-    with pytest.raises(InputError, match=r"1 of 6 rows is incomplete: 1 without group \(line 4\)"):
+    with pytest.raises(InputError, match=r"1 of 6: 1 without group \(.*rows.jsonl:4\)"):
         load(path)
     found = load(path, drop_incomplete=True)
     assert (found.groups, len(found.examples)) == (("f", "m"), 5)

@@ -23,6 +23,7 @@ from exparity.data.word_rows import read_word_rows
 from exparity.types import Example
 
 Phrase = tuple[str, ...]
+Rows = tuple[Phrase, ...]
 
 
 def _check(options: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
@@ -71,7 +72,7 @@ def word_pairs(
     Returns:
         The example with its other words as they were.
     """
-    rows = _word_rows(data.groups, {"pairs": pairs, "pairs_file": pairs_file})
+    rows = _rows(data.groups, pairs, pairs_file)
     places = {name: place for place, name in enumerate(data.groups)}
     to, own = places[group], places[example.group]
     turns = [(own, to), (to, own)]
@@ -82,23 +83,22 @@ def word_pairs(
     return with_words(example, edited(example.words, tokens, _edits(tokens, partners)), group)
 
 
-def _word_rows(groups: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Phrase, ...]:
+def _rows(groups: tuple[str, ...], pairs: Mapping[str, str] | None, file: str | None) -> Rows:
     """Return the words that stand for one another, in the order of the groups."""
-    if options["pairs"] is not None:
-        return tuple(options["pairs"].items())
-    path = Path(options["pairs_file"])
-    status = path.stat()
-    return _rows(path, groups, (status.st_mtime_ns, status.st_size))
+    if file is None:
+        return tuple((pairs or {}).items())
+    path = Path(file)
+    return _rows_of_version(path, groups, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=16)
-def _rows(path: Path, groups: tuple[str, ...], version: tuple[int, int]) -> tuple[Phrase, ...]:
+def _rows_of_version(path: Path, groups: tuple[str, ...], version: int) -> Rows:
     """Read a file once, as long as it stays the same."""
     return tuple(read_word_rows(path, groups))
 
 
 @lru_cache(maxsize=256)
-def _partners(rows: tuple[Phrase, ...], turns: Sequence[tuple[int, int]]) -> Mapping[Phrase, str]:
+def _partners(rows: Rows, turns: Sequence[tuple[int, int]]) -> Mapping[Phrase, str]:
     """Return what phrases become, by their tokens in lower case; of several, the first in order."""
     partners: dict[Phrase, str] = {}
     for start, end in turns:

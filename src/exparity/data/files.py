@@ -151,23 +151,15 @@ def _download(file: RemoteFile, path: Path) -> None:
                     out.write(block)
                     progress.advance()
             if file.member:
-                temporary.write_bytes(_unpacked(temporary, file, path))
+                with zipfile.ZipFile(temporary) as archive:
+                    content = archive.read(file.member)
+                temporary.write_bytes(content)
             digest = sha256_of(temporary)
             if file.sha256 is not None and digest != file.sha256:
                 raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {digest})"))
-    except requests.RequestException as error:
+    except (requests.RequestException, zipfile.BadZipFile, KeyError) as error:
         reason = f"is missing and could not be downloaded ({type(error).__name__})"
         raise InputError(_advice(path, file, reason)) from error
-
-
-def _unpacked(archive: Path, file: RemoteFile, path: Path) -> bytes:
-    """Return a file's content from the archive that it is published in."""
-    try:
-        with zipfile.ZipFile(archive) as members:
-            return members.read(str(file.member))
-    except (zipfile.BadZipFile, KeyError) as error:
-        reason = f"is missing, and what was downloaded does not have it ({type(error).__name__})"
-        raise InputError(_advice(path, file, reason)) from None
 
 
 def text_lines(path: Path) -> Iterator[str]:

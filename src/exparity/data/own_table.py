@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -30,10 +29,8 @@ AND = " & "
 """Text between the values of a group of several columns, and between their names."""
 _LONGEST = 200
 _NAMED = 3
-"""Incomplete rows of each kind that an error names."""
+"""Rows that an error names for each reason why they are incomplete."""
 _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Fillers of Hangul and the empty Braille pattern: letters and symbols by category."""
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _NO_GROUPS = frozenset({"None", "NULL", "null", "N/A", "n/a", "#N/A"})
 """Values of a missing group, unless `groups` names them; a class may have such a name."""
@@ -64,7 +61,7 @@ class _Columns(NamedTuple):
 def check_table(options: Mapping[str, Any]) -> None:
     """Read each file of the table as far as its first row."""
     columns = _Columns(*(options[option] for option in _Columns._fields))
-    by = [] if options["groups"] == [] else _columns_of(options["group"])
+    by = _columns_of(options["group"], options["groups"])
     files = local_copies(options["path"], options["revision"], download=False)
     for file in files or ():  # or the job that downloads it says so
         check_head(file, columns.with_groups(by))
@@ -75,12 +72,10 @@ def check_head(path: Path, columns: Sequence[str]) -> None:
     next(read_rows(path, columns), None)
 
 
-def _columns_of(group: str | Sequence[str] | None) -> list[str]:
-    columns = [group] if isinstance(group, str) else list(group or ())
-    twice = next((name for name, n in Counter(columns).items() if n > 1), None)
-    if twice is not None:
-        raise InputError(f"dataset table: `group` names the column '{twice}' twice; leave one out")
-    return columns
+def _columns_of(group: str | Sequence[str] | None, groups: Sequence[str | int] | None) -> list[str]:
+    if groups is not None and not groups:
+        return []
+    return [group] if isinstance(group, str) else list(group or ())
 
 
 @dataset(
@@ -168,7 +163,7 @@ def own_table(
             "dataset table: mark both texts of a pair or none: `rationale_b` takes `text_b` and "
             "`rationale`, and these two take `rationale_b`"
         )
-    by = _columns_of(None if groups is not None and not groups else group)
+    by = _columns_of(group, groups)
     columns = _Columns(
         text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans
     )
@@ -183,18 +178,16 @@ def own_table(
     for _, row in rows:
         row.update({name: None for name in by if str(row[name]).strip() in missing})
     numbers = [f"{place:0{len(str(len(rows)))}d}" for place in range(1, len(rows) + 1)]
-    incomplete = _incomplete(rows, columns, by)
-    if incomplete:
-        counts = _counted(incomplete, by_file=len(files) > 1)
-        if not drop_incomplete:
+    reasons = _incomplete(rows, columns, by)
+    dropped = Counter(reason for reason in reasons if reason)
+    if dropped:
+        kept = [place for place, reason in enumerate(reasons) if reason is None]
+        if not drop_incomplete or not kept:
             raise InputError(
-                f"{path}: {len(incomplete):,} of {len(rows):,} rows "
-                f"{'is' if len(incomplete) == 1 else 'are'} incomplete: {counts}; complete them, "
-                "or leave them out with `drop_incomplete: true` (in an audit: --drop-incomplete)"
+                f"{path}: incomplete rows, {dropped.total():,} of {len(rows):,}: "
+                f"{_counted(rows, reasons)}; complete them, or leave them out with "
+                "`drop_incomplete: true` (in an audit: --drop-incomplete)"
             )
-        kept = [place for place in range(len(rows)) if place not in incomplete]
-        if not kept:
-            raise InputError(f"{path}: no row is complete: {counts}")
         rows, numbers = [rows[place] for place in kept], [numbers[place] for place in kept]
     _refuse_swapped(path, rows, text, label)
     label_names = [_name(where, row, label) for where, row in rows]
@@ -202,11 +195,8 @@ def own_table(
     declared = class_names(files[0], label) if labels is None else labels
     classes = _order(label, "labels", declared, label_names, places)
     crossed = AND.join(by)
-    group_names = _groups(rows, by)
+    group_names = [AND.join(_name(where, row, column) for column in by) for where, row in rows]
     order = _order(crossed, "groups", groups, group_names, places) if by else ()
-    present = set(group_names)
-    if absent := [name for name in order if name not in present]:
-        raise InputError(f"{path}: no row has the {crossed} '{absent[0]}'; correct `groups`")
     index = {name: i for i, name in enumerate(classes)}
     of_rows = zip(rows, numbers, label_names, group_names, strict=True)
     examples = [
@@ -222,7 +212,6 @@ def own_table(
         examples = [replace(example, split="test") for example in examples]
     elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
-    dropped = Counter(reason for reason, _ in incomplete.values())
     named_by = (attribute or crossed) if by else ""
     return Loaded(examples, named_by, order, classes, dropped, labels_sorted=declared is None)
 
@@ -262,36 +251,34 @@ def _example(
 
 def _incomplete(
     rows: Sequence[tuple[str, Row]], columns: _Columns, by: Sequence[str]
-) -> dict[int, tuple[str, str]]:
-    """Return reason and place of each row that no example can be made of, by number of the row."""
+) -> list[str | None]:
+    """Return why no example can be made of each row; None where one can."""
     text, id = columns.text, columns.id
     needed = [columns.label, *by, *filter(None, (columns.split, id))]
-    incomplete: dict[int, tuple[str, str]] = {}
+    reasons: list[str | None] = []
     ids: set[str] = set()
-    for number, (where, row) in enumerate(rows):
-        reasons = [f"without {column}" for column in needed if _missing(row[column])]
+    for where, row in rows:
+        missing = next((column for column in needed if _missing(row[column])), None)
         if not any(map(_is_visible, "".join(words_in(where, row, text)))):
-            reasons.insert(0, f"without {text}")
-        elif not reasons and id is not None:
+            missing = text
+        reason = None if missing is None else f"without {missing}"
+        if reason is None and id is not None:
             name = _name(where, row, id)
-            reasons = [f"with the {id} of an earlier row"] * (name in ids)
+            reason = f"with the {id} of an earlier row" if name in ids else None
             ids.add(name)
-        if reasons:
-            incomplete[number] = reasons[0], where
-    return incomplete
+        reasons.append(reason)
+    return reasons
 
 
-def _counted(incomplete: Mapping[int, tuple[str, str]], *, by_file: bool) -> str:
+def _counted(rows: Sequence[tuple[str, Row]], reasons: Sequence[str | None]) -> str:
     """Return how many rows are incomplete for each reason, and where the first of them are."""
+    places = grouped(range(len(rows)), reasons.__getitem__)
     parts = []
-    for reason, of_reason in grouped(incomplete.values(), itemgetter(0)).items():
-        first = [where for _, where in of_reason[:_NAMED]]
-        kind = ""
-        if not by_file:
-            kind = f"{'row' if ', row ' in first[0] else 'line'}{'s' * (len(of_reason) > 1)} "
-            first = [re.split(r"\D", where)[-1] for where in first]
-        more = ", …" if len(of_reason) > _NAMED else ""
-        parts.append(f"{len(of_reason):,} {reason} ({kind}{', '.join(first)}{more})")
+    for reason, of_reason in places.items():
+        if reason is not None:
+            first = ", ".join(rows[place][0] for place in of_reason[:_NAMED])
+            more = ", …" if len(of_reason) > _NAMED else ""
+            parts.append(f"{len(of_reason):,} {reason} ({first}{more})")
     return ", ".join(parts)
 
 
@@ -303,21 +290,6 @@ def _refuse_swapped(path: str, rows: Sequence[tuple[str, Row]], text: str, label
             f"{path}: {classes} classes in column '{label}', and {texts} different texts in "
             f"'{text}'; text and label seem to be swapped"
         )
-
-
-def _groups(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[str]:
-    """Return the group of each row: its values of all columns, empty without any."""
-    names: list[str] = []
-    first: dict[str, tuple[str, ...]] = {}
-    for where, row in rows:
-        values = tuple(_name(where, row, column) for column in columns)
-        names.append(name := AND.join(values))
-        if first.setdefault(name, values) != values:
-            raise InputError(
-                f"{where}: the group '{name}' can be read in two ways; rename a value that holds "
-                f"'{AND.strip()}'"
-            )
-    return names
 
 
 def _order(
@@ -343,13 +315,14 @@ def _order(
 
 
 def _is_visible(character: str) -> bool:
-    """Return whether a character shows anything, so that a tokenizer may make a token of it."""
-    blank = unicodedata.category(character) in _BLANK_CATEGORIES or character in _BLANK_LETTERS
-    return not blank
+    """Return whether a tokenizer may make a token of a character."""
+    return unicodedata.category(character) not in _BLANK_CATEGORIES
 
 
 def _empty(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, str) and not value.strip())
+    if isinstance(value, str | list):
+        return not "".join(map(str, value)).strip()
+    return value is None or value != value
 
 
 def _missing(value: Any) -> bool:
@@ -360,9 +333,6 @@ def _missing(value: Any) -> bool:
 def _name(where: str, row: Row, column: str) -> str:
     """Return a value that names something: text, a whole number, true or false."""
     value = row[column]
-    if _missing(value):
-        what = "empty" if _empty(value) else f"'{value}', as pandas writes a missing one"
-        raise InputError(f"{where}: the {column} is {what}; fill it in or remove the row")
     if isinstance(value, bool) or value in ("True", "False"):  # as CSV has them
         return str(value).lower()
     if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value.strip()):
@@ -398,8 +368,6 @@ def _text(where: str, row: Row, column: str, spans: str | None, separator: str) 
         text = Text.of(value)
     else:
         text = Text.of_words([word.strip() for word in words if word.strip()], separator)
-    if not any(word.strip() for word in text.words):
-        raise InputError(f"{where}: the {column} is empty; remove the row")
     return text
 
 

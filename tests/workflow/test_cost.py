@@ -37,7 +37,7 @@ def plan(checkout) -> dict[str, Total]:
     with contextlib.chdir(checkout.root):
         experiment = read_experiment([checkout.config_path])
         planned = planned_jobs(experiment, ExampleCounts(experiment))
-        finished = read_finished(Path(experiment.results)).jobs
+        finished = read_finished(Path(experiment.results))
         return {row.stage: row for row in totals(estimated(planned, finished, "cpu"))}
 
 

@@ -7,6 +7,7 @@ and Snakemake's benchmark file has its time from start to end.
 from __future__ import annotations
 
 import csv
+import logging
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,8 +19,10 @@ from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, reason_of
 from exparity.metrics import METRICS
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,15 +43,6 @@ class JobCost:
     bytes: float = 0
 
 
-@dataclass(frozen=True)
-class Finished:
-    """The finished jobs of a results folder, and the files that could not be read, with why."""
-
-    folder: Path
-    jobs: list[JobCost]
-    unreadable: list[str]
-
-
 def artefact_of_stage() -> dict[str, str]:
     """Return the first artefact of every stage and analysis, by its name."""
     stages = {stage: writes[0] for stage, (_, writes) in layout.STAGES.items()}
@@ -65,24 +59,27 @@ def runs_model(stage: str, use: str = "") -> bool:
     return True
 
 
-def read_finished(folder: Path) -> Finished:
-    """Read the finished jobs of a results folder; there are none where there is no such folder."""
-    finished = Finished(folder, [], [])
+def read_finished(folder: Path) -> list[JobCost]:
+    """Return the finished jobs of a results folder; files that cannot be read are left out."""
+    jobs: list[JobCost] = []
+    unreadable = []
     for stage, artefact in artefact_of_stage().items():
         for values, path in layout.files(folder, artefact):
             ids = dict(zip(layout.levels(artefact), values, strict=True))
             try:
-                finished.jobs.append(_job(finished, stage, ids, path))
+                jobs.append(_job(folder, stage, ids, path))
             except (OSError, ValueError) as error:
-                _leave_out(finished, path, error)
-    page = folder / layout.REPORT["page"]
+                unreadable.append(f"{path}: {reason_of(error).removeprefix(f'{path}: ')}")
+    if unreadable:
+        log.warning("left out %d unreadable files, such as %s", len(unreadable), unreadable[0])
+    output = layout.REPORT["page"]
+    page = folder / output
     if page.is_file():  # which is written last
-        scores = sum(job.stage == "evaluate" for job in finished.jobs)
-        measured = _measured(finished, "report", (), {})
+        scores = sum(job.stage == "evaluate" for job in jobs)
         size = _bytes_in(page.parent)
-        output = layout.REPORT["page"]
-        finished.jobs.append(JobCost("report", {}, scores, True, output, **measured, bytes=size))
-    return finished
+        measured = _measured(folder, "report", (), {})
+        jobs.append(JobCost("report", {}, scores, output=output, **measured, bytes=size))
+    return jobs
 
 
 def read_footer(path: Path) -> dict[str, Any]:
@@ -94,17 +91,17 @@ def read_footer(path: Path) -> dict[str, Any]:
     return {**facts, "rows": footer.num_rows}
 
 
-def _job(finished: Finished, stage: str, ids: Mapping[str, str], path: Path) -> JobCost:
+def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCost:
     """Return the job that made an artefact."""
     facts, output, size = read_footer(path), path, path.stat().st_size
     # Rows may be of steps, and examples are drawn for several times.
     draws = int(facts["parameters"].get("draws") or 1)
     examples = facts["examples"] * draws if "examples" in facts else facts["rows"]
     if stage == "finetune":
-        history = finished.folder / layout.path_of("history", ids)
+        history = folder / layout.path_of("history", ids)
         trained, output = read_footer(history), history.parent
         size += _bytes_in(output)
-        data = finished.folder / layout.path_of("data", ids)
+        data = folder / layout.path_of("data", ids)
         of_data = read_footer(data)["rows"] if data.is_file() else 0
         facts |= {key: trained.get(key) for key in ("work_seconds", "earlier_seconds")}
         examples = trained["rows"] * max(0, of_data - facts["rows"])
@@ -112,23 +109,19 @@ def _job(finished: Finished, stage: str, ids: Mapping[str, str], path: Path) -> 
         stage,
         {name: int(id) if name == "seed" and id.isdecimal() else id for name, id in ids.items()},
         None if facts.get("work_seconds") is None else examples or None,
-        output=output.relative_to(finished.folder).as_posix(),
+        output=output.relative_to(folder).as_posix(),
         runs_model=runs_model(stage, facts["parameters"].get("use", "")),
         device=str(facts.get("device", "cpu")),
         bytes=size,
-        **_measured(finished, stage, tuple(ids.values()), facts),
+        **_measured(folder, stage, tuple(ids.values()), facts),
     )
 
 
 def _measured(
-    finished: Finished, stage: str, ids: tuple[str, ...], facts: Mapping[str, Any]
+    folder: Path, stage: str, ids: tuple[str, ...], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a job used: what Snakemake measured, and what it measured itself."""
-    path, benchmark = finished.folder / layout.benchmark_of(stage, ids), {}
-    try:
-        benchmark = _read_benchmark(path)
-    except (OSError, ValueError) as error:
-        _leave_out(finished, path, error)
+    benchmark = _read_benchmark(folder / layout.benchmark_of(stage, ids))
     seconds, work = _number(benchmark.get("s")), _number(facts.get("work_seconds"))
     if seconds is not None:
         seconds += _number(facts.get("earlier_seconds")) or 0.0
@@ -145,15 +138,10 @@ def _measured(
 
 
 def _read_benchmark(path: Path) -> dict[str, str | None]:
-    """Return what Snakemake measured of the last run of a job; nothing without a file."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            runs = list(csv.DictReader(file, delimiter="\t"))
-    except FileNotFoundError:
-        return {}
-    if not runs or _number(runs[-1].get("s")) is None:
-        raise ValueError("not a benchmark file of Snakemake")
-    return runs[-1]
+    """Return what Snakemake measured of the last run of a job; nothing without such a file."""
+    with suppress(OSError, ValueError, IndexError), path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))[-1]
+    return {}
 
 
 def _number(value: Any) -> float | None:
@@ -167,8 +155,3 @@ def _number(value: Any) -> float | None:
 
 def _bytes_in(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _leave_out(finished: Finished, path: Path, error: Exception) -> None:
-    reason = str(error).splitlines()[0] or type(error).__name__
-    finished.unreadable.append(f"{path}: {reason.removeprefix(f'{path}: ')}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
@@ -23,8 +22,6 @@ from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import table, totals
 
-log = logging.getLogger(__name__)
-_NAMED = 10
 _COLUMNS = [field.name for field in fields(JobCost) if field.name not in ("ids", "finished")]
 
 
@@ -38,8 +35,7 @@ def cost(
 ) -> None:
     """Gather what every finished job took.
 
-    A summary is printed. Unreadable files are named in the log and left out;
-    what a job without a benchmark took is null.
+    A summary is printed. What a job without a benchmark took is null.
 
     Args:
         results: folder of results; that of ``output`` if None, of the config, or ``results``.
@@ -52,12 +48,8 @@ def cost(
         results = output.parent if output and not says_config else results_of(configfile, config)
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name a folder of results with --results")
-    finished = read_finished(results)
-    for line in finished.unreadable[:_NAMED]:
-        log.warning("left out: %s", line)
-    if finished.unreadable[_NAMED:]:
-        log.warning("left out: %d more files", len(finished.unreadable) - _NAMED)
-    if not finished.jobs:
+    jobs = read_finished(results)
+    if not jobs:
         raise InputError(f"{results}: no finished job there; is it a folder of results?")
     grid, key = read_grid(results), ""
     if grid:
@@ -67,11 +59,11 @@ def cost(
         write_artefact(
             output or results / layout.path_of("cost", {}),
             "cost",
-            [_row(job) for job in finished.jobs],
+            [_row(job) for job in jobs],
             {},
             parameters={},
         )
-    say(cost_summary(finished.jobs))
+    say(cost_summary(jobs))
 
 
 def cost_summary(jobs: Sequence[JobCost]) -> str:

@@ -14,7 +14,7 @@ from exparity.config.command_line import DEFAULT, read_experiment
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.costs.finished import Finished, JobCost, read_finished
+from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import ExampleCounts, check_data, planned_jobs, without_news_of_data
 from exparity.tools.detectable import (
@@ -65,18 +65,19 @@ def plan(
     for folder in sources:
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name a folder of results with --from")
-    known = [read_finished(f) for f in dict.fromkeys([results, *sources])]
-    for line in [line for finished in known for line in finished.unreadable][:_NAMED]:
-        log.warning("left out: %s", line)
-    device = device or _device(experiment, known)
-    finished_jobs = [job for finished in known for job in finished.jobs]
-    jobs = estimated(planned_jobs(experiment, counts), finished_jobs, device)
+    known = {folder: read_finished(folder) for folder in (results, *sources)}
+    finished_jobs = [job for of_folder in known.values() for job in of_folder]
+    jobs = estimated(
+        planned_jobs(experiment, counts),
+        finished_jobs,
+        device or _device(experiment, finished_jobs),
+    )
     *stages, total = totals(jobs)
     tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in jobs)
     say(f"{named}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
-    for finished in known:
-        if finished.jobs:
-            say(f"from {len(finished.jobs):,} finished jobs in {finished.folder}")
+    for folder, of_folder in known.items():
+        if of_folder:
+            say(f"from {len(of_folder):,} finished jobs in {folder}")
     say(f"\n{table([*stages, total])}")
     say(f"Snakemake says {total.jobs + 2:,}: it counts its rules all and cost as well")
     if total.unknown == total.jobs:
@@ -107,10 +108,10 @@ def _listed(missing: Counter[str]) -> str:
     return ", ".join([*names, f"{more} more"] if more else names)
 
 
-def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:
+def _device(experiment: Experiment, finished: Sequence[JobCost]) -> str:
     """Return the kind of device to plan for."""
     configured = experiment.config.engine.device.partition(":")[0]
     if configured != "auto":
-        return "cuda" if configured == "cuda" else "cpu"
-    jobs = (job for finished in known for job in finished.jobs if job.runs_model)
-    return "cuda" if any(job.device.startswith("cuda") for job in jobs) else "cpu"
+        return configured
+    on_gpu = any(job.runs_model and job.device.startswith("cuda") for job in finished)
+    return "cuda" if on_gpu else "cpu"

@@ -13,12 +13,11 @@ from exparity.analyses.attribution_difference.section import difference_tables
 from exparity.analyses.correctness.section import correctness_tables, schemes_of
 from exparity.analyses.dataset_bias.section import associations_of, shares_of
 from exparity.analyses.mlm_score.section import mlm_lines
-from exparity.core.errors import InputError
 from exparity.published.study import Key, load_study
 from exparity.report.bias import Declared, ModelBias
 from exparity.report.build import reported, section_of
+from exparity.report.downloads import render_export_latex
 from exparity.report.gather import Accuracy, Study
-from exparity.report.latex import render_export_latex
 from exparity.report.reading import read_analysis
 from exparity.report.render import template_of
 from exparity.report.templating import html_environment
@@ -73,13 +72,6 @@ class TestReading:
     def test_nothing_is_read_that_nobody_asked_for(self, tmp_path):
         assert read_analysis(tmp_path, {"seeds": [0]}, "correctness") == []
         assert read_analysis(tmp_path, {"seeds": [0], "analyses": {}}, "mlm_score") == []
-
-    def test_a_file_of_another_cell_is_refused(self, grid):
-        folder = grid.root / "correctness/geco/c"
-        (folder / "0.parquet").replace(folder / "1.parquet")
-        (folder / "0.parquet").write_bytes((folder / "1.parquet").read_bytes())
-        with pytest.raises(InputError, match=r"1.parquet: is not of the cell"):
-            read_analysis(grid.root, grid.options, "correctness")
 
 
 class TestCorrectness:

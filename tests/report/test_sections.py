@@ -17,8 +17,8 @@ from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.build import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
+from exparity.report.downloads import render_export_latex
 from exparity.report.gather import gather
-from exparity.report.latex import render_export_latex
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd, read_analysis
 from exparity.report.templating import asset
@@ -53,8 +52,7 @@ class ModelBias:
     declared: Mapping[str, Declared]
 
 
-@dataclass(frozen=True)
-class BiasLine:
+class BiasLine(NamedTuple):
     """Quantity in one line of a table; see :class:`~exparity.stats.predictions.BiasRow`."""
 
     quantity: str
@@ -100,19 +98,10 @@ class BiasTable:
     attribute: str
     models: Sequence[str]
     lines: Sequence[BiasLine]  # rows of the CSV
-    # Of two classes only the second, and no line that is undefined for every model.
-    shown: Sequence[BiasLine]
+    # By quantity; of two classes only the second, and no line that is undefined for every model.
+    shown: Mapping[str, Sequence[BiasLine]]
     cells: Mapping[tuple[BiasLine, str], BiasCell]
-
-    @property
-    def name(self) -> str:
-        """File name without suffix."""
-        return file_name(self.kind, self.dataset)
-
-    @property
-    def has_collapsed(self) -> bool:
-        """Whether a seed of some model predicts one class."""
-        return any(cell.collapsed_runs for cell in self.cells.values())
+    has_collapsed: bool  # whether a seed of some model predicts one class
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -122,10 +111,6 @@ class BiasTable:
     def total(self, model: str, quantity: str, groups: tuple[str, str]) -> BiasCell:
         """Return a quantity of a model and two groups over all classes."""
         return self.cells[BiasLine(quantity, *groups, ""), model]
-
-    def blocks(self) -> list[list[BiasLine]]:
-        """Return the shown lines by quantity."""
-        return list(grouped(self.shown, lambda line: line.quantity).values())
 
 
 def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
@@ -147,18 +132,15 @@ def bias_tables(
         # Beside causal gaps stand the statistical ones that they are compared with.
         whole = {**QUANTITIES, **OVER_CLASSES}
         names = {dataset: QUANTITIES if dataset in causal else whole for dataset, _ in pairs}
-    line_ids = [field.name for field in fields(BiasLine)]
     rows = grouped(
         (row for row in bias.rows if row["quantity"] in names.get(row["dataset"], ())),
-        lambda row: (row["dataset"], BiasLine(*(row[n] for n in line_ids)), row["model"]),
+        lambda row: (row["dataset"], BiasLine(*(row[n] for n in BiasLine._fields)), row["model"]),
     )
     tables = []
     for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
         declared = bias.declared[dataset]
-        if not declared.groups:
-            continue
         lines = _in_order({line for of, line, _ in rows if of == dataset}, declared)
-        if not lines:
+        if not declared.groups or not lines:
             continue
         models = [m for d, m in pairs if d == dataset]
         cells = {
@@ -176,20 +158,22 @@ def bias_tables(
                 attribute=declared.attribute,
                 models=models,
                 lines=lines,
-                shown=shown,
+                shown=grouped(shown, lambda line: line.quantity),
                 cells=cells,
+                has_collapsed=any(cell.collapsed_runs for cell in cells.values()),
             )
         )
     return tables
 
 
-def _in_order(lines: set[BiasLine], declared: Declared) -> list[BiasLine]:
+def _in_order(lines: Iterable[BiasLine], declared: Declared) -> list[BiasLine]:
     """Sort the lines of a dataset by quantity, class and groups as declared, the whole first."""
-    quantities, classes, groups = [*_NAMES], ("", *declared.classes), ("", *declared.groups)
+    places = {name: place for place, name in enumerate(_NAMES)}
+    classes, groups = ("", *declared.classes), ("", *declared.groups)
     return sorted(
         lines,
         key=lambda line: (
-            quantities.index(line.quantity),
+            places[line.quantity],
             classes.index(line.class_name),
             groups.index(line.group),
             groups.index(line.group_b),

@@ -16,7 +16,7 @@ from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
-from exparity.report.means import mean_exports, mean_tables
+from exparity.report.means import MEANS, MeanLine, mean_tables
 from exparity.report.provenance import read_origins
 from exparity.report.reading import read_analysis
 from exparity.report.scores import read_study_scores
@@ -33,7 +33,8 @@ def build_context(
     origins = read_origins(study.results, study.options, scores.metadata)
     tables = disparity_tables(study)
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
-    means = mean_tables(scores.means, directions, scores.random_means)
+    means = mean_tables(scores.means, directions)
+    of_methods = [line for line in scores.means if line.method]
     bias = bias_tables(study.bias, study.pairs)
     causal = bias_tables(study.bias, study.pairs, "causal_bias")
     analyses = list(reported(study))
@@ -53,7 +54,7 @@ def build_context(
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
             *table_exports(study, tables, [*bias, *causal], sums),
-            *mean_exports(scores.means),
+            *([Export.of(MEANS, "Means of the scores", MeanLine, of_methods)] if means else []),
             *_published(published or {}),
             *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],

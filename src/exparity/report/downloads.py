@@ -15,12 +15,12 @@ from exparity.artefacts.columns import type_named
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import atomic_path, save_export
 from exparity.artefacts.schemas import schema_of
+from exparity.core.escaping import file_name, plain_cell
 from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study
-from exparity.report.latex import render_export_latex, render_latex
 from exparity.report.tables import Table
-from exparity.report.templating import asset
+from exparity.report.templating import asset, text_environment
 from exparity.report.verdicts import is_random
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
@@ -72,34 +72,30 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
 
 def _disparity(study: Study, table: Table) -> Export:
     rows = []
-    for model, method, cells in table.rows():
-        for metric, cell in cells.items():
-            if cell is None:
-                continue
-            tests = table.tests[model, method, metric]
-            higher = {1: table.group_a, -1: table.group_b, 0: None}[cell.direction]
-            rows.append(
-                {
-                    "dataset": table.dataset,
-                    "model": model,
-                    "method": method,
-                    "metric": metric,
-                    "group_a": table.group_a,
-                    "group_b": table.group_b,
-                    "significant_runs": cell.significant,
-                    "total_runs": cell.total,
-                    "mean_cohens_d": cell.mean_d,
-                    "considerable": cell.considerable,
-                    "higher_group": higher,
-                    "flags": list(cell.flags),
-                    "mean_cohens_d_all": cell.mean_d_all,
-                    "sd_cohens_d_all": sd_of_effects(tests),
-                    "seeds_of_either_sign": has_both_signs(tests),
-                }
-            )
+    for (model, method, metric), cell in table.cells.items():
+        tests = table.tests[model, method, metric]
+        rows.append(
+            {
+                "dataset": table.dataset,
+                "model": model,
+                "method": method,
+                "metric": metric,
+                "group_a": table.group_a,
+                "group_b": table.group_b,
+                "significant_runs": cell.significant,
+                "total_runs": cell.total,
+                "mean_cohens_d": cell.mean_d,
+                "considerable": cell.considerable,
+                "higher_group": {1: table.group_a, -1: table.group_b, 0: None}[cell.direction],
+                "flags": list(cell.flags),
+                "mean_cohens_d_all": cell.mean_d_all,
+                "sd_cohens_d_all": sd_of_effects(tests),
+                "seeds_of_either_sign": has_both_signs(tests),
+            }
+        )
     name = study.display("dataset", table.dataset)
     return Export(
-        table.name,
+        file_name("disparity", table.dataset, table.group_a, table.group_b),
         f"Disparity on {name}, {table.group_a} and {table.group_b}",
         _columns("disparity"),
         rows,
@@ -113,14 +109,14 @@ def bias_export(study: Study, table: BiasTable) -> Export:
     rows = [
         {
             **{"dataset": table.dataset, "model": model, "class": line.class_name},
-            **vars(line),
+            **line._asdict(),
             **vars(table.cells[line, model]),
         }
         for model in table.models
         for line in table.lines
     ]
     return Export(
-        table.name,
+        file_name(table.kind, table.dataset),
         f"{_TITLES[table.kind]} on {study.display('dataset', table.dataset)}",
         _columns("bias"),
         rows,
@@ -131,15 +127,31 @@ def bias_export(study: Study, table: BiasTable) -> Export:
 
 def _accuracy(study: Study) -> list[dict[str, Any]]:
     return [
-        {
-            "dataset": a.dataset,
-            "model": a.model,
-            "seed": a.seed,
-            "group": group,
-            "accuracy": value,
-            "n_all": a.n,
-            "collapsed": a.collapsed,
-        }
+        {**vars(a), "group": group, "accuracy": value, "n_all": a.n}
         for a in study.accuracies
         for group, value in {"": a.overall, **a.by_group}.items()
     ]
+
+
+def render_latex(template: str, **values: Any) -> str:
+    """Return a table in a form of its own, for ``booktabs`` and ``xcolor`` (option ``table``)."""
+    return text_environment().get_template(template).render(values)
+
+
+def render_export_latex(export: Export) -> str:
+    """Return a table as LaTeX for ``booktabs``: in its own form, or all of its columns."""
+    if export.latex is not None:
+        return export.latex
+    names, types = export.schema.names, export.schema.types
+    return render_latex(
+        "plain.tex.j2",
+        title=export.title,
+        head=names,
+        numeric=[pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in types],
+        rows=[[_latex_cell(row.get(name)) for name in names] for row in export.rows],
+    )
+
+
+def _latex_cell(value: Any) -> str:
+    value = plain_cell(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

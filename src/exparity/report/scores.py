@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
+from exparity.core.grouping import grouped
 from exparity.report.gather import Ids, Study
 from exparity.report.means import NEEDED, MeanLine, ModelScores
 from exparity.types import FloatArray
@@ -35,13 +36,13 @@ class Scores:
     missing: Sequence[Path]  # files that are not there
     examples: Mapping[Ids, Mapping[str, float]]  # by example id, of the seeds that are asked for
     means: Sequence[MeanLine] = ()
-    random_means: Sequence[MeanLine] = ()
 
 
 def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
     """Read the scores of a grid."""
     distributions, metadata, examples, missing = {}, {}, {}, []
     means: list[MeanLine] = []
+    random = grouped(study.files("random_scores"), lambda file: file[0][:2])
     for (dataset, model), files in groupby(study.files("scores"), lambda file: file[0][:2]):
         of_model, order = ModelScores(), study.declared(str(dataset)).parts
         for ids, path in files:
@@ -51,7 +52,7 @@ def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
             table = read_columns(path, *NEEDED)
             _, _, seed, method, metric = ids
             metadata[ids] = table.schema.metadata or {}
-            of_model.add(str(method), str(metric), path, table)
+            of_model.add(str(method), str(metric), table)
             groups = table["group"].to_numpy(zero_copy_only=False)
             scores = table["score"].to_numpy(zero_copy_only=False)
             summary = distribution(scores, groups, order)
@@ -60,25 +61,20 @@ def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
             if seed in keep_seeds:
                 names = table["example_id"].to_pylist()
                 examples[ids] = dict(zip(names, scores.tolist(), strict=True))
+        for (*_, metric), path in random.get((dataset, model), ()):
+            if path.is_file():
+                of_model.add("", str(metric), _mean_over_draws(path))
         means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
     if missing:
         log.warning("%d files of scores are not there, such as %s", len(missing), missing[0])
-    return Scores(distributions, metadata, missing, examples, means, list(_random_means(study)))
+    return Scores(distributions, metadata, missing, examples, means)
 
 
-def _random_means(study: Study) -> Iterator[MeanLine]:
-    """Yield the means of random explanations, over their draws, too."""
-    for (dataset, model), files in groupby(
-        study.files("random_scores"), lambda file: (str(file[0][0]), str(file[0][1]))
-    ):
-        of_model = ModelScores()
-        for (*_, metric), path in files:
-            if path.is_file():
-                table = read_columns(path, *NEEDED, artefact="random_scores")
-                means = table.group_by(NEEDED[:-1]).aggregate([("score", "mean")])
-                means = means.rename_columns([*NEEDED]).cast(table.schema)
-                of_model.add("", str(metric), path, means)
-        yield from of_model.lines(dataset, model, study.statistics["confidence"])
+def _mean_over_draws(path: Path) -> pa.Table:
+    """Return the mean score of the random explanations of each example."""
+    table = read_columns(path, *NEEDED, artefact="random_scores")
+    means = table.group_by(NEEDED[:-1]).aggregate([("score", "mean")])
+    return means.rename_columns([*NEEDED]).cast(table.schema)
 
 
 def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Table:

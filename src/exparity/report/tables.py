@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study, Verdicts
 from exparity.report.verdicts import standing_of
@@ -65,11 +64,6 @@ class Table:
         """Return the tests of a cell by a quantity."""
         of_cells = self.tests if quantity == "score" else self.others.get(quantity, {})
         return of_cells.get(key, ())
-
-    @property
-    def name(self) -> str:
-        """File name without suffix."""
-        return file_name("disparity", self.dataset, self.group_a, self.group_b)
 
     def rows(self) -> Iterator[tuple[str, str, dict[str, Cell | None]]]:
         """Yield model, method and cells by metric; None where the metric does not apply."""

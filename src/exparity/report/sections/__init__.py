@@ -66,7 +66,7 @@ def _means(context: Context) -> Content | None:
             "tables": context.means,
             "run": study.run,
             "undefined": {
-                table.dataset: sum(line.n_undefined for line in table.lines.values())
+                table.dataset: sum(line.n_undefined for line in table.lines.values() if line.method)
                 for table in context.means
             },
             "unused": {

@@ -202,7 +202,7 @@ class TestData:
 class TestPrepare:
     @pytest.mark.parametrize("seed", [-1, "9" * 5000])
     def test_seeds_that_no_column_holds(self, seed, run):
-        code, _, err = run("explain", f"--seed={seed}")
+        code, _, err = run("finetune", f"--seed={seed}")
         assert code == 2
         reason = "greater than or equal to 0" if type(seed) is int else "a valid integer, found '"
         assert "argument --seed: " in err[-1]

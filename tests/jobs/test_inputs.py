@@ -29,8 +29,8 @@ bias --data d --predictions p --output o : {} : d p
 correctness --scores s t --predictions p --output o : {} : s t p
 attribution-difference --data d --explanations e f --output o : {} : d e f
 dataset-bias --data d --output o : {} : d
-negative-control --data d --checkpoint c --predictions p --output o --seed 1 : {} : d c p
-mlm-score --data d --checkpoint c --output o --model-id m --seed 1 : {} : d c
+negative-control --data d --checkpoint c --predictions p --output o : {} : d c p
+mlm-score --data d --checkpoint c --output o : {} : d c
 """.replace("{COMPARE}", COMPARE)
     .replace("{FUNCTION}", FUNCTION)
     .replace("{ADAPTED}", ADAPTED)
@@ -84,7 +84,7 @@ def test_only_what_the_workflow_runs_has_a_key(more):
 )
 def test_what_a_flag_overrides_has_no_key(flag):
     options = json.dumps({"use": "lime", "params": {}, "target": "label", "max_examples": None})
-    flags = "explain --data d --checkpoint c --predictions p --output o --device cpu --seed 1"
+    flags = "explain --data d --checkpoint c --predictions p --output o --device cpu"
     assert lineage_of(call_of(flags, options))
     assert not lineage_of(call_of(f"{flags} {flag}", options))
 

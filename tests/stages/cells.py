@@ -52,7 +52,7 @@ def train(cell: Path, model: dict = BERT, **training) -> None:
 
 
 def explain(cell: Path, output: Path, use: str = "gradient", **changes) -> Path:
-    options = {"params": {}, "model_id": "mine", "method_id": use, "seed": 3, "machine": CPU}
+    options = {"params": {}, "method_id": use, "machine": CPU}
     explain_cell(output=output, use=use, **{**inputs_of(cell), **options, **changes})
     return output
 

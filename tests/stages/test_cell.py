@@ -63,10 +63,6 @@ def test_a_checkpoint_of_another_cell(cell, made, tmp_path, copied):
         explain(cell, output, checkpoint=checkpoint)
     with pytest.raises(InputError, match=message):
         evaluate(cell, made[0], output, checkpoint=checkpoint, use="sufficiency")
-    with pytest.raises(InputError, match="is of model '"):
-        mlm_score_cell(
-            cell / "data.parquet", checkpoint, output, original="x", model_id="mine", seed=3
-        )
 
 
 def test_a_damaged_manifest(cell, tmp_path, copied):
@@ -82,9 +78,5 @@ def test_a_checkpoint_from_elsewhere_is_taken_as_it_is(cell, made, tmp_path, cop
     explain(cell, tmp_path / "x.parquet", checkpoint=checkpoint)
     read = [read_artefact(path, "explanations")[0] for path in (tmp_path / "x.parquet", made[0])]
     assert read[0].equals(read[1])
-
-
-@pytest.mark.parametrize("option", [{"model_id": "other"}, {"seed": 0}])
-def test_ids_on_the_command_line_are_those_of_the_files(cell, tmp_path, option):
-    with pytest.raises(InputError, match=r"^--model-id and --seed: is of \w+ '.*', but .* is of '"):
-        explain(cell, tmp_path / "x.parquet", **option)
+    with pytest.raises(InputError, match=f"^{checkpoint}: names no cell"):
+        mlm_score_cell(cell / "data.parquet", checkpoint, tmp_path / "m.parquet", original="x")

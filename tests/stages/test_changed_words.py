@@ -69,7 +69,7 @@ def test_random_explanations_are_scored_on_the_same_words(cell, tmp_path):
     artefact = counterfactuals(data, tmp_path / "c.parquet", first_word)
     negative_control_cell(
         data, cell / "mine" / "3", cell / "predictions.parquet", output, [artefact],
-        **METRIC, model_id="mine", seed=3, draws=2, machine=CPU,
+        **METRIC, draws=2, machine=CPU,
     )  # fmt: skip
     rows = read_artefact(output, "random_scores")[0].to_pylist()
     changed = {

@@ -18,7 +18,7 @@ DRAWS, STAGES, SEED = 3, 4, 3
 
 
 def search(cell, output, **changes):
-    options = {"model_id": "mine", "seed": SEED, "draws": DRAWS, "stages": STAGES, "machine": CPU}
+    options = {"draws": DRAWS, "stages": STAGES, "machine": CPU}
     removal_limits_cell(output=output, **inputs_of(cell), **{**options, **changes})
     return output
 
@@ -147,7 +147,7 @@ VARIANTS = {
 def test_scores_of_random_explanations_are_those_of_their_own_passes(
     cell, made, tmp_path, metric, params
 ):
-    options = {"use": metric, "params": params, "model_id": "mine", "seed": SEED, "draws": DRAWS}
+    options = {"use": metric, "params": params, "draws": DRAWS}
     outputs = tmp_path / "read.parquet", tmp_path / "run.parquet"
     paths = list(inputs_of(cell).values())
     for output, limits in zip(outputs, ([made], None), strict=True):
@@ -165,10 +165,10 @@ def test_scores_of_random_explanations_are_those_of_their_own_passes(
 
 def test_thresholds_of_scores_run_the_model(cell, made, tmp_path):
     """Which tokens they take is none of an order."""
-    options = {"params": {"based_on": "threshold", "thresholds": [0.05]}, "model_id": "mine"}
+    options = {"params": {"based_on": "threshold", "thresholds": [0.05]}}
     paths = list(inputs_of(cell).values())
     negative_control_cell(
-        *paths, tmp_path / "r.parquet", None, [made], use="comprehensiveness", seed=SEED,
+        *paths, tmp_path / "r.parquet", None, [made], use="comprehensiveness",
         machine=CPU, **options,
     )  # fmt: skip
     rows = rows_of(tmp_path / "r.parquet", "random_scores")
@@ -213,7 +213,7 @@ class TestFalls:
 
 def test_the_rationale_itself_is_scored_as_a_reference(cell, tmp_path):
     paths = list(inputs_of(cell).values())
-    options = {"params": {"top_k": 3}, "model_id": "mine", "seed": SEED, "machine": CPU}
+    options = {"params": {"top_k": 3}, "machine": CPU}
     output = tmp_path / "r.parquet"
     negative_control_cell(*paths, output, use="rationale_token_f1", **options)
     marks = {

@@ -68,7 +68,7 @@ def test_peak_memory_is_that_of_a_quarter_of_the_examples(cells, checkpoints):
     for count, folder in cells.items():
         explain = peak(
             "explain", "--use", "gradient", "--data", folder / "data.parquet",
-            "--checkpoint", checkpoints["bert"], "--seed", "0", "--model-id", "bert",
+            "--checkpoint", checkpoints["bert"],
             "--predictions", folder / "predictions.parquet",
             "--output", folder / "gradient.parquet",
         )  # fmt: skip

@@ -59,7 +59,7 @@ def tuned(tmp_path_factory):
 
 
 def run(tuned, output, **changes):
-    options = {"original": str(tuned / "original"), "model_id": "mine", "seed": 0, "machine": CPU}
+    options = {"original": str(tuned / "original"), "machine": CPU}
     mlm_score_cell(tuned / "data.parquet", tuned / "mine" / "0", output, **{**options, **changes})
     return read_artefact(output, "mlm_scores")[0].to_pylist()
 

@@ -31,7 +31,7 @@ METRICS = {
 
 def control(cell, output, metric, **options):
     """Score random explanations and return the rows of the artefact with its metadata."""
-    given = {"use": metric, "params": METRICS.get(metric, {}), "model_id": "mine", "seed": 3}
+    given = {"use": metric, "params": METRICS.get(metric, {})}
     paths = (cell / name for name in ("data.parquet", "mine/3", "predictions.parquet"))
     negative_control_cell(*paths, output, **{**given, "draws": DRAWS, "machine": CPU, **options})
     table, metadata = read_artefact(output, "random_scores")

@@ -247,7 +247,7 @@ def command(cell, output):
         sys.executable, "-m", "exparity", "explain", "--use", "slow", "--plugins", str(PLUGIN),
         "--data", str(cell / "data.parquet"), "--checkpoint", str(cell / "mine" / "3"),
         "--predictions", str(cell / "predictions.parquet"), "--output", str(output),
-        "--model-id", "mine", "--seed", "3", "--device", "cpu", "--threads", "1",
+        "--device", "cpu", "--threads", "1",
     ]  # fmt: skip
 
 

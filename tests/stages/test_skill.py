@@ -47,12 +47,11 @@ def trained(tmp_path_factory) -> Path:
     params = {"n_biographies": 250, "test_share": 0.16}
     prepare(data, use="bios", params=params, data_dir=folder, dataset_id="bios")
     for seed in SEEDS:
-        ids = {"model_id": "small", "seed": seed, "machine": CPU}
         paths = data, folder / f"small/{seed}", folder / f"predictions-{seed}.parquet"
-        finetune_cell(*paths, model=MODEL, training=TRAINING, **ids)
+        finetune_cell(*paths, model=MODEL, training=TRAINING, seed=seed, machine=CPU)
         explain_cell(
             *paths, folder / f"plain-{seed}.parquet", use=METHOD, params={"n_steps": 8},
-            method_id=METHOD, **ids,
+            machine=CPU,
         )  # fmt: skip
     return folder
 
@@ -105,13 +104,15 @@ class Experiment:
         """Scores of random explanations, and the limits of removal."""
         paths = [self.folder / f"{n}-{unsure}-{seed}.parquet" for n in ("random", "limits")]
         if not paths[0].exists():
-            ids = {"model_id": "small", "seed": seed, "machine": CPU, "draws": DRAWS}
+            options = {"machine": CPU, "draws": DRAWS}
             names = "data.parquet", f"small/{seed}", f"predictions-{seed}.parquet"
             given = [self.folder / name for name in names]
             removal_limits_cell(
-                *given, paths[1], takes={"removed": ["token"]}, stages=STAGES, **ids
+                *given, paths[1], takes={"removed": ["token"]}, stages=STAGES, **options
             )
-            negative_control_cell(*given, paths[0], None, [paths[1]], use=METRIC, params={}, **ids)
+            negative_control_cell(
+                *given, paths[0], None, [paths[1]], use=METRIC, params={}, **options
+            )
         return paths
 
     def scores(self, noisy, seed, name):

@@ -27,6 +27,6 @@ rule explain:
         " with {wildcards.method}"
     shell:
         "exparity explain --options {params.options:q} --method-id {wildcards.method:q}"
-        " --model-id {wildcards.model:q} --seed {wildcards.seed} --data {input.data:q}"
-        " --checkpoint {input.checkpoint:q} --predictions {input.predictions:q}"
-        " --output {output.explanations:q} --threads {threads} > {log:q} 2>&1"
+        " --data {input.data:q} --checkpoint {input.checkpoint:q}"
+        " --predictions {input.predictions:q} --output {output.explanations:q}"
+        " --threads {threads} > {log:q} 2>&1"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
-OF_JOB = ("model_id", "metric_id", "seed", "machine")
+OF_JOB = ("metric_id", "machine")
 """Keyword-only arguments that the command line fills in, so that they are no options."""
 
 

@@ -24,12 +24,7 @@ from exparity.core.registry import Entry
 from exparity.core.validation import complete
 
 Ids = Mapping[str, Any]
-_FROM_CELL = {
-    "model_id": ("model-id", "model"),
-    "metric_id": ("metric-id", "metric"),
-    "seed": ("seed", "seed"),
-    "machine": ("threads", "threads"),
-}
+_FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
 
 

@@ -43,15 +43,13 @@ def explain_cell(
     *,
     use: flags.Id,
     params: flags.Params,
-    model_id: flags.Id | None = None,
     method_id: flags.Id | None = None,
-    seed: flags.Seed = 0,
     target: Literal["label", "predicted"] = "label",
     examples: Literal["all", "correct"] = "all",
     max_examples: int | None = None,
     machine: Inference = Inference(),
 ) -> None:
-    """Explain test texts with one method.
+    """Explain test texts with one method; its random numbers are those of the training's seed.
 
     Finished parts of a long job lie in ``<output>.parts`` and are taken over by the next call with
     the same inputs, parameters and code.
@@ -63,9 +61,7 @@ def explain_cell(
         output: the explanations artefact to write.
         use: method, as registered; see ``exparity list``.
         params: option of the method.
-        model_id: name of the model; by the folder of the checkpoint if None.
         method_id: name of the instance; as ``use`` if None.
-        seed: of methods that draw random numbers.
         target: class to explain, the true or the predicted one.
         examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
@@ -75,20 +71,18 @@ def explain_cell(
         InputError: bad options or artefacts that do not belong together.
         ExparityError: the preflight found that the job would go wrong.
     """
-    model_id = model_id or checkpoint.resolve().parent.name
     method_id = method_id or use
     entry = METHODS.get(use)
     options = complete(METHODS.options(entry), params, f"method {method_id}")
-    named_ids = {"model": model_id, "seed": seed}
-    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, named_ids)
+    prepared, predicted, metadata = read_predicted(data, checkpoint, predictions)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
     own_files = entry.input_files(options, f"method {method_id}")
-    digests = {str(path): sha256_of(path) for path in own_files}
+    own = {"files": {str(path): sha256_of(path) for path in own_files}} if own_files else {}
     job = Job(
         output,
         "explanations",
-        {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
+        {**cell_of(metadata), "method": method_id},
         {"use": use, "params": options, **sampled, "precision": machine.precision},
         files=[data, predictions, *own_files],
         checkpoint=checkpoint,
@@ -96,28 +90,27 @@ def explain_cell(
         passes=entry.facts.passes,
         load=partial(load, checkpoint, machine),
         doing=f"explaining with {method_id}",
-        known={"n_truncated": 0, "flags": known_flags, **({"files": digests} if digests else {})},
+        known={"n_truncated": 0, "flags": metadata.get("flags", []), **own},
     )
     run(job, chosen, partial(_explaining, job, predicted))
 
 
 def read_predicted(
-    data: Path, checkpoint: Path, predictions: Path, named_ids: Mapping[str, Any]
-) -> tuple[PreparedData, Lookup[int], list[str]]:
-    """Read the test split, what a classifier predicts for each of its examples, and its flags."""
+    data: Path, checkpoint: Path, predictions: Path
+) -> tuple[PreparedData, Lookup[int], dict[str, Any]]:
+    """Read the test split, what a classifier predicts for each of its examples, and the facts."""
     prepared = read_prepared(data, "test")
     table, metadata = read_artefact(predictions, "predictions")
     require_same_cell(
         (data, {"dataset": prepared.dataset}),
         (predictions, cell_of(metadata)),
         (checkpoint, checkpoint_ids(checkpoint)),
-        ("--model-id and --seed", named_ids),
     )
     columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
     predicted: Lookup[int] = Lookup(
         predictions, "prediction of example", zip(*columns, strict=True)
     )
-    return prepared, predicted, metadata.get("flags", [])
+    return prepared, predicted, metadata
 
 
 def _explaining(

@@ -25,7 +25,7 @@ from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.metrics import MetricBatch, limits, removal
-from exparity.stages.cell import Lookup, key_of
+from exparity.stages.cell import Lookup, cell_of, key_of
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
 from exparity.types import Encoding, Example, Falls, IntArray
 
@@ -158,8 +158,6 @@ def removal_limits_cell(
     predictions: Path,
     output: flags.Output,
     *,
-    model_id: flags.Id | None = None,
-    seed: flags.Seed = 0,
     takes: Mapping[Direction, Sequence[Unit]] | None = None,
     draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
     stages: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 10,
@@ -180,8 +178,6 @@ def removal_limits_cell(
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
         output: the removal_limits artefact to write.
-        model_id: name of the model; by the folder of the checkpoint if None.
-        seed: seed of the training run.
         takes: units that are ``removed``, and those that are ``kept``; tokens for both if None.
         draws: random orders of each text.
         stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
@@ -193,15 +189,14 @@ def removal_limits_cell(
     Raises:
         InputError: bad options, or artefacts that do not belong together.
     """
-    trained: dict[str, Any] = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
-    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
+    prepared, predicted, metadata = read_predicted(data, checkpoint, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
     takes = takes or {"kept": ["token"], "removed": ["token"]}
     drawn = {"takes": takes, "draws": draws, "stages": stages}
     job = Job(
         output,
         "removal_limits",
-        {"dataset": prepared.dataset, **trained},
+        cell_of(metadata),
         {**drawn, **sampled, "precision": machine.precision},
         files=[data, predictions],
         checkpoint=checkpoint,
@@ -209,7 +204,7 @@ def removal_limits_cell(
         passes=sum(map(len, takes.values())) * (10 * draws + _TOKENS * (stages + 1) // 2),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
-        known={**prepared.compared, "flags": list(known_flags)},
+        known={**prepared.compared, "flags": metadata.get("flags", [])},
     )
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     targets = predicted if target == "predicted" else {}

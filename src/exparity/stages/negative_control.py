@@ -28,7 +28,7 @@ from exparity.jobs.loop import Chunks, Compute
 from exparity.methods import METHODS
 from exparity.metrics import MARKS, limits
 from exparity.metrics.removal import Steps
-from exparity.stages.cell import key_of
+from exparity.stages.cell import cell_of, key_of
 from exparity.stages.evaluate import Metric, Scoring
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
 from exparity.stages.limits import RANDOM, direction_of, drawn, limits_by_example
@@ -94,8 +94,6 @@ def negative_control_cell(
     use: flags.Id,
     params: flags.Params,
     metric_id: flags.Id | None = None,
-    model_id: flags.Id | None = None,
-    seed: flags.Seed = 0,
     draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
     target: Literal["label", "predicted"] = "label",
     examples: Literal["all", "correct"] = "all",
@@ -118,8 +116,6 @@ def negative_control_cell(
         use: metric, as registered; see ``exparity list``.
         params: option of the metric.
         metric_id: name of the metric's instance; as ``use`` if None.
-        model_id: name of the model; by the folder of the checkpoint if None.
-        seed: seed of the training run.
         draws: random explanations of each text.
         target: class to explain, the true or the predicted one.
         examples: examples to explain, all or those classified correctly.
@@ -136,15 +132,14 @@ def negative_control_cell(
             f"metric {metric.id}: explains changed texts again, which random scores do not "
             "depend on; leave it out of the negative control"
         )
-    trained = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
-    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
+    prepared, predicted, metadata = read_predicted(data, checkpoint, predictions)
     scoring = Scoring(
         metric=metric,
         path=data,
         data=prepared,
         examples=choose(prepared.split("test"), predicted, examples, max_examples, predictions),
-        ids={"dataset": prepared.dataset, **trained},
-        flags=known_flags,
+        ids=cell_of(metadata),
+        flags=metadata.get("flags", []),
         counterfactuals=counterfactuals or (),
     )
     chosen = {

@@ -17,7 +17,7 @@ from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_mas
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import Machine, make_repeatable
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Checkpoint, Flag, Id, Output, Range, Seed
+from exparity.core.flags import Checkpoint, Flag, Output, Range
 from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
@@ -111,8 +111,6 @@ def mlm_score_cell(
     *,
     original: Annotated[str, Flag(metavar="NAME")],
     revision: Annotated[str | None, Flag(metavar="COMMIT")] = None,
-    model_id: Id | None = None,
-    seed: Seed = 0,
     max_examples: SampleSize | None = None,
     machine: Machine = Machine(),
 ) -> None:
@@ -124,17 +122,14 @@ def mlm_score_cell(
         output: the mlm_scores artefact to write.
         original: masked language model, by Hub id or folder, that it was tuned from.
         revision: commit of the original on the Hub.
-        model_id: name of the model; by the folder of the checkpoint if None.
-        seed: seed of the training run.
         max_examples: size of a deterministic sample of the test split; all if None.
         machine: where the models are run.
 
     Raises:
         InputError: the original has no such head, the data no rationales or pairs of texts, or the
-            checkpoint is of another dataset, model or seed.
+            checkpoint is of another dataset.
     """
     make_repeatable(machine.threads)
-    model_id = model_id or checkpoint.resolve().parent.name
     prepared = read_prepared(data, "test")
     refuse_pairs(prepared.examples, f"{data}: mlm_score")
     marked = [e for e in prepared.split("test") if e.rationale is not None]
@@ -143,15 +138,14 @@ def mlm_score_cell(
             f"{data}: no test example has a rationale, which says what words are not asked for"
         )
     chosen = sample(marked, max_examples)
-    require_same_cell(
-        (data, {"dataset": prepared.dataset}),
-        (checkpoint, checkpoint_ids(checkpoint)),
-        ("--model-id and --seed", {"model": model_id, "seed": seed}),
-    )
+    ids = checkpoint_ids(checkpoint)
+    if not ids:
+        raise InputError(f"{checkpoint}: names no cell; name a folder that finetune wrote")
+    require_same_cell((data, {"dataset": prepared.dataset}), (checkpoint, ids))
     job = Job(
         output,
         "mlm_scores",
-        {"dataset": prepared.dataset, "model": model_id, "seed": seed},
+        ids,
         {"original": original, "revision": revision, "max_examples": max_examples},
         files=[data],
         checkpoint=checkpoint,

@@ -1,10 +1,8 @@
 """Explanations of another tool through the whole workflow, as docs/importing.md has it."""
 
-import json
 import re
 import shlex
 
-import numpy as np
 import pytest
 import yaml
 
@@ -27,24 +25,6 @@ SMALL = {
 }
 
 
-def write_thermostat(results, path):
-    """What that library would have written: logits, and all texts of one length."""
-    explained = exparity.read_results(results, "explanations").query("method == 'gradient'")
-    predicted = exparity.read_results(results, "predictions").set_index("example_id")
-    padding = exparity.load_classifier(str(results / "models" / CELL), "cpu").pad_id
-    with path.open("w") as file:
-        for idx, row in enumerate(explained.itertuples()):
-            absent = 64 - len(row.token_ids)
-            line = {
-                "idx": idx,
-                "label": int(predicted.label[row.example_id]),
-                "predictions": np.log(predicted.probabilities[row.example_id]).tolist(),
-                "input_ids": row.token_ids.tolist() + [padding] * absent,
-                "attributions": row.scores.tolist() + [0.0] * absent,
-            }
-            print(json.dumps(line), file=file)
-
-
 def block(page, language):
     return re.search(rf"```{language}\n(.*?)```", page, re.DOTALL)[1]
 
@@ -57,13 +37,11 @@ def test_imported_explanations_score_as_those_they_were_made_from(
     checkout.configure(**SMALL, methods={"gradient": {}})
     checkout.snakemake("--until", "explain")
     exec(compile(block(page, "python"), "importing.md", "exec"), {})
-    write_thermostat(checkout.results, checkout.root / "imports" / "theirs.jsonl")
     methods = yaml.safe_load(block(page, "yaml"))["methods"]
-    methods["theirs"] = {"use": "imported", "path": "imports/theirs.jsonl"}
     checkout.configure(**SMALL, methods=methods)
     plan = checkout.plan()
     assert "finetune" not in plan
-    assert (plan["explain"], plan["evaluate"]) == (2, 3 * len(METRICS) - 2)
+    assert (plan["explain"], plan["evaluate"]) == (1, 2 * len(METRICS) - 1)
     checkout.snakemake()
 
     scores = exparity.read_results(checkout.results, "scores")
@@ -73,13 +51,12 @@ def test_imported_explanations_score_as_those_they_were_made_from(
     }
     assert set(of["gradient"].index.levels[0]) == set(METRICS)
     again = of["gradient"].drop("sensitivity")
-    for method in ("mine", "theirs"):
-        assert of[method].index.equals(again.index)
-        assert of[method].to_numpy().tobytes() == again.to_numpy().tobytes()
+    assert of["mine"].index.equals(again.index)
+    assert of["mine"].to_numpy().tobytes() == again.to_numpy().tobytes()
     disparity = exparity.read_results(checkout.results, "disparity").query("quantity == 'score'")
-    assert len(disparity) == 3 * len(METRICS) - 2
+    assert len(disparity) == 2 * len(METRICS) - 1
     html = (checkout.results / "report" / "index.html").read_text()
-    assert html.count('<td class="n" data-metric="sensitivity">–</td>') == 2
+    assert html.count('<td class="n" data-metric="sensitivity">–</td>') == 1
     tables = list((checkout.results / "report" / "tables").glob("disparity-*.csv"))
     assert [len(path.read_text().splitlines()) for path in tables] == [1 + len(disparity)]
 
@@ -101,10 +78,10 @@ def test_imported_explanations_score_as_those_they_were_made_from(
     assert read_artefact(checkout.root / "mine.parquet", "explanations")[0].equals(table)
 
     # A changed file is a changed input, of its own cells alone; a missing one is refused at once.
-    path = checkout.root / "imports" / "theirs.jsonl"
-    path.write_text(path.read_text().replace('"idx": 0', '"idx": 1'))
+    path = checkout.root / name
+    path.write_text(path.read_text().replace('{"example_id"', '{ "example_id"', 1))
     plan = checkout.plan()
     assert (plan["explain"], plan["evaluate"]) == (1, len(METRICS) - 1)
     path.unlink()
     refused = checkout.snakemake("-n", check=2)
-    assert re.search(r"exparity: methods\.theirs\.path: no file .*theirs\.jsonl", refused.stderr)
+    assert re.search(r"exparity: methods\.mine\.path: no file .*\.jsonl", refused.stderr)

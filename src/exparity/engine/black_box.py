@@ -55,11 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(text: Text) -> dict[int, Piece]:
-    """Return the pieces of a text by the index of their word; empty words have none.
-
-    As for tokens, what stands between two words belongs to the later one, and what stands behind
-    the last word to that.
-    """
+    """Return the pieces of a text by the index of their word; what parts two is the later one's."""
     words = [word for word, (start, end) in enumerate(text.spans) if text.string[start:end].strip()]
     pieces, start = {}, 0
     for word in words:

@@ -113,10 +113,7 @@ class Classifier(TokenEmbeddings):
         return self._like(model.to(self.model.dtype))
 
     def in_fp16(self) -> Classifier:
-        """Return this classifier, in fp32, with passes in fp16 where the range of that allows.
-
-        Gradients are taken in fp32, as is every pass whose result is not finite in fp16.
-        """
+        """Return this classifier, in fp32, with passes in fp16 where the range of that allows."""
         half = self._like(copy.deepcopy(self.model).half())
         half.fp32_twin = self
         return half
@@ -174,10 +171,7 @@ class Classifier(TokenEmbeddings):
         return self.outputs(sequences).probabilities
 
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
-        """Return what the model says of token-id sequences, special tokens included.
-
-        Equal sequences are computed once. An empty one is represented by :attr:`empty_ids`.
-        """
+        """Return what the model says of token-id sequences; an empty one is :attr:`empty_ids`."""
         keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
         known = {} if self._known is None else self._known
         ids = [key for key in dict.fromkeys(keys) if key not in known]
@@ -192,10 +186,7 @@ class Classifier(TokenEmbeddings):
         return Outputs(*np.array([known[key] for key in keys]).reshape(shape).swapaxes(0, 1))
 
     def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
-        """Return (n,) whether texts must run in fp32, since their logits in fp16 are too far off.
-
-        See :data:`HALF_BOUND`. None must where the model is not in fp16.
-        """
+        """Return (n,) whether texts must run in fp32, by :data:`HALF_BOUND`; none without fp16."""
         if self.fp32_twin is None:
             return np.zeros(len(sequences), dtype=bool)
         keys = [tuple(int(i) for i in sequence) for sequence in sequences]
@@ -244,10 +235,7 @@ class Classifier(TokenEmbeddings):
 
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
-        """Within the context, probabilities of a token-id sequence are computed once.
-
-        For several metrics or methods of the same texts, which ask about many equal ones.
-        """
+        """Within the context, probabilities of a token-id sequence are computed once."""
         outer = self._known
         self._known = {} if outer is None else outer
         try:

@@ -35,9 +35,7 @@ def words_of_tokens(
 ) -> IntArray:
     """Assign each token to the word that its first visible character lies in: (t,), −1 if special.
 
-    Characters decide, not the tokenizer's own idea of words, so that it works for every family and
-    for words that hold blanks or punctuation. What lies before a word, after the one before it,
-    belongs to it; what lies behind the last belongs to that. ``offsets`` are (t,) spans.
+    Characters decide, so that it works for every family, and for words that hold blanks.
     """
     string = text.string
     owner = np.full(len(string) + 1, max(len(text.spans) - 1, 0), dtype=np.int64)
@@ -217,10 +215,7 @@ def _laid_out(
     texts: tuple[Text, Text],
     where: str,
 ) -> Encoding:
-    """Return a pair's encoding with one text of both, and words and spans in that.
-
-    ``part_of`` says (t,) which text each token is of, 0 or 1; None for special tokens.
-    """
+    """Return a pair's encoding with one text of both; ``part_of`` is (t,) each token's text."""
     members = [np.array([part == side for part in part_of]) for side in (0, 1)]
     if not all(member.any() for member in members):
         raise InputError(f"{where}: no token of one text of the pair is left to explain")

@@ -25,10 +25,7 @@ otherwise."""
 
 
 def available(dtype: torch.dtype = torch.float32) -> bool:
-    """Return whether this build of torch has the kernels, and this processor their arithmetic.
-
-    Few processors multiply in float16, and those without AVX-512 do not in bfloat16.
-    """
+    """Return whether this build of torch has the kernels, and this processor their arithmetic."""
     names = ("_linear_pointwise", "_reorder_linear_weight", "_is_mkldnn_bf16_supported")
     if not torch._C._has_mkldnn or not all(hasattr(torch.ops.mkldnn, name) for name in names):
         return False
@@ -114,8 +111,7 @@ class _PackedLinear(torch.autograd.Function):
 def steady_head(model: PreTrainedModel) -> None:
     """Have a classification head compute a few rows more where it gets very few.
 
-    Layers see every token of a batch, but the head sees one row a text, and a text alone would get
-    other bits than in company. Rows beyond those asked for are zero, and cut off again.
+    It sees one row a text, and a text alone would get other bits than in company.
     """
     for name, module in model.named_modules():
         in_stack = any(part.isdigit() for part in name.split("."))

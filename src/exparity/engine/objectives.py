@@ -57,10 +57,7 @@ def difference(logits: torch.Tensor, targets: torch.Tensor, *, foil: int) -> tor
 
 
 def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the (b,) cross entropy of each target class.
-
-    In float64: a prediction that is certain in float32 would have no gradient left.
-    """
+    """Return the (b,) cross entropy of targets, in float64: a certain one has a gradient then."""
     return F.cross_entropy(logits.double(), targets, reduction="none")
 
 

@@ -120,10 +120,7 @@ def check_asks_only(classifier: Classifier, entry: Entry[Any], registry: Registr
 
 
 def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> list[Explanation]:
-    """Return explanations with the ids that a function of texts knows their words by.
-
-    It learns them from the texts that it encodes. For other classifiers, ids stay.
-    """
+    """Return explanations with the ids that a function of texts, if it is one, knows words by."""
     if not classifier.is_black_box:
         return list(explanations)
     texts = [e.written or e.pair or e.text for e in explanations]
@@ -140,10 +137,7 @@ def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> l
 
 
 def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tuple[int, int]:
-    """Return how many tokens of texts are the unknown one, and how many there are.
-
-    Special tokens do not count.
-    """
+    """Return how many tokens of texts, special ones aside, are unknown, and how many there are."""
     unknown = total = 0
     for encoding in encodings:
         content, _ = classifier.split_types(encoding.token_ids[~encoding.special_mask])
@@ -195,10 +189,7 @@ def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
 
 
 def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Explanation:
-    """Return an explanation that says which of its tokens are special, where it did not.
-
-    They would count as words, which changes every metric.
-    """
+    """Return an explanation that says which of its tokens are special, which are no words."""
     if explanation.special_mask is not None:
         return explanation
     ids, tokenizer = explanation.token_ids, classifier.tokenizer

@@ -28,11 +28,7 @@ FAMILIES = ENCODERS + DECODERS + ONE_LAYER
 
 
 def check_family(model: PreTrainedModel) -> None:
-    """Check that the model's layers are of a family that shortcuts know.
-
-    Raises:
-        InputError: they are not.
-    """
+    """Refuse a model whose layers are not of a family that shortcuts know."""
     family = model.config.model_type
     if family not in FAMILIES:
         raise InputError(
@@ -147,16 +143,9 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
 
 
 class FirstLayer:
-    """Projections of the first layer for all rows that masked texts can have.
+    """Projections of the first layer for all rows that masked texts can have, looked up.
 
-    At each position a masked text holds its own row or the mask token's, so that two rows a
-    position are all that the first layer's query, key and value projections ever see. They are
-    computed once and looked up.
-
-    Args:
-        model: of a family in ``FAMILIES``.
-        rows: (n, t, h) embeddings of the texts.
-        absent: (h,) embedding of the mask token.
+    At each position a masked text holds its own row of (n, t, h) ``rows``, or the (h,) ``absent``.
     """
 
     def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:

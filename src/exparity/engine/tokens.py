@@ -57,10 +57,7 @@ class TokenEmbeddings:
 
     @property
     def mask_id(self) -> int:
-        """Token id of an absent token: the mask token, or what stands in for it.
-
-        Models without a mask token (GPT-2) get their unknown token, or else padding.
-        """
+        """Token id of an absent token: the mask token, or else the unknown one, or padding."""
         known = self.head.absent_id
         if known is None:
             known = self._token_id("mask", "unk")
@@ -71,10 +68,7 @@ class TokenEmbeddings:
         return next((int(id) for id in ids if id is not None), None)
 
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
-        """Return the (t, h) input embeddings of token ids, detached, on the device.
-
-        Those of a token type hold what the type adds, so that models need not be told.
-        """
+        """Return the (t, h) input embeddings of token ids, detached, with what their type adds."""
         ids, types = self.split_types(token_ids)
         with torch.no_grad():
             table = self.model.get_input_embeddings()

@@ -1,4 +1,4 @@
-"""Scores of any origin laid on the tokens of a text: by word, token, id or characters."""
+"""Scores of any origin laid on the tokens of a text: by word, token or characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from exparity.types import Encoding
 
     Scores = NDArray[np.float64]
-    Ids = NDArray[np.int64]
 
 
 def of_words(encoding: Encoding, scores: Scores) -> Scores:
@@ -67,28 +66,6 @@ def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scor
         f"{of}{len(tokens)} tokens, and the model's tokenizer makes {int(content.sum())}, and "
         f"{int(encoding.special_mask.sum())} special ones; explain with the model's own tokenizer"
     )
-
-
-def of_ids(encoding: Encoding, token_ids: Ids, scores: Scores, padding: int) -> Scores:
-    """Lay scores of token ids, which padding may surround, on the model's own (t,) tokens."""
-    import numpy as np
-
-    own, more = encoding.token_ids, len(token_ids) - len(encoding)
-    for start in range(more + 1):
-        end = start + len(own)
-        if np.array_equal(token_ids[start:end], own) and (token_ids[end:] == padding).all():
-            return scores[start:end]
-        if token_ids[start] != padding:
-            break
-    raise InputError(
-        f"explanation of {encoding.text!r}: its input_ids are not the {len(own)} of the model's "
-        f"tokenizer, {_listed(own)}, but {_listed(token_ids)}; explain this text with the model's "
-        "own tokenizer"
-    )
-
-
-def _listed(ids: Ids) -> str:
-    return " ".join(map(str, ids[:8])) + (" …" if len(ids) > 8 else "")
 
 
 def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scores:

@@ -198,10 +198,7 @@ def explain_encodings(
     memo: dict[Any, Any] | None = None,
     training: Training | None = None,
 ) -> list[Explanation]:
-    """Explain texts that are already encoded; see :func:`explain` and :class:`MethodBatch`.
-
-    ``flags`` receives what readers of the scores must know, such as ``rounding_noise``.
-    """
+    """Explain texts that are already encoded; ``flags`` receives what readers must know."""
     if not encodings:
         complete(method_options(METHODS.get(method)), params, f"method {method}")
         return []

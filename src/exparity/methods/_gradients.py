@@ -65,10 +65,7 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
 
 
 def _path_sums(batch: MethodBatch, n_steps: int) -> list[FloatArray]:
-    """Return (t, 4) poolings ``_SUMS`` of the mean gradient on the path of each text.
-
-    Steps of all texts share batches; a text's gradients are summed as they come.
-    """
+    """Return (t, 4) poolings ``_SUMS`` of the mean gradient on the path of each text."""
     import torch
 
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)

@@ -13,10 +13,9 @@ Samples = Annotated[int, Range(at_least=2, at_most=1_000_000)]
 
 
 def draw_masks(n_tokens: int, num_samples: int, rng: np.random.Generator) -> BoolArray:
-    """Draw the neighbourhood of a text of t tokens: (m, t) True for tokens that stay.
+    """Draw the neighbourhood of a text of t tokens: (m, t) True for tokens that stay, itself first.
 
-    The first of its ``num_samples`` members is the text itself. Of each other one, a number of
-    tokens that is uniform on 1…t is removed, and a uniform subset of that size.
+    Of each other one, a number of tokens that is uniform on 1…t is removed.
     """
     count = num_samples - 1
     sizes = rng.integers(1, n_tokens + 1, count)
@@ -27,11 +26,7 @@ def draw_masks(n_tokens: int, num_samples: int, rng: np.random.Generator) -> Boo
 def fit_lime(
     masks: BoolArray, values: FloatArray, kernel_width: float = 25.0, ridge: float = 1.0
 ) -> FloatArray:
-    """Fit LIME's weighted ridge regression with the lime package: (t,) coefficients.
-
-    Masks are (m, t), True for tokens that stay, and the first row is the text itself; values are
-    (m,) target probabilities.
-    """
+    """Fit LIME's (t,) coefficients to (m, t) masks, the text's own first, and their (m,) values."""
     from lime.lime_base import LimeBase
     from sklearn import config_context
     from sklearn.linear_model import Ridge

@@ -13,10 +13,7 @@ Ask = Callable[[Any], Any]
 
 
 class _Task:
-    """A function that runs in a thread of its own, and only when it is asked to.
-
-    It has its own state of numpy's global random numbers, which libraries draw from.
-    """
+    """A function that runs in a thread when asked to, with a state of numpy's random numbers."""
 
     def __init__(self, function: Callable[[Ask], Any], seed: int) -> None:
         self._function = function

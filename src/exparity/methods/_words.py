@@ -45,10 +45,7 @@ class Training:
 
     @classmethod
     def of(cls, texts: Texts, labels: Sequence[int] | IntArray) -> Training:
-        """Take texts, as :func:`exparity.explain` does, and class indices.
-
-        Words of both texts of a pair count alike.
-        """
+        """Take texts, as :func:`exparity.explain` does, and class indices."""
         found = parted(texts, "texts of training")
         indices = array_of(int, labels, "class indices of training")
         return cls(tuple(map(all_words, found)), indices)
@@ -67,10 +64,7 @@ def words_of(encoding: Encoding) -> dict[int, str]:
 
 
 def spread_over_tokens(encoding: Encoding, scores: dict[int, float]) -> FloatArray:
-    """Share scores of words, by index, evenly among their tokens, so that they sum to it: (t,).
-
-    Words that have none and special tokens get 0.
-    """
+    """Share scores of words, by index, evenly among their tokens, which sum to it: (t,)."""
     n_words = int(encoding.word_ids.max()) + 1
     of_words = np.array([scores.get(word, 0.0) for word in range(n_words)], dtype=np.float64)
     return alignment.shared(encoding.word_ids, of_words)

@@ -178,10 +178,7 @@ class _Call:
 
 
 def _on_rows(batch: MethodBatch) -> Any:
-    """Return a module from (b, t, h) embeddings to what is explained, with a layer for these.
-
-    Its ``target`` is that of the text in work, and its ``types`` what token types add there.
-    """
+    """Return a module from (b, t, h) embeddings to what is explained, with a layer for these."""
     import torch
 
     from exparity.models.lookup import EmbeddedBatch

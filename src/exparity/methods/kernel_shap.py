@@ -71,11 +71,10 @@ def kernel_shap(
 def draw_coalitions(
     n_players: int, count: int, rng: np.random.Generator
 ) -> tuple[BoolArray, FloatArray]:
-    """Draw coalitions of p players from the Shapley kernel; all if there are no more than count.
+    """Draw coalitions of p players from the Shapley kernel, but the empty one and that of all.
 
     Drawn ones come in pairs, each with its complement, which lowers the variance (arXiv:2012.01536,
-    section 4). Returns (m, p) True for members, and the (m,) weights of the regression; the empty
-    coalition and that of all players are not among them.
+    section 4). Returns (m, p) True for members, and the (m,) weights of the regression.
     """
     sizes = np.arange(1, n_players)
     if n_players < 31 and 2**n_players - 2 <= count:
@@ -94,12 +93,10 @@ def draw_coalitions(
 def shapley_values(
     coalitions: BoolArray, weights: FloatArray, values: FloatArray, empty: float, whole: float
 ) -> FloatArray:
-    r"""Fit (p,) Shapley values to the (m,) worth of (m, p) coalitions, True for members.
+    """Fit (p,) Shapley values to the (m,) worth of (m, p) coalitions, True for members.
 
-    :math:`\arg\min_\phi \sum_z \pi_z (v(z) - v(\emptyset) - z^\top \phi)^2` subject to
-    :math:`\sum_i \phi_i = v(\text{all}) - v(\emptyset)`. Where fewer coalitions than players leave
-    this open, it is the solution next to even shares; shap's own solver divides by a singular
-    matrix there.
+    Where fewer coalitions than players leave the weighted least squares open, it is the solution
+    next to even shares; shap's own solver divides by a singular matrix there.
     """
     n_players = coalitions.shape[1]
     even = (whole - empty) / n_players

@@ -148,10 +148,7 @@ def lime_words(
 
 
 def bag_of_words(encoding: Encoding) -> IntArray:
-    """Number the distinct words of a text, which are those with different tokens.
-
-    Returns (t,) the number of each token's word, from 0 in order of appearance; −1 where special.
-    """
+    """Return (t,) the number of each token's word; words of equal tokens are one, special −1."""
     known: dict[tuple[str, ...], int] = {}
     bag = np.full(len(encoding), SPECIAL_WORD, dtype=np.int64)
     for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):

@@ -163,11 +163,7 @@ def _without_frame(encoding: Encoding) -> Encoding:
 
 
 class _Model:
-    """Masked model as shap's search asks it: its outputs for (m, t) masks, a row each.
-
-    shap's own takes the mean of the rows that a masker makes of each mask, output by output; here
-    there is one, and the mean took half of the search's time.
-    """
+    """Masked model as shap's search asks it; shap's own means took half of the search's time."""
 
     def __init__(self, outputs: Callable[[BoolArray], FloatArray], special: BoolArray) -> None:
         self._outputs, self._special = outputs, special
@@ -180,10 +176,7 @@ class _Model:
 
 
 class _Spans:
-    """A stand-in for a tokenizer: shap's masker asks it for the spans of the text's tokens.
-
-    The text is tokenized once, by the engine; shap must see the same tokens, also of a cut text.
-    """
+    """A stand-in for a tokenizer, for shap to see the engine's tokens, also of a cut text."""
 
     def __init__(self, tokenizer: Any, encoding: Encoding) -> None:
         self._encoding = encoding
@@ -234,11 +227,7 @@ def text_hierarchy(tokenizer: Any, encoding: Encoding) -> FloatArray:
 def owen_values(
     ask: Ask, tokenizer: Any, encoding: Encoding, targets: IntArray, max_evals: int
 ) -> FloatArray:
-    """Return (v, t) float64 Owen values of a text and of copies of it, all from the same masks.
-
-    ``ask`` receives (m, t) masks, True for tokens that stay, and returns (v, m, c) probabilities of
-    the v versions of the text. The first decides in which order tokens are split.
-    """
+    """Return (v, t) values of one text's v versions; ``ask`` turns (m, t) masks to (v, m, c)."""
     answered: dict[bytes, FloatArray] = {}
 
     def probabilities(masks: BoolArray) -> FloatArray:

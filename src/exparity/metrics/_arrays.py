@@ -44,10 +44,7 @@ def mean_length(lengths: Sequence[int] | IntArray) -> int:
 
 
 def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArray:
-    """Divide (t,) scores by their L1 norm, that of the tokens under a mask if there is one.
-
-    Returns (t,) float64; unchanged where the norm is zero, all NaN where a score is not finite.
-    """
+    """Divide (t,) scores by their L1 norm, that under a mask if any; NaN unless all are finite."""
     if not np.isfinite(scores).all():
         return np.full(len(scores), np.nan)
     counted = scores if mask is None else scores[mask]
@@ -80,3 +77,12 @@ def word_arrays(
         marks.append(np.zeros(size, dtype=bool) if rationale is None else np.asarray(rationale))
         words.append(np.ones(size, dtype=bool))
     return pad(scores), pad(marks), pad(words)
+
+
+def marked_share(scores: FloatArray, marks: BoolArray, word_mask: BoolArray) -> FloatArray:
+    """Return the (n,) share in [0, 1] of attribution on marked words; NaN without any."""
+    total = row_sums(np.where(word_mask, scores, 0.0))
+    on_marked = row_sums(np.where(marks & word_mask, scores, 0.0))
+    share = np.full(len(scores), np.nan)
+    np.divide(on_marked, total, out=share, where=total > 0)
+    return np.where((marks & word_mask).any(1), share, np.nan)

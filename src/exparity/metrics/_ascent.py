@@ -20,11 +20,7 @@ Norm = Literal["l2", "linf"]
 
 
 def norm_of(matrix: torch.Tensor, norm: Norm) -> float:
-    """Return a matrix's Euclidean norm, or for ``linf`` the root mean square of its elements.
-
-    A perturbation with every element at the bound ``radius × root mean square`` has the
-    Euclidean norm ``radius × norm``, so that a relative radius means the same in both balls.
-    """
+    """Return a matrix's Euclidean norm, or for ``linf`` the root mean square of its elements."""
     square = float(matrix.double().square().sum())
     return float(np.sqrt(square if norm == "l2" else square / max(1, matrix.numel())))
 
@@ -32,15 +28,7 @@ def norm_of(matrix: torch.Tensor, norm: Norm) -> float:
 def climbed(
     offset: torch.Tensor, gradient: torch.Tensor, norm: Norm, step: float, radius: float
 ) -> torch.Tensor:
-    """Take one step of steepest ascent and return to the ball.
-
-    Args:
-        offset: (t, h) where the ascent stands, relative to the centre.
-        gradient: (t, h) of the function that is ascended; rows that must not move are 0.
-        norm: of the ball.
-        step: length of the step in that norm.
-        radius: of the ball, absolute.
-    """
+    """Take one step of steepest ascent from a (t, h) offset along a gradient, back to the ball."""
     gradient = gradient.float()
     if norm == "linf":
         return (offset + step * gradient.sign()).clamp(-radius, radius)
@@ -55,15 +43,9 @@ def climbed(
 
 
 class Ascent:
-    """Ascents of the prediction loss from copies of texts, side by side.
+    """Ascents of the prediction loss from copies of texts, by ``owners``, side by side.
 
-    Args:
-        batch: the explanations whose texts are copied.
-        owners: (m,) index of the text that each ascent starts at.
-        free: (t,) True for tokens whose embeddings may move, for each ascent.
-        norm: of the balls.
-        radii: radius of the ball of each ascent, absolute.
-        step_size: length of a step in units of the radius.
+    Rows under the (t,) masks ``free`` move; a step is of ``step_size`` radii.
     """
 
     def __init__(
@@ -126,18 +108,9 @@ class Ascent:
         visit: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None,
         objective: Objective | None = None,
     ) -> FloatArray:
-        """Take one step of some ascents.
+        """Take one step of some ascents, and return the (k, c) logits where they stood before.
 
-        Args:
-            targets: (k,) class whose loss each of them ascends.
-            items: (k,) which of them; all if None.
-            climbing: move; otherwise only look.
-            visit: receives an ascent, the (t, h) gradient of ``objective`` where it stood before
-                the step, and the embeddings there.
-            objective: what ``visit`` receives the gradient of.
-
-        Returns:
-            (k, c) logits where they stood before the step.
+        ``visit`` receives an ascent, the (t, h) gradient of ``objective`` and the embeddings there.
         """
         from exparity.engine.objectives import prediction_loss
 

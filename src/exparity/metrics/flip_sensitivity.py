@@ -108,12 +108,6 @@ class _Search:
     """Asks, for many searches at once, whether the predicted class flips within a radius.
 
     Every ascent starts at its text, so that the first gradient is taken once per text.
-
-    Args:
-        batch: the explanations.
-        owners: (m,) text of each search.
-        free: (t,) True for tokens that may move, for each search.
-        steps: of each ascent.
     """
 
     def __init__(

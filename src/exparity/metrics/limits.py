@@ -23,10 +23,7 @@ LogOdds = Callable[[Sequence[tuple[int, BoolArray]]], FloatArray]
 
 
 def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
-    """Return the falls of texts when tenths of their content units go, or stay, by (u,) scores.
-
-    With ``keep``, the first step takes none: only special tokens are left.
-    """
+    """Return the falls of texts when tenths of their units go, or stay, by their (u,) scores."""
     sets = [
         [
             *([np.zeros_like(mask)] if keep else []),
@@ -38,10 +35,7 @@ def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool
 
 
 def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:
-    """Return (u,) scores of each text's units by :func:`reference_orders`, the first the highest.
-
-    About ``(stages + 1) / 2`` passes a unit.
-    """
+    """Return (u,) scores of each text's units by :func:`reference_orders`, the first highest."""
     places = [np.flatnonzero(mask) for mask in batch.content_masks]
 
     def log_odds(asked: Sequence[tuple[int, BoolArray]]) -> FloatArray:
@@ -102,11 +96,7 @@ def reference_orders(
 def scores_of_orders(falls: Falls, steps: Steps, *, normalised: bool, keep: bool) -> FloatArray:
     """Return the (r,) scores of r orders of a text's units, by steps of fractions.
 
-    Args:
-        falls: those of :func:`falls_in_tenths`, (r, k); between two sizes they are interpolated.
-        steps: the steps of the metric.
-        normalised: divide by the fall from the whole text to one without content.
-        keep: whether units stay.
+    Between two sizes the (r, k) falls of :func:`falls_in_tenths` are interpolated.
     """
     n_tokens, n_orders = int(falls.sizes[-1]), len(falls.probability)
     sizes = step_sizes(n_tokens, steps)

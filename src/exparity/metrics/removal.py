@@ -119,10 +119,7 @@ def removal_curve(
 def falls_of_sets(
     batch: MetricBatch, sets: Sequence[Sequence[BoolArray]], keep: bool
 ) -> list[Falls]:
-    """Return the falls of each text when the content units of its sets go, or alone stay.
-
-    All sets of all texts are run together. ``sets`` has (u,) masks for each text.
-    """
+    """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
     sequences, owners = list(batch.token_ids), list(range(len(batch)))
     for index, own in enumerate(sets):
         mask = batch.content_masks[index]

@@ -26,10 +26,9 @@ _WHOLE = -1  # the draw that keeps everything
 def keep_probabilities(
     scores: FloatArray, content_mask: BoolArray, keep: bool, retained_share: float | None = None
 ) -> FloatArray:
-    """Return the (u,) probability in [0, 1] with which embedding elements of each unit stay.
+    """Return the (u,) probability with which embedding elements of each unit stay.
 
-    Absolute scores are scaled to it from their smallest to their largest, or it is 1 minus that; it
-    is 1 for units without content, and all NaN where this is not defined.
+    It is 1 for units without content, and all NaN where this is not defined.
     """
     size = np.abs(scores[content_mask])
     span = float(np.ptp(size))
@@ -55,8 +54,7 @@ def mean_soft_drop(
 ) -> FloatArray:
     """Mean fall in target probability, not below 0, when elements of embeddings are set to 0.
 
-    Draws are made batch by batch, each from a generator of its own, so that memory stays bounded
-    and batches do not matter. NaN where :func:`keep_probabilities` is.
+    Draws are made batch by batch, so that memory stays bounded. NaN where keep_probabilities is.
     """
     chances = [
         units.on_tokens(keep_probabilities(scores, mask, keep, retained_share))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exparity.metrics import metric
-from exparity.metrics._shares import marked_share
+from exparity.metrics._arrays import marked_share
 from exparity.types import BoolArray, FloatArray
 
 

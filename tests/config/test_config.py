@@ -22,11 +22,11 @@ from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
+from exparity.config.start import check_before_jobs
 from exparity.config.tasks import tasks
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.core.strict import canonical
-from exparity.costs.planned import check_data
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
@@ -293,7 +293,7 @@ class TestRefused:
         """Check all that a plan and a dry run check."""
         asked = experiment(**changes)
         check_results(asked)
-        check_data(asked)
+        check_before_jobs(asked)
 
     @pytest.mark.parametrize(("changes", "words"), REFUSED, ids=lambda v: str(v)[:60])
     def test_by_name_and_with_a_remedy(self, changes, words, at_hand):
@@ -449,15 +449,16 @@ class TestModelsFromScratch:
     def test_a_model_is_built_for_a_check_until_it_is_trained(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         checked = []
-        monkeypatch.setattr("exparity.config.checks.check_buildable", checked.append)
+        monkeypatch.setattr("exparity.config.start.check_buildable", checked.append)
         found = experiment()
+        check_before_jobs(found)
         assert checked
         for ids in layout.cells(found.grid, "predictions"):
             path = Path(found.results, layout.path_of("predictions", ids))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
         checked.clear()
-        experiment()
+        check_before_jobs(experiment())
         assert not checked
 
 

@@ -15,7 +15,6 @@ try:
     from exparity.core.command_line import command_of
     from exparity.core.errors import InputError
     from exparity.core.strict import canonical
-    from exparity.costs.planned import check_data_or_exit
     from exparity.runs.begin import (
         before_jobs,
         before_plan,
@@ -55,8 +54,6 @@ else:
     )
 
     # Jobs read this file as well.
-    if workflow.is_main_process:
-        check_data_or_exit(EXPERIMENT)
     for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():
         logger.info(f"exparity: {omission}")
 

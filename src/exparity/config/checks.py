@@ -16,7 +16,6 @@ from exparity.metrics import METRICS
 from exparity.models.functions import refusal, source_of
 from exparity.models.heads import HEADS
 from exparity.models.lora import check_base
-from exparity.models.scratch import check_buildable
 
 _OTHER = {"methods": "metric", "metrics": "method"}
 
@@ -41,14 +40,6 @@ def check(experiment: ResolvedConfig) -> None:
     check_foils(experiment)
     check_cells(experiment)
     check_imports(experiment)
-
-
-def _is_trained(experiment: ResolvedConfig, model: str) -> bool:
-    """Whether every training of a model has predicted; to import torch then would take seconds."""
-    cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids["model"] == model)
-    return all(
-        Path(experiment.results, layout.path_of("predictions", ids)).is_file() for ids in cells
-    )
 
 
 def check_references(experiment: ResolvedConfig) -> None:
@@ -251,8 +242,6 @@ def check_cells(experiment: ResolvedConfig) -> None:
                 check_checkpoint(spec.checkpoint)
                 if spec.adapter is not None:
                     check_base(Path(spec.adapter), spec.checkpoint)
-            if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
-                check_buildable(spec)
         except InputError as error:
             raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +12,7 @@ from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
 from exparity.core.validation import defaults_of
 from exparity.costs.finished import JobCost, artefact_of_stage, read_footer, runs_model
-from exparity.data import load_dataset, load_with_facts
+from exparity.data import load_dataset
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from exparity.config.instances import Instance
 
 _COLUMNS = ("example_id", "match_id", "group", "split")
-_READ_AT_START = 1 << 25
-"""Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""
 
 
 def planned_jobs(experiment: Experiment, counts: ExampleCounts) -> Iterator[JobCost]:
@@ -111,43 +106,6 @@ class ExampleCounts:
         if made_up := list(_made_up(self._experiment.datasets[dataset], self._source.folder)):
             return made_up
         return load_dataset(settings["use"], self._source, settings["params"])
-
-
-def check_data(experiment: Experiment) -> None:
-    """Load small datasets that are at hand and not prepared, so that no job fails of their data."""
-    source = DataSource(Path(experiment.config.data_dir), download=False)
-    for dataset, instance in experiment.datasets.items():
-        own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
-        files = [*own, *(source.folder / file.path for file in instance.entry.facts.files)]
-        prepared = Path(experiment.results, layout.path_of("data", {"dataset": dataset}))
-        if prepared.is_file() or not all(file.is_file() for file in files):
-            continue
-        if instance.entry.facts.from_hub and not files:
-            continue
-        if sum(file.stat().st_size for file in files) <= _READ_AT_START:
-            load_with_facts(instance.entry.id, source, instance.params, name=dataset)
-
-
-def check_data_or_exit(experiment: Experiment) -> None:
-    """Check the data of a run that begins; on an error, say so and exit with 2."""
-    try:
-        with without_news_of_data():
-            check_data(experiment)
-    except InputError as error:
-        print(f"exparity: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
-
-
-@contextmanager
-def without_news_of_data() -> Iterator[None]:
-    """Leave it to the job that prepares data to say what is odd in them."""
-    logger = logging.getLogger("exparity.data")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:

@@ -15,7 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
+from exparity.config.start import check_or_exit
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
@@ -54,7 +56,13 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
             workflow.dag.forcefiles = _Unfinished(experiment)
     elif workflow.is_main_process:
         # Without an executor it lists or draws jobs and runs none.
-        if workflow.executor_plugin is not None and not workflow.dryrun:
+        runs_jobs = workflow.executor_plugin is not None and not workflow.dryrun
+        page = Path(experiment.results, layout.REPORT["page"])
+        if runs_jobs and workflow.local_exec and not page.is_file():
+            # A first run has much to do: what its jobs import is imported while they are planned.
+            start_server(ahead=(*FACTS, *ENGINE))
+        check_or_exit(experiment)
+        if runs_jobs:
             _begin(workflow, experiment)
         mark_outdated(experiment, workflow.dag.forcefiles)
         # `mtime` holds the times that Snakemake knows already and does not read again.

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment
+from exparity.config.start import check_before_jobs, without_news_of_data
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
-from exparity.costs.planned import ExampleCounts, check_data, planned_jobs, without_news_of_data
+from exparity.costs.planned import (
+    ExampleCounts,
+    planned_jobs,
+)
 from exparity.tools.detectable import (
     check_samples,
     planned_gaps,
@@ -53,7 +57,7 @@ def plan(
     for line in cautions(experiment):
         log.warning("%s", line)
     named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
-    check_data(experiment)
+    check_before_jobs(experiment)
     counts = ExampleCounts(experiment)
     samples = planned_samples(experiment, counts)
     alpha = experiment.config.statistics.alpha

@@ -32,12 +32,14 @@ def start_server(
 ) -> subprocess.Popen[bytes] | None:
     """Start a server for the jobs that this process starts, and name its socket in the environment.
 
-    ``EXPARITY_WARM=0`` there starts none, and None is returned, as where there can be none.
+    ``EXPARITY_WARM=0`` there starts none, and None is returned, as where there can be none or one
+    is there.
     """
-    if os.environ.get(SWITCH) == "0":
+    own = f"exparity-{os.getpid()}-"
+    if os.environ.get(SWITCH) == "0" or os.environ.get(SWITCH, "").startswith(own):
         return None
     # Another user may take such a name or connect to it: both sides ask who the other one is.
-    name = f"exparity-{os.getpid()}-{secrets.token_hex(8)}"
+    name = f"{own}{secrets.token_hex(8)}"
     try:
         os.close(os.pidfd_open(os.getpid()))  # Linux has it since 5.3
         with socket.socket(socket.AF_UNIX, KIND) as listener:

@@ -1,0 +1,85 @@
+"""Checks of a run that begins, of models and data, which take seconds."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exparity.artefacts import layout
+from exparity.core.errors import InputError
+from exparity.data import load_with_facts
+from exparity.data.files import DataSource
+from exparity.models.scratch import check_buildable
+
+if TYPE_CHECKING:
+    from exparity.config.experiment import Experiment
+
+_READ_AT_START = 1 << 25
+"""Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""
+
+
+def check_or_exit(experiment: Experiment) -> None:
+    """Check models and data of a run that begins; on an error, say so and exit with 2."""
+    try:
+        with without_news_of_data():
+            check_before_jobs(experiment)
+    except InputError as error:
+        print(f"exparity: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
+
+
+@contextmanager
+def without_news_of_data() -> Iterator[None]:
+    """Leave it to the job that prepares data to say what is odd in them."""
+    logger = logging.getLogger("exparity.data")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def check_before_jobs(experiment: Experiment) -> None:
+    """Check what takes seconds, so that no job fails of it.
+
+    Models from scratch can be built, and small datasets load that are at hand and not prepared.
+    """
+    _check_shapes(experiment)
+    source = DataSource(Path(experiment.config.data_dir), download=False)
+    for dataset, instance in experiment.datasets.items():
+        own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
+        files = [*own, *(source.folder / file.path for file in instance.entry.facts.files)]
+        prepared = Path(experiment.results, layout.path_of("data", {"dataset": dataset}))
+        if prepared.is_file() or not all(file.is_file() for file in files):
+            continue
+        if instance.entry.facts.from_hub and not files:
+            continue
+        if sum(file.stat().st_size for file in files) <= _READ_AT_START:
+            load_with_facts(instance.entry.id, source, instance.params, name=dataset)
+
+
+def _check_shapes(experiment: Experiment) -> None:
+    """Check that models from scratch can be built, of those that are not trained yet.
+
+    It imports torch, which takes seconds.
+    """
+    for model in experiment.models:
+        spec = experiment.model_spec(model)
+        if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
+            try:
+                check_buildable(spec)
+            except InputError as error:
+                raise InputError(f"models.{model}: {error}") from None
+
+
+def _is_trained(experiment: Experiment, model: str) -> bool:
+    """Whether every training of a model has predicted."""
+    cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids["model"] == model)
+    return all(
+        Path(experiment.results, layout.path_of("predictions", ids)).is_file() for ids in cells
+    )

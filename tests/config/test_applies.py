@@ -75,7 +75,7 @@ class TestWhatADatasetLacks:
         ]  # fmt: skip
         assert list(omissions(made)) == [
             "metrics.term_attribution: not used on dataset 'pairs_all': it has no generator of "
-            "counterfactuals"
+            "counterfactuals (counterfactuals.pairs_all names one)"
         ]
         assert made.grid["analyses"]["reliance"] == [("bios", "bert_tiny")]
 
@@ -180,8 +180,7 @@ def test_a_table_may_bring_them(table):
     assert list(found.metrics) == ["mine", "gini"]
     with pytest.raises(
         InputError,
-        match=r"dataset 'own' has none; name their column with "
-        r"datasets\.own\.rationale, or run",
+        match=r"does not apply to 'own': .* \(datasets\.own\.rationale names",
     ):
         experiment({"own": {"use": "table", "path": table}}, MASS)
 

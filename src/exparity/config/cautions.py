@@ -51,9 +51,9 @@ def omissions(experiment: Experiment) -> Iterator[str]:
                 if (datasets := experiment.metrics[id].datasets) is None or dataset in datasets
             ]
             if needs == "groups":
-                yield f"datasets.{dataset}: {lack.reason}, so that nothing of it is compared"
+                yield f"datasets.{dataset}: {lack}, so that nothing of it is compared"
             elif metrics:
-                yield f"{_named(metrics)}: not used on dataset '{dataset}': {lack.reason}"
+                yield f"{_named(metrics)}: not used on dataset '{dataset}': {lack}"
         if experiment.metrics and not experiment.applying("metrics", dataset):
             yield f"datasets.{dataset}: no metric applies to it, so that it is not explained"
     for method, metrics in experiment.unmeasured.items():

@@ -87,13 +87,10 @@ def check_applies(experiment: ResolvedConfig) -> None:
     for id, metric in experiment.metrics.items():
         needs = metric.entry.facts.needs
         wanted = [d for d in trained if metric.datasets is None or d in metric.datasets]
-        lacking = [d for d in wanted if needs in experiment.lacks[d]]
-        if lacking and len(lacking) == len(wanted):
-            lack = experiment.lacks[lacking[0]][needs]
-            remedy = f"{lack.remedy}, or run" if lack.remedy else "run"
-            metrics = ", ".join(experiment.metrics_that_need(needs))
+        if wanted and all(needs in experiment.lacks[dataset] for dataset in wanted):
+            lack = experiment.lacks[wanted[0]][needs]
             raise InputError(
-                f"metrics.{id}: {lack.purpose}; {remedy} it in a config without {metrics}"
+                f"metrics.{id}: does not apply to '{wanted[0]}': {lack}; leave the metric out"
             )
     for kind, other in _OTHER.items():
         for id, instance in getattr(experiment, kind).items():

@@ -59,11 +59,7 @@ class Experiment(ResolvedConfig):
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> Experiment:
         """Validate a config against its description and the registries."""
-        try:
-            written = json_value(config)
-        except RecursionError:
-            raise InputError("config: holds itself, or is nested too deeply") from None
-        return cls(read_settings(Config, with_preset(written), "config:"))
+        return cls(read_settings(Config, with_preset(json_value(config)), "config:"))
 
     @property
     def environment(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from exparity.artefacts.lineage import sha256_of
 from exparity.config.models import Config
@@ -106,33 +106,18 @@ def named_instance(
     return Instance(entry.id, entry, settings, None, entry.options, (Path(shared),))
 
 
-class MissingFeature(NamedTuple):
-    """Part that a dataset does not have."""
-
-    reason: str  # for which something leaves the dataset out
-    purpose: str = ""  # what a metric does with it, if one needs it, and that it is not there
-    remedy: str = ""  # how to bring it, if the data can
-
-
-def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, MissingFeature]:
-    """Return which of ``groups``, ``rationale`` and ``counterfactual`` a dataset lacks."""
-    dataset, facts, lacks = instance.id, instance.entry.facts, {}
+def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
+    """Return in words what a dataset lacks of groups, rationale and counterfactual."""
+    facts, lacks = instance.entry.facts, {}
     if not facts.has_groups(instance.params):
-        lacks["groups"] = MissingFeature("it has no groups")
+        lacks["groups"] = "it has no groups"
     if not facts.marks_words(instance.params):
         option = facts.rationale_option
-        lacks["rationale"] = MissingFeature(
-            "it marks no words that carry the label",
-            f"compares explanations with rationales, and dataset '{dataset}' has none",
-            f"name their column with datasets.{dataset}.{option}" if option else "",
-        )
+        remedy = f" (datasets.{instance.id}.{option} names their column)" if option else ""
+        lacks["rationale"] = f"it marks no words that carry the label{remedy}"
     if not has_generator:
-        lacks["counterfactual"] = MissingFeature(
-            "it has no generator of counterfactuals",
-            f"measures attribution on words that counterfactuals change, and dataset '{dataset}' "
-            "has no generator",
-            f"name one, counterfactuals.{dataset}",
-        )
+        remedy = f"(counterfactuals.{instance.id} names one)"
+        lacks["counterfactual"] = f"it has no generator of counterfactuals {remedy}"
     return lacks
 
 
@@ -140,7 +125,7 @@ def left_out(
     datasets: Iterable[str],
     methods: Mapping[str, Instance],
     metrics: Mapping[str, Instance],
-    lacks: Mapping[str, Mapping[str, MissingFeature]],
+    lacks: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, list[str]]]:
     """Return the datasets that each method, metric and artefact leaves out, by kind and id.
 

@@ -10,7 +10,6 @@ from exparity.artefacts import layout
 from exparity.config import digests
 from exparity.config.instances import (
     Instance,
-    MissingFeature,
     instances_of,
     lacks_of,
     left_out,
@@ -115,7 +114,7 @@ class ResolvedConfig:
         }
 
     @cached_property
-    def lacks(self) -> Mapping[str, Mapping[str, MissingFeature]]:
+    def lacks(self) -> Mapping[str, Mapping[str, str]]:
         """Lacks of each dataset, by the need of a method, metric or analysis."""
         return {
             dataset: lacks_of(instance, has_generator=dataset in self.generators)

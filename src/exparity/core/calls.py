@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from exparity.core.errors import InputError, shown
-from exparity.core.validation import reason_of
+from exparity.core.validation import words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
     try:
         _adapter(annotation).validate_python(value)
     except ValidationError as error:
-        raise InputError(f"{name}: {reason_of(error.errors())}") from None
+        raise InputError(f"{name}: {words_of(error.errors())}") from None
     if name == "seed" and value < 0:
         raise InputError(f"seed must be 0 or more, not {value}")
     return value

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import logging
 import re
 from collections.abc import Iterable, Sequence
@@ -67,24 +68,17 @@ def _escaped_in_name(match: re.Match[str]) -> str:
     return "".join(f"={byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
-class _Lines(list[str]):
-    """Takes rows that end with both characters, so that cells with either of them are quoted."""
-
-    def write(self, line: str) -> None:
-        self.append(line.removesuffix("\r\n") + "\n")
-
-
 def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """Return a table as CSV that a spreadsheet computes nothing from.
 
     NaN and None are empty cells, and lists are separated by blanks. Text that a spreadsheet would
     take for a formula has an apostrophe before it, unless it is a number.
     """
-    lines = _Lines()
-    writer = csv.writer(lines)
+    text = io.StringIO()
+    writer = csv.writer(text)
     writer.writerow(names)
     writer.writerows(map(_in_csv, row) for row in rows)
-    return "".join(lines)
+    return text.getvalue().replace("\r\n", "\n")
 
 
 def plain_cell(value: Any) -> Any:

@@ -26,8 +26,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict, ValidationError, dataclasses
 
-from exparity.core.errors import ExparityError, InputError, did_you_mean, shown
-from exparity.core.validation import Settings, options_of
+from exparity.core.errors import ExparityError, InputError, did_you_mean, reason_of, shown
+from exparity.core.validation import Settings, options_of, words_of
 
 Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
@@ -121,22 +121,21 @@ class Registry(Generic[Facts]):
 
     def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Return a decorator that registers a function under ``id``."""
-        if not isinstance(id, str):
+        if not SLUG.fullmatch(str(id)):  # a decorator without brackets has the function
             raise InputError(
-                f"{self.kind} {shown(id)}: an id is text; write it and the facts in brackets after "
-                "the decorator"
+                f"{self.kind} {shown(id)}: an id is lower-case letters, digits and underscores"
             )
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             module = sys.modules.get(function.__module__)
             source = Path(getattr(module, "__file__", None) or "interactive")
             where = f"{self.kind} '{id}' in {source}"
-            if not SLUG.fullmatch(id):
-                raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
             try:
                 self._checked_facts(**facts)
             except ValidationError as error:
-                raise InputError(f"{where}: {_fault(error)}") from None
+                fault = error.errors()[0]
+                place = ".".join(map(str, fault["loc"]))
+                raise InputError(f"{where}: {place}: {words_of([fault])}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
             known = self._entries.get(id)
@@ -144,28 +143,13 @@ class Registry(Generic[Facts]):
             if known is not None and not (again and known.source == source):
                 raise InputError(f"{where}: the id is taken by {known.source}; choose another")
             entry = Entry(id, function, self.facts_type(**facts), source)
-            self._check_options(entry, where)
+            options = self.options(entry)
+            json.dumps([field.default for field in options.model_fields.values()])
+            options.model_rebuild()  # which pydantic leaves to the first use
             self._entries[id] = entry
             return function
 
         return decorate
-
-    def _check_options(self, entry: Entry[Facts], where: str) -> None:
-        """Refuse options that no config could set, and facts that name options there are not."""
-        try:
-            options = self.options(entry)
-            json.dumps([field.default for field in options.model_fields.values()])
-            options.model_rebuild()  # which pydantic leaves to the first use
-        except Exception as error:  # annotations are code of their author's
-            reason = " ".join(str(error).split(" Set `")[0].split()) or type(error).__name__
-            raise InputError(
-                f"{where}: {reason}; an option is a keyword-only argument with a default and a "
-                "type: bool, int, float, str, a Literal, or a tuple or Mapping of these"
-            ) from None
-        for name in getattr(entry.facts, "path_options", ()):
-            if name not in options.model_fields:
-                hint = did_you_mean(name, options.model_fields)
-                raise InputError(f"{where}: path_options: there is no option '{name}'; {hint}")
 
     def _discover(self) -> None:
         if self._discovered:
@@ -242,17 +226,6 @@ def is_on_hub(path: str | Path) -> bool:
     return str(path).startswith("hf:")
 
 
-def _fault(error: ValidationError) -> str:
-    """Return the first fault of some facts: its place, the reason and the value."""
-    fault = error.errors()[0]
-    if fault["type"] == "value_error":
-        return str(fault["ctx"]["error"])
-    place, reason = ".".join(map(str, fault["loc"])), fault["msg"]
-    if fault["type"] == "missing":
-        return f"{place}: {reason}"
-    return f"{place}: {reason}, found {shown(fault['input'])}"
-
-
 def load_plugin(name: str) -> None:
     """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name."""
     load_module(name, "plugins")
@@ -273,7 +246,7 @@ def load_module(name: str, key: str) -> ModuleType:
         raise InputError(message if str(path) in message else f"{key}: {path}: {message}") from None
     except (Exception, SystemExit) as error:
         what = f"{path}: {type(error).__name__}" if is_file else f"cannot import module '{name}'"
-        raise InputError(f"{key}: {what}: {error}") from error
+        raise InputError(f"{key}: {what}: {reason_of(error)}") from error
 
 
 def _load_file(path: Path) -> ModuleType:

@@ -50,8 +50,6 @@ def parse_yaml(text: str, where: str) -> Any:
         place = f"{where}:{mark.line + 1}" if mark else where
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise InputError(f"{place}: not valid YAML ({reason})") from None
-    except RecursionError:
-        raise InputError(f"{where}: nested too deeply") from None
     except (ValueError, LookupError, AttributeError) as error:  # `!!int x`, or a 13th month
         raise InputError(f"{where}: not valid YAML ({error})") from None
 
@@ -88,8 +86,6 @@ def parse_json(text: str, where: str) -> Any:
         value = json.loads(text, object_pairs_hook=_without_repeats)
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError:
-        raise InputError(f"{where}: nested too deeply") from None
     except UnicodeEncodeError:
         raise InputError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff)") from None
     except InputError as error:

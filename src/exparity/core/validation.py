@@ -251,7 +251,7 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
             lines.append(": ".join(filter(None, (head, f"unknown {noun} '{path}'; {hint}"))))
         else:
             at = f"{stem}{' ' * stem.endswith(':')}{path}" if path else head
-            lines.append(": ".join(filter(None, (at, reason_of(faults)))))
+            lines.append(": ".join(filter(None, (at, words_of(faults)))))
     return lines
 
 
@@ -291,7 +291,7 @@ def _blocks(annotation: Any) -> Iterator[type[Settings]]:
         yield from _blocks(part)
 
 
-def reason_of(faults: Sequence[Any]) -> str:
+def words_of(faults: Sequence[Any]) -> str:
     """Return what pydantic says of a value, the value, and how YAML has numbers."""
     fault, value = faults[0], faults[0]["input"]
     if fault["type"] == "value_error":

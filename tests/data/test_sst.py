@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from support import REAL, need
 
 from exparity.data import DATASETS
-from exparity.data._sst import FILES, RATINGS, read_sentences
 from exparity.data.files import DataSource
-from exparity.data.sst import rationale_of
+from exparity.data.sst import FILES, RATINGS, rationale_of, read_sentences
 
 GOOD = "(4 (2 A) (4 (3 good) (2 film)))"
 BAD = "(1 (2 A) (1 (1 bad) (2 one)))"

@@ -7,11 +7,9 @@ from support import REAL, need
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
-from exparity.data._sst import FILES, read_sentences
 from exparity.data.files import DataSource
 from exparity.data.genders import read_lexicon
-from exparity.data.sst_gender import _LEXICON as LEXICON
-from exparity.data.sst_gender import gender_named
+from exparity.data.sst import FILES, LEXICON, gender_named, read_sentences
 
 HE, SHE = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"
 

@@ -101,7 +101,7 @@ def published_row(where: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         raise InputError(
             f"{where}: not as in the published file ({type(error).__name__}: {error}); fetch it "
             "again"

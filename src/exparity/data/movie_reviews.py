@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, published_parts, published_row, read_jsonl
@@ -76,17 +75,9 @@ def movie_reviews(
 def _reviews(path: Path, split: Split) -> Iterator[Example]:
     """Yield the reviews of a published part."""
     for number, row in read_jsonl(path):
-        where = f"{path}:{number}"
-        with published_row(where):
+        with published_row(f"{path}:{number}"):
             document = path.parent / "docs" / row["annotation_id"]
-        try:
             words = document.read_text(encoding="utf-8").split()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"{document}: cannot be read as text ({type(error).__name__}), and {where} is of "
-                f"it; unpack it from {FILES['train'].url}"
-            ) from None
-        with published_row(where):
             example = Example(
                 example_id=document.stem,
                 words=tuple(words),

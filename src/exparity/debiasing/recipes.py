@@ -58,13 +58,7 @@ def calls_of(written: Any, where: str) -> list[InterventionCall]:
         return _named(written, where)
     if "use" in written:
         return [dict(written)]
-    calls = interventions_of(**complete(options_of(interventions_of), written, where))
-    if all(call["use"] == "equal_steps" for call in calls):
-        raise InputError(
-            f"{where}: changes nothing; name 'resample', 'weights' or 'counterfactuals', or leave "
-            "it out"
-        )
-    return calls
+    return interventions_of(**complete(options_of(interventions_of), written, where))
 
 
 def _named(name: str, where: str) -> list[InterventionCall]:

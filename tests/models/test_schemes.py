@@ -6,7 +6,6 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
-from exparity import InputError
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import load_model
@@ -138,9 +137,3 @@ def test_without_epochs_nothing_is_drawn_anew(data, tmp_path, checkpoints):
     found = train(data, tmp_path, checkpoints["bert"], "embedding_reinitialised", training)
     start = before(checkpoints["bert"])
     assert all(np.array_equal(found[name], start[name]) for name in start)
-
-
-def test_a_model_without_a_head_is_refused(checkpoints):
-    encoder = load_model(checkpoints["bert"]).base_model
-    with pytest.raises(InputError, match="does not tell its encoder from its head"):
-        apply_scheme(encoder, "classification")

@@ -203,7 +203,6 @@ class Prompts(Settings):
         calibrate: what is added to the logits of the classes: nothing (none), or minus the
             logarithm of their mean probability on texts that say nothing (content_free) or on
             training texts (prior).
-        system: message of the system before the user's, in chats.
     """
 
     templates: Annotated[
@@ -215,7 +214,6 @@ class Prompts(Settings):
     words: Annotated[Mapping[str, str], MinLen(2)]
     absent: NonEmpty | None = None
     calibrate: Literal["none", "content_free", "prior"] = "none"
-    system: str | None = None
 
 
 Ids = str | Names

@@ -13,7 +13,7 @@ from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
 from exparity.engine.sources import is_function, objects_of, settings_of
 from exparity.models.checkpoints import load_config, load_model, load_tokenizer
-from exparity.models.functions import read_function
+from exparity.models.functions import load_function, read_function
 from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.inputs import check_vocabulary, input_limit, input_table
 from exparity.models.manifest import require_intact
@@ -121,7 +121,8 @@ def load_classifier(
         name = str(checked_value(checkpoint, str | Path, "checkpoint"))
         if function := read_function(Path(name)):
             require_intact(Path(name))
-            return _of_function(function.load(), function.classes, function.mask, max_calls)
+            predict = load_function(function.predict)
+            return _of_function(predict, function.classes, function.mask, max_calls)
         target = resolve_device(device)
         if precision == "bf16":
             require_bf16(target, "precision")

@@ -35,7 +35,6 @@ class KnownModel:
             the checkpoint's vocabulary included.
         added_tokens: tokens that are added to that vocabulary (padding for GPT-2).
         n_parameters: number of parameters, as published if they are (Dhaini et al. 2025, Table 6).
-        safetensors: whether the revision has weights in safetensors; None if not known.
         tokenizer_only: whether the checkpoint lends its tokenizer, and not its shape.
         scheme: the parts that are trained.
         training: published settings of its training.
@@ -50,7 +49,6 @@ class KnownModel:
     n_parameters: int
     init: Literal["pretrained", "scratch"] = "pretrained"
     added_tokens: int = 0
-    safetensors: bool | None = True
     tokenizer_only: bool = False
     scheme: str = "all"
     training: Mapping[str, int | float] = field(default_factory=dict)
@@ -152,7 +150,6 @@ def describe_models() -> str:
         at = f" at {model.revision}" if model.revision else ", no revision pinned"
         lines.append(f"  {model.id}")
         lines.append(f"      {start}{model.checkpoint}{at}")
-        unsure = "" if model.safetensors else "; weights in safetensors not known of"
         trained = "" if model.scheme == "all" else f", scheme {model.scheme}"
-        lines.append(f"      {model.n_parameters:,} parameters{trained}{unsure}")
+        lines.append(f"      {model.n_parameters:,} parameters{trained}")
     return "\n".join(lines)

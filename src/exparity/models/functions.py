@@ -33,10 +33,6 @@ class Function(NamedTuple):
     mask: str | None
     digest: str
 
-    def load(self) -> Callable[[list[str]], Any]:
-        """Import the function."""
-        return load_function(self.predict)
-
 
 def load_function(name: str) -> Callable[..., Any]:
     """Import a function by ``module:function`` or ``file.py:function``.

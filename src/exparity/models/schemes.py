@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
-
-from exparity.core.errors import InputError
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +38,7 @@ def parts_of(model: PreTrainedModel) -> dict[str, Part]:
       pooler.
     - ``classification``: what the encoder does not have.
     """
-    encoder = {id(parameter) for parameter in _encoder(model).parameters()}
+    encoder = {id(parameter) for parameter in model.base_model.parameters()}
     embedding = {id(p) for module in _embeddings(model) for p in module.parameters()}
 
     def part(parameter: torch.nn.Parameter) -> Part:
@@ -83,21 +81,11 @@ def training_mode(model: torch.nn.Module) -> None:
             module.eval()
 
 
-def _encoder(model: PreTrainedModel) -> Any:
-    base: Any = model.base_model
-    if base is model:
-        raise InputError(
-            f"training schemes: a {type(model).__name__} does not tell its encoder from its head; "
-            "use scheme: all"
-        )
-    return base
-
-
 def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
     """Return the modules that are a model's embeddings."""
     import torch
 
-    base, words = _encoder(model), model.get_input_embeddings()
+    base, words = model.base_model, model.get_input_embeddings()
     (parent,) = (m for m in base.modules() if any(child is words for child in m.children()))
     if parent is not base:
         return [parent]

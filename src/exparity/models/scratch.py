@@ -16,16 +16,10 @@ if TYPE_CHECKING:
 _USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
 _ROLES = ("pad", "bos", "eos", "cls", "sep")
 SETTLED = {
-    **dict.fromkeys(
-        ("num_labels", "id2label", "label2id", "problem_type"), "the classes of the data settle it"
-    ),
-    **dict.fromkeys(
-        [f"{role}_token_id" for role in _ROLES],
-        "the tokenizer settles it",
-    ),
-    "vocab_size": "the tokenizer settles it; write vocab_size beside size",
+    *("num_labels", "id2label", "label2id", "problem_type", "vocab_size"),
+    *(f"{role}_token_id" for role in _ROLES),
 }
-"""Entries of a configuration that are overwritten, and why."""
+"""Entries of a configuration that are overwritten."""
 _BYTE_LEVEL = {"gpt2", "roberta", "gpt_neo", "gpt_neox", "opt", "llama", "mistral", "qwen2"}
 _END = "<|endoftext|>"
 _DECODER_TOKENS = {"bos_token": _END, "eos_token": _END, "pad_token": "<|pad|>"}
@@ -159,7 +153,10 @@ def _configured(
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
     for key in spec.size:
         if key in SETTLED:
-            raise InputError(f"size: '{key}' has no effect: {SETTLED[key]}")
+            raise InputError(
+                f"size: '{key}' has no effect: the classes of the data or the tokenizer settle it "
+                "(vocab_size is a key beside size)"
+            )
         if not hasattr(usual, key):  # which transformers would keep, without an effect
             hint = did_you_mean(key, usual.to_dict())
             raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")

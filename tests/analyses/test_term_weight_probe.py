@@ -10,15 +10,16 @@ import pytest
 from support import REAL, need
 
 from exparity import InputError
-from exparity.analyses.term_weight_probe import term_weight_probe
+from exparity.analyses.term_weight_probe import gap_rows, term_weight_probe
 from exparity.analyses.term_weight_probe._bag_of_words import group_words
-from exparity.analyses.term_weight_probe._gaps import TestSplit, gap_rows
 from exparity.analyses.term_weight_probe.section import findings
 from exparity.artefacts.files import read_artefact
 from exparity.data.compas import FILE
 from exparity.report.templating import html_environment
 from exparity.stages.counterfactuals import make_counterfactuals
 from exparity.stages.prepare import prepare
+from exparity.stats.causal_bias import CounterfactualPrediction
+from exparity.stats.predictions import predictions_of
 
 ANCHOR = Path(__file__).with_name("bow_anchor.csv")
 RECIPES = ("os", "us", "rw", "cda", "os_cda", "us_cda", "rw_cda")
@@ -109,7 +110,7 @@ class TestOnBiographies:
         )
         page = html_environment().from_string(template).render(study=Study(), **found.values)
         assert page.count("<tr>") == 1 + 2 * 5  # trained with, weights
-        levels = found.values["probes"][0].levels
+        levels = found.values["probes"][0]["levels"]
         assert levels[0.0]["causal_tpr_gap_rms"] == 0.0
 
 
@@ -150,10 +151,14 @@ def test_gaps_equal_loops_for_three_groups_and_missing_counterfactuals(seed):
     made = [
         (i, other) for i in range(n) for other in order if other != groups[i] and rng.random() < 0.8
     ]
-    originals, others = np.array([i for i, _ in made]), np.array([other for _, other in made])
-    split = TestSplit(order, classes, labels, groups, [()] * n, originals, others, [()] * len(made))
     predicted, counterfactual = rng.integers(0, 3, n), rng.integers(0, 3, len(made))
-    rows = list(gap_rows(split, predicted, counterfactual))
+    sure = np.eye(3)
+    changed = [
+        CounterfactualPrediction(*pair, int(c), sure[c], n_changed=1)
+        for pair, c in zip(made, counterfactual, strict=True)
+    ]
+    own = labels.tolist(), predicted.tolist(), sure[predicted].tolist(), groups.tolist()
+    rows = list(gap_rows(predictions_of(*own, order, classes), changed))
     for a, b in (("a", "b"), ("a", "c"), ("b", "c")):
         here = of(rows, group=a, group_b=b)
         kept = [i for i in range(n) if groups[i] in (a, b)]

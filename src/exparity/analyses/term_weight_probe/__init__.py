@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
-from exparity.analyses.term_weight_probe._gaps import TestSplit, Versions, gap_rows
 from exparity.analyses.term_weight_probe.section import NONE, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
@@ -27,12 +27,22 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.debiasing.recipes import calls_of
 from exparity.stages.cell import Lookup, require_same_cell
+from exparity.stats.bootstrap import Draws
+from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import Predictions, predictions_of
+from exparity.stats.rms import RATES
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 _WEIGHTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
 _SEED = 0  # of the draws of interventions
 _WHERE = "analyses.term_weight_probe"
+_COLUMNS = ("quantity", "group", "group_b", "class_name", "value", "n")
+_GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
+_QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}
+Versions = Mapping[tuple[str, str], Sequence[Example]]
+"""Counterfactuals by example_id and group of what they are made of."""
 
 
 def _job_options(
@@ -110,15 +120,24 @@ def term_weight_probe(
         TrainingSet.of(prepared, 0.0, _SEED),
         counterfactuals=lambda example: versions.get((example.example_id, example.group), ()),
     )
-    test = TestSplit.of(prepared.split("test"), versions, prepared.groups, prepared.labels)
+    test, sure = prepared.split("test"), np.eye(len(prepared.labels))
+    labels, groups = [e.label for e in test], [e.group for e in test]
+    made = [
+        (i, one) for i, e in enumerate(test) for one in versions.get((e.example_id, e.group), ())
+    ]
     rows = []
     for name in debias:
         bag = BagOfWords(apply(training_set, _calls(name)))
-        counts = [bag.counts(texts) for texts in (test.texts, test.counterfactuals)]
+        counts = [bag.counts(e.words for e in part) for part in (test, [one for _, one in made])]
         for weight in weights:
-            predicted = (bag.predict(part, scaled, weight) for part in counts)
-            place = {"debias": name, "weight": weight}
-            rows += [{**place, **row} for row in gap_rows(test, *predicted)]
+            own, others = (bag.predict(part, scaled, weight) for part in counts)
+            measured = labels, own.tolist(), sure[own].tolist(), groups
+            changed = [
+                CounterfactualPrediction(i, one.group, int(c), sure[c], n_changed=1)
+                for (i, one), c in zip(made, others, strict=True)
+            ]
+            gaps = gap_rows(predictions_of(*measured, prepared.groups, prepared.labels), changed)
+            rows += [{"debias": name, "weight": weight, **row} for row in gaps]
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
     return StageResult(
         rows,
@@ -129,6 +148,20 @@ def term_weight_probe(
             "words": {group: sorted(known) for group, known in words.items()},
         },
     )
+
+
+def gap_rows(
+    data: Predictions, changed: Sequence[CounterfactualPrediction]
+) -> Iterator[dict[str, Any]]:
+    """Yield accuracy, statistical and causal gaps by class and over classes, and flip rates."""
+    draws = Draws(resamples=0)
+    rows = model_bias(data, draws)
+    rows += [*fpr_gaps(rows), *causal_bias(data, changed, draws)]
+    for row in rows:
+        of_all = row.quantity == "accuracy" and not row.group
+        of_flips = row.quantity != "flip_rate" or not row.class_name
+        if of_all or (row.quantity in _QUANTITIES and of_flips):
+            yield {name: getattr(row, name) for name in _COLUMNS}
 
 
 def _calls(debias: str) -> list[dict[str, Any]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
 from exparity.artefacts.schemas import schema_of
+from exparity.core.grouping import grouped
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
@@ -19,41 +19,19 @@ NONE = "none"
 """No debiasing."""
 
 
-@dataclass(frozen=True)
-class Probe:
-    """A bag of words trained on one form of a dataset.
-
-    Attributes:
-        levels: by weight, the entries of the table: quantities over classes.
-    """
-
-    dataset: str
-    debias: str
-    group_a: str
-    group_b: str
-    levels: Mapping[float, Mapping[str, float]]
-
-
-def probes(rows: Rows) -> list[Probe]:
-    """Arrange the term_weight_probe artefact."""
-    accuracy: dict[tuple[str, str, float], float] = {}
-    grouped: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        if row["quantity"] == "accuracy":
-            accuracy[row["dataset"], row["debias"], row["weight"]] = row["value"]
-        else:
-            key = row["dataset"], row["debias"], row["group"], row["group_b"]
-            grouped[key].append(row)
+def probes(rows: Rows) -> list[dict[str, Any]]:
+    """Arrange the term_weight_probe artefact: ``levels`` are quantities over classes by weight."""
+    place = itemgetter("dataset", "debias", "weight")
+    accuracy = {place(row): row["value"] for row in rows if row["quantity"] == "accuracy"}
+    names = ("dataset", "debias", "group", "group_b")
+    over_classes = (r for r in rows if r["quantity"] != "accuracy" and not r["class_name"])
     arranged = []
-    for (dataset, debias, a, b), part in grouped.items():
-        levels: dict[float, dict[str, float]] = {
-            weight: {"accuracy": accuracy[dataset, debias, weight]}
-            for weight in sorted({row["weight"] for row in part})
+    for key, part in grouped(over_classes, itemgetter(*names)).items():
+        levels = {
+            weight: {"accuracy": accuracy[place(of[0])], **{r["quantity"]: r["value"] for r in of}}
+            for weight, of in sorted(grouped(part, itemgetter("weight")).items())
         }
-        for row in part:
-            if row["class_name"] == "":
-                levels[row["weight"]][row["quantity"]] = row["value"]
-        arranged.append(Probe(dataset, debias, a, b, levels))
+        arranged.append({**dict(zip(names, key, strict=True)), "levels": levels})
     return arranged
 
 

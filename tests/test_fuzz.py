@@ -1,6 +1,6 @@
 """Whatever comes in from outside works or is refused in one line, and no other error is raised.
 
-Configs, tables, plug-ins, calls from Python and command lines are valid ones with something else
+Configs, tables, calls from Python and command lines are valid ones with something else
 put at a random place. ``EXPARITY_FUZZ=20000`` tries that many of each.
 """
 
@@ -12,8 +12,6 @@ import json
 import logging
 import os
 import shutil
-import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +23,14 @@ from hypothesis import strategies as st
 from support import TINY
 
 import exparity
-from exparity import ExparityError, InputError, cli, compare_groups, evaluate, explain
+from exparity import InputError, cli, compare_groups, evaluate, explain
 from exparity.cli import main
 from exparity.config.experiment import Experiment
 from exparity.core.escaping import UNSAFE
-from exparity.core.registry import load_plugin
-from exparity.core.validation import complete
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.methods import METHODS, explain_many
-from exparity.metrics import METRICS, evaluate_many
+from exparity.methods import explain_many
+from exparity.metrics import evaluate_many
 from exparity.types import Origin
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -284,121 +280,6 @@ def explained(checkpoints):
 def test_calls_from_python(explained, call, value):
     value = iter([1, 2]) if value is iter else value
     works_or_is_refused(lambda: CALLS[call](*explained, value))
-
-
-FACTS = {
-    "metric": {
-        "direction": "lower",
-        "bounds": [0.0, 1.0],
-        "unit": "share",
-        "kind": "complexity",
-        "needs": "attributions",
-        "stochastic": False,
-        "passes": 2,
-        "bounds_where": {"option": [0, 1]},
-        "reference": "here",
-    },
-    "method": {
-        "signed": True,
-        "needs_gradient": False,
-        "target": "none",
-        "baseline": None,
-        "stochastic": True,
-        "path_options": [],
-        "reference": "here",
-    },
-}
-ANNOTATIONS = [
-    "int", "float", "str", "bool", "Any", "int | None", "Literal['a']", "Mapping[str, int]",
-    "Annotated[int, Range(at_least=1)]", "tuple[float, ...]", "tuple[()]", "'int'", "", "dict",
-    "object", "Unknown", "Mapping", "Sequence[()]", "[1]", "5", "1 / 0", "list",
-]  # fmt: skip
-DEFAULTS = [
-    "1", "0.5", "'a'", "None", "()", "(1, 2)", "float('nan')", "object()", "{1}", "10**400", "",
-]  # fmt: skip
-DONE_AT_IMPORT = [""] * 20 + ["sys.exit()", "os._exit(0)", "1 / 0", "raise SystemExit('no')", "f()"]
-BODIES = [
-    "return [0.5] * n", "return None", "return 'a'", "sys.exit(0)", "raise KeyError", "return",
-]  # fmt: skip
-PLUGIN = """
-import os, sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
-from exparity.core.flags import Range
-from exparity.{kind}s import {kind}
-from fuzzed import facts, id
-
-@{kind}(id, **facts)
-def f({arguments}, *, option{annotation}{default}):
-    {doc}
-    n = len({counted})
-    {body}
-
-{done}
-"""
-
-
-@st.composite
-def declarations(draw):
-    """The source of a plug-in, its kind, and the facts and the id that it declares."""
-    kind = draw(st.sampled_from(sorted(FACTS)))
-    strange = VALUES | st.sampled_from(OBJECTS)
-    facts = draw(mutated(FACTS[kind], strange) | st.just(FACTS[kind]))
-    options = st.tuples(st.sampled_from(ANNOTATIONS), st.sampled_from(DEFAULTS))
-    annotation, default = draw(st.just(("int", "1")) | options)
-    arguments = {"metric": "scores, content_mask", "method": "batch"}[kind]
-    source = PLUGIN.format(
-        kind=kind,
-        arguments=draw(st.sampled_from([arguments] * 20 + ["*_", "a, b, c"])),
-        counted=arguments.split(",")[0] + ".rows" * (kind == "method"),
-        annotation=annotation and f": {annotation}",
-        default=default and f" = {default}",
-        doc=draw(st.sampled_from(['"""Fuzzed."""'] * 20 + ["", '"""\n"""'])),
-        body=draw(st.sampled_from(BODIES)),
-        done=draw(st.sampled_from(DONE_AT_IMPORT)),
-    )
-    if draw(st.booleans()):
-        source = f"from __future__ import annotations\n{source}"
-    return source, kind, facts, draw(st.sampled_from(["fuzzed"] * 20 + ["Gini", "gini", 5, None]))
-
-
-def use_plugin(path, registry, value, classifier, explanations):
-    """Load it as a config does, and make what it brings."""
-    load_plugin(str(path))
-    entry = registry.get("fuzzed")
-    config = {**TINY, "plugins": [str(path)], f"{registry.kind}s": {"fuzzed": {"option": value}}}
-    works_or_is_refused(lambda: Experiment.from_mapping(config))
-    complete(entry.options, {}, "fuzzed")
-    if registry is METRICS:
-        evaluate(classifier, explanations, "fuzzed")
-    else:
-        explain(classifier, TEXTS, method="fuzzed")
-
-
-@tries(100)
-@given(declarations(), VALUES)
-def test_plugins(explained, tmp_path_factory, declared, value):
-    """Plug-ins that declare what cannot be are refused, and those that fail later are one line."""
-    source, kind, facts, id = declared
-    registry = {"metric": METRICS, "method": METHODS}[kind]
-    path = tmp_path_factory.getbasetemp() / "fuzzed_plugin.py"
-    path.write_text(source)
-    declares = types.ModuleType("fuzzed")
-    declares.facts, declares.id = facts, id
-    registry.ids()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "fuzzed", declares)
-        patch.setattr(registry, "_entries", dict(registry._entries))
-        try:
-            use_plugin(path, registry, value, *explained)
-            message = ""
-        except ExparityError as error:
-            message = str(error)
-        except SystemExit as end:
-            raise AssertionError("the plug-in ended the process") from end
-        for name in [name for name in sys.modules if name.startswith("exparity_plugin_fuzzed")]:
-            del sys.modules[name]
-    assert not UNSAFE.search(message)
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ class Restart:
         self.checkout.held.release()
 
     def start_again(self) -> None:
-        self.first_said = self.checkout.said
+        self.first_said += self.checkout.said
         (self.checkout.root / "run.log").unlink()
         self.run = self.checkout.start(*SCORES)
 
@@ -79,11 +79,20 @@ class Restart:
         return self
 
 
-def main_killed(restart: Restart) -> None:
-    """Its submission lives on, until the next run cancels it."""
+def main_killed_and_next_terminated(restart: Restart) -> None:
+    """The first submission lives on until the next run cancels it; that one cancels its own."""
+    checkout = restart.checkout
     kill(restart.run)
+    (checkout.held.folder / "waits").unlink()
+    first = restart.job
     restart.start_again()
+    checkout.held.wait(restart.run)
+    (restart.job,) = checkout.cluster.running("training", checkout.root)
+    assert restart.job != first
+    os.kill(restart.run.pid, signal.SIGTERM)
     restart.wait_for_end_of_job()
+    assert restart.run.wait(timeout=60) == 128 + signal.SIGTERM
+    restart.start_again()
 
 
 def main_gone(restart: Restart) -> None:
@@ -93,14 +102,6 @@ def main_gone(restart: Restart) -> None:
     jobs = restart.checkout.cluster.jobs
     restart.checkout.wait_until(lambda: restart.job.id not in {j.id for j in jobs()}, "it ends")
     restart.finished = explanations(restart.checkout)
-    restart.start_again()
-
-
-def main_terminated(restart: Restart) -> None:
-    """It cancels its submission and ends."""
-    os.kill(restart.run.pid, signal.SIGTERM)
-    restart.wait_for_end_of_job()
-    assert restart.run.wait(timeout=60) == 128 + signal.SIGTERM
     restart.start_again()
 
 
@@ -121,7 +122,7 @@ def requeued(restart: Restart) -> None:
     restart.wait_for_end_of_job()
 
 
-SCENARIOS = (main_killed, main_terminated)
+SCENARIOS = (main_killed_and_next_terminated,)
 OTHERS = (main_gone, cancelled, killed_at_once, requeued)
 """With ``--exhaustive``; tests/runs/test_begin.py has what a submission makes that runs again."""
 
@@ -177,19 +178,13 @@ def test_no_run_waits_for_files_that_nobody_makes(restart):
     assert "some output files are missing" not in said
 
 
-def test_leftovers_end_before_the_run_looks_at_files(restarts):
-    said = restarts["main_killed"].checkout.said
-    assert "cancelled 1 job that an earlier run had left in the queue" in said
-    (planned,) = re.findall(r"^explain +(\d+)", said, re.MULTILINE)
-    assert int(planned) <= len(METHODS) - FINISHED
-
-
-def test_a_terminated_run_cancels_its_jobs(restarts):
-    """The job could not end otherwise: it was released after that."""
-    assert (
-        "exparity: stopped; finished jobs and parts of jobs stay"
-        in restarts["main_terminated"].first_said
-    )
+def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves_none(restarts):
+    """The job of the terminated run could not end otherwise: it was released after that."""
+    said = restarts["main_killed_and_next_terminated"].first_said
+    assert said.count("cancelled 1 job that an earlier run had left in the queue") == 1
+    planned = map(int, re.findall(r"^explain +(\d+)", said, re.MULTILINE))
+    assert list(planned) == [len(METHODS), len(METHODS) - FINISHED]
+    assert said.count("exparity: stopped; finished jobs and parts of jobs stay") == 1
 
 
 def test_a_job_that_fails_ends_alone(undisturbed, cluster, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stats.drawn import CLASSES, GROUPS, keyed, predictions
 
 from exparity.stats.bootstrap import Draws
-from exparity.stats.model_bias import model_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.prediction_difference import mean_distance, wasserstein
 from exparity.stats.predictions import predictions_of
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
@@ -126,6 +126,9 @@ class TestReference:
         for key, (value, n) in expected.items():
             assert found[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
             assert found[key].n == n, key
+        for row in fpr_gaps(found.values()):
+            value, _ = expected["tnr_gap", row.group, row.group_b, row.class_name]
+            assert row.value == pytest.approx(-value, abs=1e-12, nan_ok=True)
 
     @given(predictions(), st.sampled_from([0.8, 0.95]))
     def test_intervals_of_shares(self, given, confidence):

@@ -222,49 +222,6 @@ def test_equals_loops(text, keep, stages):
         assert limits.step(own, scale) == pytest.approx(expected, abs=1e-9)
 
 
-LOWEST_AND_HIGHEST = {
-    "logistic": (logistic, 0.109884, 0.623182),
-    "pairs": (pairs, 0.122581, 0.636188),
-}
-"""Mean falls over all prefixes: the exact limits of NAOPC by its authors' own search."""
-
-
-def beam(p, n, width, keep):
-    """The mean fall that normalised AOPC (Edin et al. 2024) finds with some orders at a time."""
-    full, sign = p([True] * n), 1 if keep else -1
-    orders = [((), 0.0)]
-    for _ in range(n):
-        longer = []
-        for order, total in orders:
-            for token in set(range(n)) - set(order):
-                taken = (*order, token)
-                fall = full - p([other not in taken for other in range(n)])
-                longer.append((taken, total + fall))
-        orders = sorted(longer, key=lambda one: sign * one[1])[:width]
-    return orders[0][1] / n
-
-
-def mean_fall(p, order):
-    """Of an order in which tokens go."""
-    return float(falls(p, order, range(1, len(order) + 1)).probability.mean())
-
-
-@pytest.mark.parametrize("name", LOWEST_AND_HIGHEST)
-def test_limits_of_normalised_aopc(name):
-    """The search, one token at a time, is theirs with a single order; a wide one is exact."""
-    p, lowest, highest = LOWEST_AND_HIGHEST[name]
-    every = [mean_fall(p, order) for order in ALL]
-    assert (min(every), max(every)) == pytest.approx((lowest, highest), abs=6e-7)
-    assert beam(p, N, len(ALL), keep=True) == pytest.approx(lowest, abs=6e-7)
-    assert beam(p, N, len(ALL), keep=False) == pytest.approx(highest, abs=6e-7)
-    for keep, limit in ((True, lowest), (False, highest)):
-        order = searched(p, N, keep, stages=N)
-        found = mean_fall(p, order[::-1] if keep else order)
-        assert found == pytest.approx(beam(p, N, 1, keep), abs=1e-12)
-        if name == "logistic":  # words add up: no search finds more
-            assert found == pytest.approx(limit, abs=6e-7)
-
-
 LEAVES = {
     "ranks": [
         lambda p: p**3,

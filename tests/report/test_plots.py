@@ -79,25 +79,17 @@ class TestDistributions:
         assert axes.get_ylabel() == "Gini"
         assert [t.get_text() for t in axes.get_legend().get_texts()] == ["male", "female"]
 
-    def test_on_a_logarithmic_axis(self):
-        figure = exparity.plot_distributions(np.exp(RNG.normal(size=80) * 4), GROUPS, log=True)
-        figure.draw_without_rendering()
-        assert figure.axes[0].get_yscale() == "log"
-        assert not any("$" in t.get_text() for t in figure.axes[0].get_yticklabels())
-
     @pytest.mark.parametrize(
         ("values", "groups", "message"),
         [
             ({}, GROUPS, "no scores"),
             ([1.0], GROUPS, "1 scores, but there are 80"),
-            ({"a": [1.0]}, {"b": ["male"]}, "'a'.* have no groups"),
-            ([1.0, 2.0], ["male", "old"], "'old' is no group"),
-            ([0.0, 1.0], ["male", "female"], "not all positive"),
+            ([1.0, 2.0], ["male", "old"], "'old' is not in order="),
         ],
     )
     def test_bad_input(self, values, groups, message):
         with pytest.raises(InputError, match=message):
-            exparity.plot_distributions(values, groups, log=True)
+            exparity.plot_distributions(values, groups)
 
 
 class TestTests:

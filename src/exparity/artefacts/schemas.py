@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -55,18 +54,6 @@ def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tupl
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefacts())}")
     table = entry.facts.writes[artefact]
     return (*entry.facts.levels, *table.ids), table.columns, table.keys
-
-
-def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Check that rows that came by hand hold values of an artefact's types where they have any."""
-    for field in schema_of(artefact):
-        values = [row[field.name] for row in rows if field.name in row]
-        try:
-            column = pa.array(values, field.type, from_pandas=field.nullable)  # NaN is null
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            raise InputError(f"{field.name} must be {_type_text(field.type)}: {error}") from None
-        if column.null_count and not field.nullable:
-            raise InputError(f"{field.name} is missing in a row")
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 
 from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
-from exparity.core.calls import Options, Several, checked, checked_value, listed, options_of_ids
+from exparity.core.calls import Options, Several, checked, listed, options_of_ids
 from exparity.core.errors import InputError
 from exparity.core.progress import Progress
 from exparity.engine.encoding import as_list
@@ -53,8 +53,30 @@ class Benchmark:
     """Explanations of some texts by several methods, and their scores by several metrics.
 
     Can be built in stages, ``Benchmark(model, texts).explain("all").evaluate(["gini"])``; a method
-    or metric that is asked for again is computed again. Arguments and errors are those of
-    :func:`benchmark`.
+    or metric that is asked for again is computed again.
+
+    Args:
+        model: a checkpoint's folder or Hub id, a pair (model, tokenizer), a text-classification or
+            zero-shot pipeline of transformers, or a classifier from
+            :func:`exparity.load_classifier`.
+        texts: strings or lists of words; a single string is one text. A tuple of two strings is a
+            pair, such as premise and hypothesis; a list of two strings is two texts.
+        targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
+        rationales: for each text a 0 or 1 per word, 1 where the word carries the label, or None
+            where unknown.
+        training: texts that the model was trained on and their class indices, for methods that work
+            with them.
+        study: ``ferret`` gives methods and metrics the options of that library where none are
+            given; ``default`` leaves them to exparity.
+        seed: of methods and metrics that draw random numbers.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        candidate_labels: classes of zero-shot classification by a model of sentence pairs. What is
+            explained is that a text entails "This example is LABEL.", where ``targets`` are labels;
+            ``predicted`` is the one that is entailed with the highest probability.
+        prompt: template with ``{text}``, for a causal language model, as folder, pair or
+            text-generation pipeline; see :func:`exparity.load_classifier`, as for what follows.
+        words: word that answers the prompt for each class, by class.
+        chat: put the prompt into the tokenizer's chat template.
 
     Attributes:
         classifier: the explained model.
@@ -63,6 +85,7 @@ class Benchmark:
         seconds: wall time of explaining, by method; what methods share is counted with the first.
     """
 
+    @checked
     def __init__(
         self,
         model: Any,
@@ -104,7 +127,7 @@ class Benchmark:
         check_texts(self.classifier, listed_texts, self._encodings)
         self._targets = targets_of(self.classifier, self._encodings, targets)
         self._seed = seed
-        self._study = preset(checked_value(study, Study, "study"))
+        self._study = preset(study)
         self._memo: dict[Any, Any] = {}
         self._training = None if training is None else Training.of(*training)
         self._rationales = None
@@ -303,52 +326,26 @@ class Benchmark:
         return dict(cells)
 
 
-@checked
 def benchmark(
     model: Any,
     texts: str | Text | Sequence[TextLike],
     targets: Any = "predicted",
     *,
-    methods: Any = None,
-    metrics: Any = None,
-    rationales: Rationales = None,
-    training: tuple[Texts, Sequence[int]] | None = None,
-    study: Study = "default",
-    seed: int = 0,
-    device: str = "auto",
-    candidate_labels: Sequence[str] | None = None,
-    prompt: str | None = None,
-    words: Mapping[str, str] | None = None,
-    chat: bool = False,
+    methods: Ids | None = None,
+    metrics: Ids | None = None,
+    **options: Any,
 ) -> Benchmark:
     """Explain texts with several methods, and score the explanations with several metrics.
 
     Args:
-        model: a checkpoint's folder or Hub id, a pair (model, tokenizer), a text-classification or
-            zero-shot pipeline of transformers, or a classifier from
-            :func:`exparity.load_classifier`.
-        texts: strings or lists of words; a single string is one text. A tuple of two strings is a
-            pair, such as premise and hypothesis; a list of two strings is two texts.
+        model: see :class:`Benchmark`, as for what follows.
+        texts: strings or lists of words.
         targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
         methods: an id, ids, options by id, or ``all``; by default those of ferret that can work
             with the classifier.
         metrics: an id, ids, options by id, or ``all``; by default those of ferret: faithfulness,
             and plausibility where there are rationales.
-        rationales: for each text a 0 or 1 per word, 1 where the word carries the label, or None
-            where unknown.
-        training: texts that the model was trained on and their class indices, for methods that work
-            with them.
-        study: ``ferret`` gives methods and metrics the options of that library where none are
-            given; ``default`` leaves them to exparity.
-        seed: of methods and metrics that draw random numbers.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
-        candidate_labels: classes of zero-shot classification by a model of sentence pairs. What is
-            explained is that a text entails "This example is LABEL.", where ``targets`` are labels;
-            ``predicted`` is the one that is entailed with the highest probability.
-        prompt: template with ``{text}``, for a causal language model, as folder, pair or
-            text-generation pipeline; see :func:`exparity.load_classifier`, as for what follows.
-        words: word that answers the prompt for each class, by class.
-        chat: put the prompt into the tokenizer's chat template.
+        **options: others of :class:`Benchmark`, such as ``rationales`` and ``seed``.
 
     Returns:
         The explanations, their scores, tables of them, and the seconds that each method took.
@@ -357,18 +354,4 @@ def benchmark(
         InputError: the model is none of these, an id or option is unknown, or a text, target or
             rationale does not fit.
     """
-    made = Benchmark(
-        model,
-        texts,
-        targets,
-        rationales=rationales,
-        training=training,
-        study=study,
-        seed=seed,
-        device=device,
-        candidate_labels=candidate_labels,
-        prompt=prompt,
-        words=words,
-        chat=chat,
-    )
-    return made.explain(methods).evaluate(metrics)
+    return Benchmark(model, texts, targets, **options).explain(methods).evaluate(metrics)

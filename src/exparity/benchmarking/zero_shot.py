@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exparity.core.calls import listed
 from exparity.core.errors import InputError, shown
@@ -27,20 +27,14 @@ def hypotheses(
 ) -> tuple[list[TextLike], int]:
     """Return every text as a pair with the hypothesis of one label, and the class of entailment."""
     names = listed(labels, "candidate_labels", "names")
-    for name in names:
-        if not isinstance(name, str) or not name.strip() or names.count(name) > 1:
-            raise InputError(f"candidate_labels must be different names, not {shown(labels)}")
-    if template.format("a") == template:
-        raise InputError(f"pipeline: hypothesis_template {template!r} keeps no label; write {{}}")
-    if not names:
-        raise InputError("candidate_labels: there is none; name the classes to choose from")
+    is_text = all(isinstance(name, str) for name in names)
+    if not (names and is_text and len(set(names)) == len(names)):
+        raise InputError(f"candidate_labels must be different names, not {shown(labels)}")
     entailment = entailment_class(classifier)
-    premises: list[Text] = []
-    for position, text in enumerate(parted(as_list(texts))):
-        if isinstance(text, tuple):
-            raise InputError(f"text {position}: is a pair already; candidate_labels take one text")
-        premises.append(text)
-    pairs: list[list[TextLike]] = [
+    premises = parted(as_list(texts))
+    if any(isinstance(text, tuple) for text in premises):
+        raise InputError("candidate_labels: take one text each, and no pairs")
+    pairs: list[list[Any]] = [
         [(premise, template.format(name)) for name in names] for premise in premises
     ]
     if asks_for_predicted(targets):

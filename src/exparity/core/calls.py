@@ -129,7 +129,7 @@ def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
     try:
         # Annotations are text; names that only type checkers know are of no plain type.
         evaluated = eval(annotation, getattr(function, "__globals__", {}))
-    except NameError:
+    except (NameError, TypeError):  # and `self` has none
         return None
     if typing.get_origin(evaluated) is Literal:
         return evaluated

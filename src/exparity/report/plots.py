@@ -6,13 +6,11 @@ returns, a script saves it with ``savefig``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exparity.artefacts.schemas import check_columns
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError, shown
 from exparity.core.escaping import visible
@@ -20,7 +18,6 @@ from exparity.core.settings import Statistics
 from exparity.report.figures.distributions import (
     distributions_panel,
     group_marks,
-    logarithmic,
     score_spread,
 )
 from exparity.report.figures.effects import effects_figure
@@ -55,7 +52,6 @@ def plot_distributions(
     order: Sequence[str] = ("male", "female"),
     *,
     label: str = "score",
-    log: bool = False,
     width: float = WIDTHS["2col"],
 ) -> Figure:
     """Plot how scores are distributed in each group: violins with boxes.
@@ -67,41 +63,30 @@ def plot_distributions(
         groups: (n,) group of each score, or one such for each of ``values``.
         order: the groups, in the order to draw them.
         label: what the scores are.
-        log: whether to use a logarithmic axis.
         width: of the figure, in inches.
 
     Raises:
-        InputError: lengths or names disagree, a group is not in ``order``, or ``log`` is asked for
-            scores that are not positive.
+        InputError: there are no scores, lengths disagree, or a group is not in ``order``.
     """
+    from exparity.report.figures.notebook import new_figure
+
     order = listed(order, "order", "groups")
     many: Mapping[str, Values] = values if isinstance(values, Mapping) else {"": values}
     if not many:
         raise InputError("there are no scores to plot")
     by_name = groups if isinstance(groups, Mapping) else dict.fromkeys(many, groups)
-    if missing := many.keys() - by_name.keys():
-        raise InputError(
-            f"scores of {shown(missing)} have no groups; give groups by the same names"
-        )
-    places = [_split(part, by_name[name], order, name, log) for name, part in many.items()]
-
-    def draw(width: float) -> Figure:
-        from exparity.report.figures.notebook import new_figure
-
+    places = [_split(part, by_name[name], order, name) for name, part in many.items()]
+    with house_style():
         figure = new_figure(width, 2.0)
         axes = figure.subplots()
-        distributions_panel(axes, [[score_spread(x, log=log) for x in parts] for parts in places])
+        distributions_panel(axes, [[score_spread(x) for x in parts] for parts in places])
         names = [fitted(registered_names("method", name), 16) for name in many]
         axes.set_xticks(range(len(many)), names)
         axes.set_ylabel(visible(label, keep="\n"))
-        if log:
-            logarithmic(axes)
         axes.legend(
             handles=group_marks(order), loc="lower right", bbox_to_anchor=(1, 1), ncols=len(order)
         )
-        return figure
-
-    return _drawn(draw, width)
+    return figure
 
 
 @checked
@@ -132,8 +117,8 @@ def plot_effects(
     if len(tables) > 1:
         several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
         raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
-    draw = partial(effects_figure, tables[0], names=registered_names, threshold=threshold)
-    return _drawn(draw, width)
+    with house_style():
+        return effects_figure(tables[0], width, registered_names, threshold=threshold)
 
 
 @checked
@@ -158,51 +143,31 @@ def plot_verdicts(
     panels = panels_of(rows, registered_names, threshold)
     if not panels:
         raise InputError("there are no verdicts to plot; give rows of 'verdicts'")
-    return _drawn(partial(verdicts_figure, panels), width)
+    with house_style():
+        return verdicts_figure(panels, width)
 
 
 def _records(
     table: pd.DataFrame | Iterable[Mapping[str, Any]], name: str, needed: Sequence[str]
 ) -> list[Any]:
     """Return the rows of a table as mappings, which have all columns that are needed."""
-    records: Any = table
-    if hasattr(records, "to_dict") and getattr(records, "ndim", 0) == 2:
-        records = records.to_dict("records")
+    records = table.to_dict("records") if hasattr(table, "to_dict") else table
     rows = listed(records, name, f"rows of {name}")
     if not rows:
         raise InputError(f"there are no {name} to plot")
     for position, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise InputError(f"{name} must be mappings, such as rows of a table, not {shown(row)}")
         if missing := [column for column in needed if column not in row]:
             raise InputError(f"row {position} has no '{missing[0]}'; give rows of '{name}'")
-    check_columns(name, rows)
     return rows
 
 
-def _split(
-    values: Values, groups: Groups, order: list[str], name: str, log: bool
-) -> list[FloatArray]:
+def _split(values: Values, groups: Groups, order: list[str], name: str) -> list[FloatArray]:
     """Return the scores of each group."""
     of = f" of '{name}'" if name else ""
-    values = array_of(float, values, f"scores{of}")
-    groups = listed(groups, f"groups{of}", "the group of each score")
+    values, groups = array_of(float, values, f"scores{of}"), list(groups)
     if len(values) != len(groups):
         raise InputError(f"{len(values)} scores{of}, but there are {len(groups)} groups")
-    for group in (*groups, *order):
-        if not (isinstance(group, str) and group in order):
-            raise InputError(f"{shown(group)} is no group of {shown(order)}; name all in order=")
-    if np.isinf(values).any():
-        raise InputError(f"scores{of} are not all finite")
-    if log and (values <= 0).any():
-        raise InputError(f"scores{of} are not all positive; leave log out")
+    if unknown := set(groups) - set(order):
+        raise InputError(f"{shown(unknown.pop())} is not in order={shown(order)}; name all groups")
     group_of = np.array(groups, dtype=object)
     return [values[group_of == group] for group in order]
-
-
-def _drawn(draw: Callable[[float], Figure], width: float) -> Figure:
-    """Draw a new figure in the house style."""
-    if not 1 <= width <= 100:
-        raise InputError(f"width must be 1 to 100 inches, not {width}")
-    with house_style():
-        return draw(width)

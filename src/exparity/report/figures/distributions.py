@@ -29,6 +29,8 @@ TAILS = (0.01, 0.99)
 WHISKERS = (0.05, 0.95)
 LOG_FROM = 20
 _POINTS = 64
+_EQUAL = 1e-9
+"""Scores that differ by no more than this share of the range between the tails are equal."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,7 @@ class Spread:
     """One group's scores, summed up."""
 
     n: int  # defined scores
-    low: float  # the 5 % quantile
-    quartiles: tuple[float, float, float]
-    high: float  # the 95 % quantile
+    numbers: FloatArray  # quantiles at 5, 25, 50, 75 and 95 %
     at: FloatArray  # (k,) from the 1 % to the 99 % quantile
     density: FloatArray  # (k,) there, its largest value 1
 
@@ -56,10 +56,6 @@ def wants_log(values: FloatArray, upper_bound: float) -> bool:
     return bool(top > LOG_FROM * median)
 
 
-_EQUAL = 1e-9
-"""Scores that differ by no more than this share of the range between the tails are equal."""
-
-
 def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
     """Sum up scores, those left out that are NaN or infinite; None if none is left.
 
@@ -72,18 +68,13 @@ def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> 
     defined = defined[np.isfinite(defined)]
     if not len(defined):
         return None
-    if log:
-        logs = score_spread(np.log10(defined))
-        assert logs is not None
-        low, *quartiles, high = (10.0**x for x in (logs.low, *logs.quartiles, logs.high))
-        a, b, c = quartiles
-        return Spread(logs.n, low, (a, b, c), high, 10**logs.at, logs.density)
+    shown = np.log10(defined) if log else defined
     start, low, q1, median, q3, high, end = np.quantile(
-        defined, [TAILS[0], WHISKERS[0], 0.25, 0.5, 0.75, WHISKERS[1], TAILS[1]]
+        shown, [TAILS[0], WHISKERS[0], 0.25, 0.5, 0.75, WHISKERS[1], TAILS[1]]
     )
-    kept = defined[(defined >= start) & (defined <= end)]
+    kept = shown[(shown >= start) & (shown <= end)]
     if len(kept) < 3:
-        kept = defined
+        kept = shown
     # In units of their range: the square of a tiny or a huge number is none.
     unit = float(np.ptp(kept))
     spread = unit and unit * float(((kept - kept[0]) / unit).std(ddof=1))
@@ -94,7 +85,10 @@ def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> 
         # No narrower than a step, or values between two points would be nowhere.
         width = max(len(kept) ** -0.2, float(step) / spread)
         density = GaussianKDE((kept - start) / spread, width).evaluate((at - start) / spread)
-    return Spread(len(defined), low, (q1, median, q3), high, at, density / density.max())
+    numbers, at = np.array([low, q1, median, q3, high]), np.asarray(at)
+    if log:
+        numbers, at = 10**numbers, 10**at
+    return Spread(len(shown), numbers, at, density / density.max())
 
 
 Spreads = Mapping[tuple[str, str, str], Spread | None]
@@ -130,26 +124,13 @@ def distributions_figure(
         **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if narrow else {}),
     )
     if log:
-        logarithmic(grid[0])
+        grid[0].set_yscale("log")
+        grid[0].yaxis.set_major_formatter("{x:g}")  # that of logarithms needs fonts of formulas
+        grid[0].minorticks_off()
     figure.supylabel(names("metric", metric) + (", log scale" if log else ""), size=6.5)
     if any(groups):
         figure.legend(handles=group_marks(groups), loc="outside upper right", ncols=len(groups))
     return figure
-
-
-def logarithmic(axes: Axes) -> None:
-    """Make the vertical axis logarithmic, with labels that need no formulas."""
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    superscripts = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-    def label(value: float, _: int | None) -> str:
-        power = round(np.log10(value))
-        return f"{value:g}" if abs(power) <= 2 else "10" + f"{power}".translate(superscripts)
-
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(label))
-    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def distributions_panel(axes: Axes, places: Sequence[Sequence[Spread | None]]) -> None:
@@ -188,8 +169,8 @@ def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:
     else:
         axes.plot([np.min(sides[0]), np.max(sides[1])], [spread.at[0]] * 2, color=colour, lw=1)
     box = 0.045 if half else 0.06
-    axes.plot([centre, centre], [spread.low, spread.high], color=BLACK, lw=0.5, zorder=3)
-    q1, median, q3 = spread.quartiles
+    low, q1, median, q3, high = spread.numbers
+    axes.plot([centre, centre], [low, high], color=BLACK, lw=0.5, zorder=3)
     axes.fill_between(
         [centre - box, centre + box], q1, q3, facecolor="white", edgecolor=BLACK, lw=0.5, zorder=4
     )

@@ -199,7 +199,6 @@ class TestRefused:
             ("a", {"colour": "red"}, "colour: Unexpected"),
             ("a", {"bounds": (0.0, math.nan)}, r"bounds must rise, found \(0, nan\)"),
             ("a", {"bounds_where": {"power": (1, 0)}}, r"bounds must rise, found \(1, 0\)"),
-            ("a", {"passes": 0}, "passes must be 1 or more, found 0"),
             ("a", {"direction": "up"}, "direction: .*'higher' or 'lower'"),
         ],
     )

@@ -138,7 +138,7 @@ def test_shap(classifier, texts, rows, every):
 def test_lime_regression(encodings, rows):
     """The same coefficients from the same masks and probabilities."""
     need("lime" in METHODS.ids(), "method lime")
-    from exparity.methods._lime import fit_lime
+    from exparity.methods.lime import fit_lime
 
     found = [
         np.where(encoding.special_mask, 0.0, fit_lime(*lime_samples(row)))

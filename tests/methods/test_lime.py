@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity.core.seeding import generator
-from exparity.methods._lime import draw_masks
+from exparity.methods.lime import draw_masks
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 

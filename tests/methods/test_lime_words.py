@@ -5,8 +5,8 @@ import pytest
 
 import exparity
 from exparity.core.seeding import generator
-from exparity.methods._lime import draw_masks
 from exparity.methods._words import spread_over_tokens, words_of
+from exparity.methods.lime import draw_masks
 
 TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
 

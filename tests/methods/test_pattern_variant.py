@@ -121,7 +121,6 @@ def test_a_class_that_was_never_learnt_scores_zero(classifiers):
     [
         (None, "works with the texts that the model was trained on; give `training`"),
         ((LEARNT, LABELS[:-1]), r"6 texts but labels of shape \(5,\)"),
-        ((LEARNT[:1], LABELS[:1]), "1 texts are too few"),
     ],
 )
 def test_bad_training_is_named(classifiers, training, message):

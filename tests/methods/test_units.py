@@ -11,7 +11,7 @@ import exparity
 from exparity.core.seeding import generator
 from exparity.explanations.units import sentences as numbers_of_sentences
 from exparity.methods import METHODS
-from exparity.methods._lime import draw_masks, fit_lime
+from exparity.methods.lime import draw_masks, fit_lime
 from exparity.types import Text
 
 WITH_UNITS = [id for id in METHODS.ids() if METHODS.get(id).facts.per]

@@ -25,7 +25,7 @@ from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
 from exparity.explanations.units import unit_options
-from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
+from exparity.methods._gradients import pooled as pooled  # for metrics that attribute as they go
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
 from exparity.methods.batch import Explains as Explains

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.methods._pooling import Pooling, pooled
 from exparity.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch
 
-    from exparity.methods import MethodBatch
+    from exparity.methods.batch import MethodBatch
 
+Pooling = Literal["l1", "times_input"]
 PathPooling = Literal["l2", "sum", "times_input"]
 _SUMS: tuple[PathPooling, ...] = ("l2", "sum", "times_input")
 _SIZE = len(_SUMS)  # column of the sum of absolute values
@@ -26,6 +26,17 @@ ROUNDING_NOISE = "rounding_noise"
 A model that normalises each token's embedding (LayerNorm) does not see a constant added to all its
 elements. The derivative in that direction, which is the sum over the embedding dimension, is zero.
 """
+
+
+def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> FloatArray:
+    """Turn the (t, h) gradient at (t, h) embeddings into (t,) float64, one score per token.
+
+    By its ``l1`` norm over the embedding dimension, or the sum of the gradient ``times_input``.
+    """
+    parts = gradient.double()
+    parts = parts.abs() if pooling == "l1" else parts * rows.double()
+    sums: FloatArray = parts.sum(-1).cpu().numpy()
+    return sums
 
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:

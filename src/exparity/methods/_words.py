@@ -27,7 +27,7 @@ class Training:
         memo: what methods computed of it once, for the texts of all batches.
 
     Raises:
-        InputError: fewer than two texts, or not one label each.
+        InputError: not one label each.
     """
 
     words: tuple[tuple[str, ...], ...]
@@ -40,8 +40,6 @@ class Training:
                 f"training: {len(self.words)} texts but labels of shape {self.labels.shape}; give "
                 "one class index per text"
             )
-        if len(self.words) < 2:
-            raise InputError(f"training: {len(self.words)} texts are too few; give at least 2")
 
     @classmethod
     def of(cls, texts: Texts, labels: Sequence[int] | IntArray) -> Training:

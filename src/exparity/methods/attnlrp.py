@@ -38,7 +38,7 @@ def attnlrp(
     Returns:
         (t,) signed scores for each text, in logits.
     """
-    from exparity.methods._pooling import pooled
+    from exparity.methods._gradients import pooled
     from exparity.methods._relevance import Propagation, check_attention
 
     check_attention(batch.classifier.model)

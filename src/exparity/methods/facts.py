@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from exparity.core.errors import InputError
 from exparity.explanations.units import Unit
 from exparity.types import Facts
 
@@ -52,10 +51,6 @@ class MethodFacts(Facts):
     repeatable: bool = True
     caution: Callable[[Mapping[str, Any], str, bool], str | None] | None = None
     terms: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise InputError(f"passes must be 1 or more, found {self.passes}")
 
     @property
     def model_free(self) -> bool:

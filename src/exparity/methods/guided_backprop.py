@@ -36,7 +36,7 @@ def guided_backprop(
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
     from exparity.methods._backward import Activations, Kind, passing_positive
-    from exparity.methods._pooling import pooled
+    from exparity.methods._gradients import pooled
 
     kinds: tuple[Kind, ...] = ("relu", "smooth") if guided == "rectifiers" else ("relu",)
     with Activations(batch.classifier.model, passing_positive(kinds)):

@@ -67,8 +67,6 @@ class MetricFacts(Facts):
         for low, high in (self.bounds, *self.bounds_where.values()):
             if not low < high:
                 raise InputError(f"bounds must rise, found ({low:g}, {high:g})")
-        if self.passes < 1:
-            raise InputError(f"passes must be 1 or more, found {self.passes}")
 
     def bounds_with(self, options: Mapping[str, Any]) -> tuple[float, float]:
         """Return the smallest and largest possible value under some options."""

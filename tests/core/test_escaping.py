@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.escaping import LogFormatter, csv_text, file_name, say, visible
-from exparity.core.progress import Progress
 
 # What atomic_path, shards and figures put around a name.
 LONGEST_AROUND = len("..parquet.12345678.tmp") + len("_2col")
@@ -109,9 +108,6 @@ class TestEdges:
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
                     keywords = {keyword.arg for keyword in node.keywords}
                     assert "file" in keywords or path.name == "escaping.py", path
-
-    def test_progress(self):
-        assert Progress(1, "\x1b[2Jm").label == r"\x1b[2Jm"
 
     def test_lines_for_people(self, capsys):
         say("a\x1b[1m\nb")

@@ -150,10 +150,3 @@ class TestCommand:
             f"methods.ig, models.{model}" for model in warns
         ]
         assert all("take pooling: l2" in line for line in found)
-
-    def test_odd_files_are_named(self, here, run, caplog):
-        path = here / "results" / "data" / "pairs_all.parquet"
-        path.parent.mkdir(parents=True)
-        path.write_text("torn")
-        assert run("plan", "--configfile", "tiny.yaml")[0] == 0
-        assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)

@@ -17,7 +17,7 @@ import pytest
 from support import need
 from warm.conftest import HERE, PATHS, address, result
 
-from exparity.warm import client, messages, start
+from exparity.warm import messages, start
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 
@@ -92,15 +92,13 @@ def test_nothing_is_imported_from_the_working_folder(tmp_path):
     assert is_served(run)
 
 
-@pytest.mark.parametrize("listens", [True, False])
-def test_a_name_that_another_user_has_taken_is_told_nothing(listens):
+def test_a_name_that_another_user_has_taken_is_told_nothing():
     name = f"exparity-taken-{os.getpid()}"
 
     def take():
         listener = socket.socket(socket.AF_UNIX, messages.KIND)
         listener.bind(f"\0{name}")
-        if listens:
-            listener.listen(8)
+        listener.listen(8)
         return listener
 
     with nobody(take):
@@ -116,10 +114,4 @@ def test_the_server_answers_its_own_user_alone(server):
             return connection.recv(1) == b""
 
     with nobody(connect):
-        assert result("leave", "4")[:2] == (4, "")
-
-
-def test_another_user_gives_up_at_once(server):
-    name = os.environ["EXPARITY_WARM"]
-    with nobody(lambda: client._served(name, {}, print) is None):
         assert result("leave", "4")[:2] == (4, "")

@@ -30,6 +30,8 @@ def hypotheses(
     is_text = all(isinstance(name, str) for name in names)
     if not (names and is_text and len(set(names)) == len(names)):
         raise InputError(f"candidate_labels must be different names, not {shown(labels)}")
+    if template.format("a") == template:
+        raise InputError(f"pipeline: hypothesis_template {template!r} keeps no label; write {{}}")
     entailment = entailment_class(classifier)
     premises = parted(as_list(texts))
     if any(isinstance(text, tuple) for text in premises):

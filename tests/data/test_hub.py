@@ -1,19 +1,19 @@
 """Tables of the Hugging Face Hub: addresses, pins, and a Hub of one table on this machine."""
 
-import os
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
 
 import pytest
 import yaml
+from huggingface_hub import constants
 from support import TINY
 
+from exparity import cli
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.data.hub import local_copy
+from exparity.tools import audit
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ADDRESS = "hf://datasets/them/theirs/data/t.csv"
@@ -79,47 +79,42 @@ class Hub(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(tmp_path):
-    """Run a command or code where the Hub is this process, with an empty cache."""
+def hub(tmp_path, monkeypatch):
+    """Make this process the Hub that it asks, with an empty cache."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with HTTPServer(("127.0.0.1", 0), Hub) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "NO_PROXY": "*"}
-
-        def run(*command, **more):
-            environment = {**os.environ, **address, "HF_HOME": str(tmp_path / "hf"), **more}
-            return subprocess.run(
-                [sys.executable, *map(str, command)],
-                env={**environment, "HF_HUB_OFFLINE": more.get("HF_HUB_OFFLINE", "0")},
-                cwd=tmp_path, capture_output=True, text=True,
-            )  # fmt: skip
-
+        address = f"http://127.0.0.1:{server.server_port}"
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "ENDPOINT", address)
         Hub.asked.clear()
-        yield run
+        yield
         server.shutdown()
 
 
-def test_fetched_on_one_machine_and_read_without_a_network(hub, tmp_path):
+def test_fetched_on_one_machine_and_read_without_a_network(hub, tmp_path, capsys, monkeypatch):
     (tmp_path / "my.yaml").write_text(yaml.safe_dump(config()))
     prepare = [
-        "-m", "exparity", "prepare", "--use", "table", "--param", f"path={ADDRESS}",
-        "--param", f"revision={COMMIT}", "--output", "d.parquet",
+        "prepare", "--use", "table", "--param", f"path={ADDRESS}", "--param", f"revision={COMMIT}",
+        "--output", "d.parquet", "--no-download",
     ]  # fmt: skip
-    early = hub(*prepare, "--no-download")
-    assert early.returncode == 2
-    assert f"{ADDRESS} is not here; where there is a network, `snakemake fetch`" in early.stderr
+    assert cli.main(prepare) == 2
+    message = f"{ADDRESS} is not here; where there is a network, `snakemake fetch`"
+    assert message in capsys.readouterr().err
     assert Hub.asked == []
-    fetched = hub("-m", "exparity", "data", "fetch", "mine", "--configfile", "my.yaml")
-    assert fetched.returncode == 0, fetched.stderr
-    assert f"mine: {ADDRESS} is here: {tmp_path}/hf/" in fetched.stdout
+    assert cli.main(["data", "fetch", "mine", "--configfile", "my.yaml"]) == 0
+    assert f"mine: {ADDRESS} is here: {tmp_path}/hf/" in capsys.readouterr().out
     Hub.asked.clear()
-    made = hub(*prepare, "--no-download", HF_HUB_OFFLINE="1")
-    assert made.returncode == 0, made.stderr
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert cli.main(prepare) == 0
     assert Hub.asked == []
     # Its columns are now looked for before any job.
-    (tmp_path / "my.yaml").write_text(yaml.safe_dump(config(group="grp")))
-    planned = hub("-m", "exparity", "plan", "my.yaml")
-    assert "datasets.mine: " in planned.stderr
-    assert "no column 'grp'; did you mean 'group'" in planned.stderr
+    with pytest.raises(InputError, match=r"datasets.mine: .*no column 'grp'; did you mean 'group'"):
+        Experiment.from_mapping(config(group="grp"))
 
 
 MISSING = [
@@ -130,28 +125,23 @@ MISSING = [
 ]
 
 
-def test_what_the_hub_does_not_have_is_one_line(hub):
-    """And it is asked once for each, where there is a network."""
-    code = (
-        "import sys; from exparity.core.errors import InputError\n"
-        "from exparity.data.hub import local_copy\n"
-        "for place, commit in zip(sys.argv[1::2], sys.argv[2::2]):\n"
-        "    try: local_copy(place, commit, download=True)\n"
-        "    except InputError as error: print(error)"
-    )
-    words = [word for file, commit, _ in MISSING for word in (f"hf://datasets/{file}", commit)]
-    said = hub("-c", code, *words).stdout.splitlines()
-    for line, (file, _, message) in zip(said, MISSING, strict=True):
-        assert line.startswith(f"hf://datasets/{file}: {message}")
-    assert len(Hub.asked) == len(MISSING)
-    offline = hub("-c", code, *words, HF_HUB_OFFLINE="1").stdout.splitlines()
-    reason = "could not be reached (HF_HUB_OFFLINE is set); where there is a net"
-    assert [reason in line for line in offline] == [True] * len(MISSING)
-    assert len(Hub.asked) == len(MISSING)
+@pytest.mark.parametrize(("file", "commit", "message"), MISSING)
+def test_what_the_hub_does_not_have_is_one_line(hub, monkeypatch, file, commit, message):
+    """And it is asked once, where there is a network."""
+    with pytest.raises(InputError) as missing:
+        local_copy(f"hf://datasets/{file}", commit, download=True)
+    assert str(missing.value).startswith(f"hf://datasets/{file}: {message}")
+    assert "\n" not in str(missing.value)
+    assert len(Hub.asked) == 1
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(InputError, match=r"could not be reached \(HF_HUB_OFFLINE is set\); where"):
+        local_copy(f"hf://datasets/{file}", commit, download=True)
+    assert len(Hub.asked) == 1
 
 
-def test_an_audit_fetches_its_table(hub, checkpoints):
-    audit = ["-m", "exparity", "audit", "--checkpoint", checkpoints["bert"], "--dry-run"]
-    done = hub(*audit, "--table", ADDRESS.replace("t.csv", "sex.csv"), "--table-revision", COMMIT)
-    assert done.returncode == 0, done.stderr
-    assert "results/audit_sex_bert/config.yaml is the config" in done.stdout
+def test_an_audit_fetches_its_table(hub, checkpoints, monkeypatch):
+    configs = []
+    monkeypatch.setattr(audit, "run_workflow", lambda path, *_: configs.append(path))
+    table = ADDRESS.replace("t.csv", "sex.csv")
+    audit.audit(table=table, table_revision=COMMIT, checkpoint=checkpoints["bert"], dry_run=True)
+    assert [str(path) for path in configs] == ["results/audit_sex_bert/config.yaml"]

@@ -226,13 +226,6 @@ class TestRefusals:
         parquet.write_table(columns.set_column(0, "text", broken), path)
         assert f"{path}: not a readable Parquet file ('utf-8' codec" in refused(path)
 
-    def test_groups_and_classes_that_are_not_listed(self, tmp_path):
-        path = write(tmp_path / "a.csv", table())
-        assert refused(path, groups=["young", "middle"]).endswith(
-            "a.csv:2: group 'old' is not one of young, middle; add it to `groups` or remove the row"
-        )
-        assert "label 'no' is not one of yes, maybe" in refused(path, labels=["yes", "maybe"])
-
     @pytest.mark.parametrize(
         ("one", "other"),
         [("caf\u00e9", "cafe\u0301"), ("m", "m\u200b"), ("m", "\uff4d")],
@@ -251,13 +244,6 @@ class TestRefusals:
         prepared = read_prepared(tmp_path / "d.parquet")
         assert prepared.labels == tuple(map(str, range(150)))
         assert {example.label for example in prepared.examples} == set(range(150))
-
-    def test_swapped_text_and_label(self, tmp_path):
-        path = write(tmp_path / "a.csv", table(40))
-        assert refused(path, text="label", label="text") == (
-            f"{path}: 40 classes in column 'text', and 2 different texts in 'label'; text and "
-            "label seem to be swapped"
-        )
 
     def test_incomplete_rows_are_counted_in_one_error_and_left_out_if_asked(self, tmp_path):
         rows = [{**row, "id": f"x{i}"} for i, row in enumerate(table(40))]

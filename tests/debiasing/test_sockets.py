@@ -83,10 +83,6 @@ class TestTrainingSet:
             (lambda t: None, "must return a TrainingSet"),
             (lambda t: t.weights.fill(2), "writes to a read-only array"),
             (lambda t: replace(t, weights=[1]), "test_sockets.py, line .*weights of"),
-            (
-                lambda t: replace(t, examples=[replace(e, group="x") for e in t.examples]),
-                "the group 'x'",
-            ),
         ],
     )
     def test_an_intervention_that_breaks_its_contract_is_named(

@@ -56,8 +56,6 @@ class TrainingSet:
             or (weights.size and not weights.any())
         ):
             raise ValueError("weights must be finite and not negative, and not all 0")
-        if self.per_epoch is not None and self.per_epoch < 1:
-            raise ValueError(f"per_epoch is {self.per_epoch}; an epoch takes 1 example or more")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "examples", tuple(self.examples))
 

@@ -54,21 +54,3 @@ def test_texts_of_every_form(classifier, texts):
 def test_a_missing_text_is_named(classifier, missing):
     with pytest.raises(InputError, match="missing text in row 1; leave it out"):
         exparity.explain(classifier, ["a film", missing], 0, "uniform_random")
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ({0: "other", 1: "other"}, "id2label has 'other' twice; name each output once"),
-        ({0: "a", 2: "c"}, "id2label has no name for output 1"),
-    ],
-)
-def test_outputs_without_a_name_of_their_own_are_refused(parts, names, message):
-    model, tokenizer = parts
-    before = model.config.id2label
-    try:
-        model.config.id2label = names
-        with pytest.raises(InputError, match=message):
-            exparity.load_classifier((model, tokenizer), "cpu")
-    finally:
-        model.config.id2label = before

@@ -44,10 +44,7 @@ class Frame(NamedTuple):
     def of(
         cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, typed: bool
     ) -> Frame:
-        """Return the frame of a tokenizer's texts; ``typed`` models get token types as such.
-
-        Encoder-decoders are refused where texts have no end to pool, or two tables of embeddings.
-        """
+        """Return the frame of a tokenizer's texts; ``typed`` models get token types as such."""
         encoded = tokenizer("a", return_special_tokens_mask=True)
         ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
         padding = getattr(model.config, "pad_token_id", None)
@@ -55,12 +52,17 @@ class Frame(NamedTuple):
         end = getattr(model.config, "eos_token_id", None)
         ends = [n for n, id in enumerate(reversed(ids)) if id == end]
         if is_encoder_decoder(model):
-            _check_shared(model)
-        if is_encoder_decoder(model) and not ends:
-            raise InputError(
-                f"{type(model).__name__} pools the end of a text (id {end}), and its tokenizer "
-                "puts none there; take the tokenizer that the model was trained with"
-            )
+            if len({id(part.weight) for part in _tables(model)}) > 1:
+                raise InputError(
+                    f"{type(model).__name__} has two tables of embeddings, so that a text has no "
+                    "embedding of its own; take a model whose encoder and decoder share one (BART, "
+                    "T5)"
+                )
+            if not ends:
+                raise InputError(
+                    f"{type(model).__name__} pools the end of a text (id {end}), and its tokenizer "
+                    "puts none there; take the tokenizer that the model was trained with"
+                )
         types = None
         taken = parameters_of(type(model).forward)
         if typed and "token_type_ids" in encoded and "token_type_ids" in taken:
@@ -116,17 +118,10 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
 
 
 def run_model(model: Any, **inputs: Any) -> Any:
-    """Return a model's outputs by name, also if its configuration asks for tuples.
-
-    An argument that says so reaches the model, and not the parts that it calls.
-    """
-    if getattr(model.config, "return_dict", True):
+    """Return a model's outputs by name, also if its configuration asks for tuples."""
+    # An argument that says so reaches the model, and not the parts that it calls.
+    with _settings(model.config, {"return_dict": True}):
         return model(**inputs)
-    model.config.return_dict = True
-    try:
-        return model(**inputs)
-    finally:
-        model.config.return_dict = False
 
 
 @cache
@@ -149,15 +144,6 @@ def _tables(model: Any) -> list[Any]:
     table = model.get_input_embeddings()
     same = [part for part in model.modules() if isinstance(part, type(table))]
     return [part for part in same if part.weight.shape == table.weight.shape]
-
-
-def _check_shared(model: Any) -> None:
-    """Refuse an encoder-decoder whose sides look up other embeddings."""
-    if len({id(part.weight) for part in _tables(model)}) > 1:
-        raise InputError(
-            f"{type(model).__name__} has two tables of embeddings, so that a text has no embedding "
-            "of its own; take a model whose encoder and decoder share one (BART, T5)"
-        )
 
 
 def _types(

@@ -42,6 +42,7 @@ class OlaPreTrainedModel(PreTrainedModel):
 
     config_class = OlaConfig
     base_model_prefix = "ola"
+    _input_embed_layer = "word_embeddings"
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -109,14 +110,6 @@ class OlaModel(OlaPreTrainedModel):
         self.attention = OlaAttention(config)
         self.pooler = nn.Sequential(OrderedDict(dense=nn.Linear(size, size), activation=nn.Tanh()))
         self.post_init()  # type: ignore[no-untyped-call]
-
-    def get_input_embeddings(self) -> nn.Module:
-        """Return the table of word embeddings."""
-        return self.embeddings.word_embeddings
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        """Replace the table of word embeddings."""
-        self.embeddings.word_embeddings = value  # type: ignore[assignment]
 
     def forward(
         self,

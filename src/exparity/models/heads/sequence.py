@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -64,14 +63,10 @@ class SequenceHead(Head):
         architectures = config.architectures or []
         if not any(a.endswith("ForSequenceClassification") for a in architectures):
             held = ", ".join(architectures) or "no architecture"
-            remedy = "fine-tune it first, with `exparity finetune` or transformers"
-            if any(a.endswith("ForCausalLM") for a in architectures):
-                remedy = (
-                    "ask a language model with prompt= and words= (in a config: `head: "
-                    f"label_words` and `prompts`), or {remedy}"
-                )
             raise InputError(
-                f"checkpoint {name}: is not a sequence classifier (it holds {held}); {remedy}"
+                f"checkpoint {name}: is not a sequence classifier (it holds {held}); fine-tune it "
+                "first, or ask a language model with prompt= and words= (in a config: `head: "
+                "label_words` and `prompts`)"
             )
         where = f"checkpoint {name}"
         _check_outputs(where, config)
@@ -142,12 +137,6 @@ def _check_outputs(where: str, config: Any) -> None:
             f"{where}: predicts numbers (problem_type regression), not classes; take a classifier, "
             "or correct problem_type in config.json if it is one"
         )
-    names = dict(getattr(config, "id2label", None) or {})
-    lacking = [output for output in range(config.num_labels) if names and output not in names]
-    twice = next((name for name, n in Counter(names.values()).items() if n > 1), None)
-    if lacking or twice is not None:
-        what = f"'{twice}' twice" if twice is not None else f"no name for output {lacking[0]}"
-        raise InputError(f"{where}: id2label has {what}; name each output once")
 
 
 def _check_of_label(where: str, labels: tuple[str, ...], name: str) -> None:

@@ -133,11 +133,8 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
 
 
 def run(at_end: Callable[[], object] = lambda: None) -> None:
-    """Run the command line as a process of its own.
-
-    A job of a second must not spend half of it on garbage collection while modules load, or on
-    taking torch's modules down again at the end.
-    """
+    """Run the command line as a process of its own."""
+    # A job of a second must not spend half of it on garbage, or on taking torch's modules down.
     gc.set_threshold(100_000, 50, 100)
     code = main()
     at_end()
@@ -148,10 +145,8 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
 
 
 def run_and_stay(at_end: Callable[[], object]) -> int:
-    """Run the command line, and return the exit code: this process keeps what it has loaded.
-
-    A training ends the process, since the libraries that train keep state of their own.
-    """
+    """Run the command line, and return the exit code: this process keeps what it has loaded."""
+    # A training ends it: the libraries that train keep state of their own.
     if sys.argv[1] == "finetune":
         run(at_end)
     from exparity.jobs.loop import keep_model
@@ -219,11 +214,7 @@ def _complain(problem: object) -> None:
 
 
 def _spare_pandas() -> None:
-    """Keep pyarrow from importing pandas, which would double the time of a one-second job.
-
-    It does so on its first conversion, to recognise pandas objects, and remembers the outcome for
-    the rest of the process. No stage hands it such objects.
-    """
+    """Keep pyarrow from importing pandas at its first conversion: no stage hands it any."""
     import pyarrow as pa
 
     class NoPandas:

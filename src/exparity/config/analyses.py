@@ -68,10 +68,7 @@ class Analyses:
         return {**self._experiment.axes, "analyses": targets}
 
     def targets(self, name: str) -> list[tuple[str, ...]]:
-        """Return what an analysis applies to, such as pairs of dataset and model.
-
-        These are the ids of :attr:`~exparity.artefacts.analyses.AnalysisFacts.target`.
-        """
+        """Return what an analysis applies to, such as pairs of dataset and model."""
         facts = ANALYSES.get(name).facts
         if not self._experiment.metrics and self._reads_explanations(facts):
             return []

@@ -11,11 +11,7 @@ from exparity.models.heads import HEADS
 
 
 def cautions(experiment: Experiment) -> list[str]:
-    """Return what a plan has to warn of.
-
-    These are what does not apply to some datasets, methods whose scores say nothing of some models,
-    and what analyses leave out.
-    """
+    """Return what a plan warns of: what is left out, and scores that say nothing of some models."""
     messages: dict[str, None] = dict.fromkeys(omissions(experiment))
     for id, method in experiment.methods.items():
         if terms := method.entry.facts.terms:
@@ -39,10 +35,8 @@ def cautions(experiment: Experiment) -> list[str]:
 
 
 def omissions(experiment: Experiment) -> Iterator[str]:
-    """Yield a line for what a dataset lacks, or a method or a GPU, and what is left out for that.
-
-    What a config itself restricts to some datasets is no news to its author.
-    """
+    """Yield a line for what a dataset lacks, or a method, and what is left out for that."""
+    # What a config itself restricts to some datasets is no news to its author.
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():
             metrics = [

@@ -275,10 +275,7 @@ def _require(value: Any, known: list[Any], where: str) -> None:
 
 
 def check_results(experiment: ResolvedConfig) -> None:
-    """Check that the results folder does not hold the report of another experiment.
-
-    An experiment stays itself where it gains or loses datasets, as long as one of them stays.
-    """
+    """Check that the results folder holds no report of an experiment on other datasets alone."""
     results = Path(experiment.results)
     _check_report_folders(results)
     if not (results / layout.path_of("page", {})).is_file():

@@ -60,11 +60,8 @@ def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def as_in_a_file(value: Any) -> Any:
-    """Return a value of Snakemake's ``--config`` as a config file would have it.
-
-    Snakemake reads numbers and words from the command line, and leaves what is within lists and
-    mappings as text: ``seeds=[0, 1]`` arrives as ``["0", "1"]``.
-    """
+    """Return a value of Snakemake's ``--config`` as a config file would have it."""
+    # Snakemake reads `seeds=[0, 1]` as ['0', '1'].
     if isinstance(value, Mapping):
         return {key: as_in_a_file(inner) for key, inner in value.items()}
     if isinstance(value, list):

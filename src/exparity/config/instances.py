@@ -127,11 +127,8 @@ def left_out(
     metrics: Mapping[str, Instance],
     lacks: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the datasets that each method, metric and artefact leaves out, by kind and id.
-
-    A dataset that all metrics leave out is not explained, and one that all methods leave out is not
-    scored.
-    """
+    """Return the datasets that each method, metric and artefact leaves out, by kind and id."""
+    # A dataset that all metrics leave out is not explained, and one that all methods do not scored.
     excluded: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for dataset in datasets:
         fits = {

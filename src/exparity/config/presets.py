@@ -25,10 +25,7 @@ def preset(name: str) -> Mapping[str, Any]:
 
 
 def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a config with what the preset of its ``study`` sets of all but training.
-
-    The config is not checked yet: a block of another kind stays as it is.
-    """
+    """Return an unchecked config with what the preset of its ``study`` sets of all but training."""
     chosen = preset(str(config.get("study")))
     if not chosen:
         return dict(config)
@@ -51,10 +48,7 @@ def _entry(id: str, own: Any, known: Mapping[str, Any]) -> Any:
 
 
 def training_of_preset(study: str, dataset: str, model: str | None) -> list[Mapping[str, Any]]:
-    """Return what a preset sets of the training of a model on a dataset, from general to special.
-
-    Both are registered ids; a model of one's own has none.
-    """
+    """Return what a preset sets of training, from general to special, by registered ids."""
     chosen = preset(study)
     ids = {"dataset": dataset, "model": model}
     overrides = [one for one in chosen.get("overrides", ()) if matches(one["match"], ids)]

@@ -96,10 +96,7 @@ class ResolvedConfig:
         return (cell for cell in cells if "groups" not in self.lacks[str(cell["dataset"])])
 
     def metrics_that_need(self, needs: str) -> list[str]:
-        """Return the metrics that compute with something, such as ``rationale``.
-
-        ``removal`` stands for what the skill of metrics that take tokens needs.
-        """
+        """Return the metrics that compute with something, such as ``rationale``."""
         facts = {id: metric.entry.facts for id, metric in self.metrics.items()}
         return [id for id, own in facts.items() if needs in (own.needs, own.skill)]
 
@@ -238,11 +235,7 @@ class ResolvedConfig:
         return {key: value for key, value in resolved.items() if key != "family"}
 
     def statistics_within(self, cell: Cell) -> dict[str, Any]:
-        """Return how groups are compared in all cells that agree in some ids.
-
-        ``statistics`` hold in all of them. Of ``overrides`` there are those that may concern one,
-        each with what it matches of the other ids.
-        """
+        """Return how groups are compared in all cells that agree in some ids."""
         overrides = []
         for one in self.overrides:
             shared = {key: value for key, value in one["match"].items() if key in cell}
@@ -256,10 +249,7 @@ class ResolvedConfig:
         return instance
 
     def _precision(self, cell: Cell) -> str:
-        """Return the arithmetic of an explain job, or of an evaluate job whose metric runs a model.
-
-        A metric may have the method explain again, which then decides for both.
-        """
+        """Return the arithmetic of a job; a metric that has the method explain again is of both."""
         parts = [self.metrics[str(cell["metric"])].entry.facts] if "metric" in cell else []
         if "method" in cell and (not parts or parts[0].needs == "explainer"):
             parts.append(self.methods[str(cell["method"])].entry.facts)

@@ -30,10 +30,7 @@ _ARRAYS: dict[type, str] = {bool: "0 or 1", int: "integers", float: "numbers"}
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Hold a function's plain arguments to their annotations: numbers, texts, choices, None.
-
-    numpy's scalars count as Python's. Arguments of other types are the function's own to check.
-    """
+    """Hold a function's plain arguments to their annotations; numpy's scalars count as Python's."""
     signature = inspect.signature(function)
     annotations = {
         name: annotation

@@ -63,11 +63,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Argument:
-    """An argument of a function, as the command line has it.
-
-    ``kind`` is its type without None, that of one value where it takes ``several``; ``part_of`` is
-    the name and type of the argument that it is a field of.
-    """
+    """An argument of a function, as the command line has it."""
 
     empty = inspect.Parameter.empty
 
@@ -209,10 +205,7 @@ def _json_or_word(text: str) -> Any:
 def arguments_of(
     function: Callable[..., Any], part_of: tuple[str, Any] | None = None
 ) -> dict[str, Argument]:
-    """Return what a function takes, by name, from its signature and docstring.
-
-    Of an argument that is a dataclass, its fields are arguments.
-    """
+    """Return what a function takes, by name; of an argument that is a dataclass, its fields."""
     hints = typing.get_type_hints(function, include_extras=True)
     lines = documented(function)
     arguments: dict[str, Argument] = {}

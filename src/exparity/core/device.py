@@ -58,11 +58,7 @@ class Inference(Machine):
 
 
 def resolve_device(name: str) -> torch.device:
-    """Return the torch device of a name; ``auto`` is a GPU, without one the CPU.
-
-    Of several GPUs a process takes one that the fewest of this user's processes have, and keeps it
-    until it ends.
-    """
+    """Return the torch device of a name; ``auto`` is a GPU that few processes have, or the CPU."""
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -81,10 +77,7 @@ def resolve_device(name: str) -> torch.device:
 
 @cache
 def _dealt_gpu(count: int) -> int:
-    """Return the index of a GPU that the fewest processes of this user have, and take it.
-
-    A locked file stands for a place on a GPU; it stays open until its process ends.
-    """
+    """Return a GPU that the fewest processes of this user have, and take it until this one ends."""
     import torch
 
     if count == 1:
@@ -127,10 +120,7 @@ def is_out_of_memory(error: RuntimeError) -> bool:
 
 
 def make_repeatable(threads: int) -> None:
-    """Set torch up so that equal inputs give equal outputs, and memory so that it is kept.
-
-    TF32 is off and deterministic kernels are used where torch has them.
-    """
+    """Set torch up so that equal inputs give equal outputs, and memory so that it is kept."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch
 
@@ -144,11 +134,8 @@ def make_repeatable(threads: int) -> None:
 
 
 def _keep_memory() -> None:
-    """Have the C library keep freed memory for the next batch.
-
-    Given back, it must be asked for again and is cleared by the kernel page by page, which took a
-    third of the time of a LIME job on the CPU. Settings in the environment win.
-    """
+    """Have the C library keep freed memory for the next batch; the environment wins."""
+    # To clear it anew, page by page, took a third of the time of a LIME job on the CPU.
     mallopt = _from_libc("mallopt")
     for variable, option, size in _MALLOC:
         if mallopt and variable not in os.environ:

@@ -84,10 +84,7 @@ def _closure(paths: Iterable[Path], follows: Callable[[Path], bool]) -> set[Path
 
 @cache
 def reached(path: Path, package: str) -> tuple[Path, ...]:
-    """Return a file and the modules of a subpackage that it imports, directly or through them.
-
-    Of the subpackage's ``__init__`` only what is imported from it counts, and not all it offers.
-    """
+    """Return a file and the modules of a subpackage that it imports, directly or through them."""
     inside = (_ROOT / package).resolve()
     return tuple(sorted(_closure([path], lambda file: inside in file.parents)))
 

@@ -43,12 +43,8 @@ class LogFormatter(logging.Formatter):
 
 
 def file_name(kind: str, *parts: str) -> str:
-    """Return a file name, without suffix, that no other kind and parts have.
-
-    Names differ even where case does not count, and need no quotes. Lower-case letters, digits and
-    underscores are kept, a capital has a ``+`` before it, and any other byte of UTF-8 is ``=`` and
-    two digits. A long part is cut, and ends with ``==`` and a digest of all of it.
-    """
+    """Return a file name without suffix that no other kind and parts have, whatever the case."""
+    # A capital has a `+` before it, and any other byte is `=` and two digits.
     return "-".join([kind, *map(_file_name_part, parts)])
 
 
@@ -69,11 +65,7 @@ def _escaped_in_name(match: re.Match[str]) -> str:
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return a table as CSV that a spreadsheet computes nothing from.
-
-    NaN and None are empty cells, and lists are separated by blanks. Text that a spreadsheet would
-    take for a formula has an apostrophe before it, unless it is a number.
-    """
+    """Return a table as CSV that a spreadsheet computes nothing from."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(names)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 
 def hub_problem(error: Exception, kind: str, revision: str | None, remedy: str) -> str:
-    """Return why the Hub does not give a ``model`` or ``dataset``, and what to do about it.
-
-    ``remedy`` is for a Hub that could not be reached; its client's errors change.
-    """
+    """Return why the Hub gives no ``model`` or ``dataset``; the remedy is for no connection."""
     from huggingface_hub import errors
 
     if isinstance(error, errors.GatedRepoError):

@@ -175,10 +175,7 @@ def fault_of(annotation: Any, value: Any) -> str:
 def options_of(
     *functions: Callable[..., Any], without: Sequence[str] = (), **defaults: Any
 ) -> type[Settings]:
-    """Return the keyword-only arguments of functions as one block of settings.
-
-    ``without`` names arguments that are no options; ``defaults`` win over a function's.
-    """
+    """Return the keyword-only arguments of functions, some left out, as one block of settings."""
     fields: dict[str, Any] = {}
     for function in functions:
         hints = typing.get_type_hints(function, include_extras=True)

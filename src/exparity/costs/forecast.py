@@ -98,10 +98,7 @@ def _estimate(job: JobCost, alike: Sequence[JobCost]) -> JobCost:
 
 
 def at_trainings(jobs: Sequence[JobCost], now: int, trainings: int) -> tuple[int, float]:
-    """Return how many jobs there are with another number of trainings, and their seconds.
-
-    Jobs that are not of one training take as long as now. Jobs of unknown time are in no sum.
-    """
+    """Return how many jobs there are with another number of trainings, and their known seconds."""
     shares = [trainings / now if "seed" in job.ids else 1.0 for job in jobs]
     seconds = sum((job.seconds or 0.0) * share for job, share in zip(jobs, shares, strict=True))
     return round(sum(shares)), seconds

@@ -59,11 +59,7 @@ def _examples(
 
 
 class ExampleCounts:
-    """Sizes of the datasets of an experiment, and of the samples of their test splits.
-
-    They are read from the data artefacts where those are up to date, and else from the datasets
-    themselves, or from what is published of them. Nothing is downloaded.
-    """
+    """Sizes of an experiment's datasets and samples, from artefacts or raw files at hand."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment

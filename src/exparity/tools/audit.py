@@ -313,10 +313,7 @@ def _matched(
     in_order: bool,
     words: Mapping[str, str],
 ) -> tuple[Mapping[str, str | None], Sequence[str], bool]:
-    """Return the output of each column, the classes in their order, and whether work is left out.
-
-    Work of a last layer is, in families that are known for it.
-    """
+    """Return the output of each column, the classes in order, and whether work is left out."""
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
@@ -373,10 +370,7 @@ def _in_order_of_outputs(
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:
-    """Return the last part of a path, with the one before it if it is a number, such as a seed.
-
-    Of a function, the names of its file, or the last of its module, and its own.
-    """
+    """Return the names of a function, or the last part of a path, a number with the one before."""
     module, colon, function = checkpoint.rpartition(":")
     if colon and not Path(checkpoint).is_dir():
         return [Path(module).stem if module.endswith(".py") else module.split(".")[-1], function]

@@ -145,10 +145,8 @@ def planned_numbers(experiment: Experiment) -> list[int]:
 
 
 def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[PlannedGaps]:
-    """Return what the samples of an experiment can show, by :func:`planned_numbers`.
-
-    Of matched sets it is reckoned with scores that do not go together, and with such that do.
-    """
+    """Return what the samples of an experiment can show, by :func:`planned_numbers`."""
+    # Scores of matched sets may go together or not.
     statistics = experiment.config.statistics
     trainings, threshold = planned_numbers(experiment), statistics.threshold
     alpha = statistics.alpha
@@ -176,11 +174,8 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
 
 
 def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[str]:
-    """Yield a line for samples that decide nothing: neither large gaps nor that there is none.
-
-    Of matched sets, that is so even where their scores go together. A single training says nothing
-    of others in any case.
-    """
+    """Yield a line for samples that show neither large gaps nor that there is none."""
+    # A single training says nothing of others in any case.
     trainings = planned_numbers(experiment)
     now = len(experiment.seeds)
     at = trainings.index(now)

@@ -38,11 +38,7 @@ def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
 
 
 def run_snakemake(results: Path, *flags: str) -> None:
-    """Run the workflow; a signal to end this process ends it too.
-
-    What Snakemake prints goes into ``logs/snakemake.log`` of the results; progress and what
-    exparity says of the config go to standard error. A dry run is printed there as it is.
-    """
+    """Run the workflow with its output in a log; progress goes to standard error, a dry run too."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
     command += ["--quiet", "rules", *flags]
     if "--dry-run" in flags:

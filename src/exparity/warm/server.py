@@ -222,11 +222,8 @@ class Server:
         self._busy.remove(worker)
 
     def _learn(self, names: Sequence[str]) -> None:
-        """Import what workers need; of ``module:function`` the function is called.
-
-        A thread could hold a lock at a fork, which is then never free: where an import starts one,
-        the server takes no more jobs.
-        """
+        """Import what workers need; of ``module:function`` the function is called."""
+        # A thread that an import starts could hold a lock at a fork, which is then never free.
         if not self._open:
             return
         with warnings.catch_warnings():

@@ -30,11 +30,7 @@ THREAD_VARIABLES = (
 def start_server(
     job: str = "exparity.cli:run", ahead: Sequence[str] = ()
 ) -> subprocess.Popen[bytes] | None:
-    """Start a server for the jobs that this process starts, and name its socket in the environment.
-
-    ``EXPARITY_WARM=0`` there starts none, and None is returned, as where there can be none or one
-    is there.
-    """
+    """Start a server for the jobs of this process, named in its environment; None without one."""
     own = f"exparity-{os.getpid()}-"
     if os.environ.get(SWITCH) == "0" or os.environ.get(SWITCH, "").startswith(own):
         return None

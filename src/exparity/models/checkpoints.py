@@ -36,10 +36,7 @@ _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|i
 
 
 def load_config(name: str, revision: str | None = None, adapter: Path | None = None) -> Any:
-    """Load a checkpoint's configuration.
-
-    That of an adapter is its base's, with as many classes as the head that was saved with it.
-    """
+    """Load a checkpoint's configuration; that of an adapter is its base's, with its own head."""
     from exparity.models.auto import AutoConfig
 
     if is_adapter(Path(name)):
@@ -231,10 +228,7 @@ def build_model(
     *,
     trained: bool = True,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Return the untrained classifier of a spec and its tokenizer.
-
-    New weights (all of them, or a new classification head) come from torch's current generator.
-    """
+    """Return the untrained classifier of a spec, drawn by torch's generator, and its tokenizer."""
     head, prompted = new_head(spec.head), HEADS.get(spec.head).facts.prompted
     head.label = spec.label
     if trained and spec.label is not None:
@@ -263,17 +257,14 @@ def build_model(
 
 
 def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
-    """Fill in architecture and size from the checkpoint that a model from scratch refers to.
-
-    To a model of another architecture, the checkpoint lends its tokenizer alone.
-    """
+    """Fill in architecture and size from the checkpoint that a model from scratch refers to."""
     from exparity.models.auto import AutoConfig
 
     if spec.checkpoint is None:
         return spec
     config = load_config(spec.checkpoint, spec.revision)
     if spec.architecture not in (None, config.model_type):
-        return spec
+        return spec  # which takes the tokenizer alone
     known = AutoConfig.for_model(config.model_type).to_dict()
     shape = {
         key: value

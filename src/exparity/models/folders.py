@@ -95,10 +95,7 @@ def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
 
 
 def check_checkpoint(name: str, folder: Path | None = None) -> None:
-    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
-
-    Files of a Hub id lie in ``folder``.
-    """
+    """Refuse early what is no checkpoint or asks for code; files of a Hub id lie in ``folder``."""
     path, folder = Path(name), folder or Path(name)
     if is_adapter(folder):
         base, _ = base_of(folder)

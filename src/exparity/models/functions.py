@@ -35,10 +35,7 @@ class Function(NamedTuple):
 
 
 def load_function(name: str) -> Callable[..., Any]:
-    """Import a function by ``module:function`` or ``file.py:function``.
-
-    Modules are looked up where Python looks, and then in the working folder.
-    """
+    """Import a function by ``module:function`` or ``file.py:function``."""
     source_of(name)
     module, _, attribute = name.rpartition(":")
     found: Any = load_module(module, "predict")

@@ -59,10 +59,7 @@ def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
 
 
 def token_types(model: PreTrainedModel) -> torch.Tensor | None:
-    """Return the (k, h) table that models add by token type; None where there is but one type.
-
-    Token types tell the two texts of a pair apart, in BERT and its like.
-    """
+    """Return the (k, h) table that models add by token type; None where there is but one type."""
     for name, module in model.named_modules():
         if name.endswith("token_type_embeddings"):
             table: torch.Tensor = module.weight
@@ -71,17 +68,13 @@ def token_types(model: PreTrainedModel) -> torch.Tensor | None:
 
 
 def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    """Return the longest input in tokens, special ones included.
-
-    RoBERTa counts positions from after its padding index, so that it holds fewer tokens than its
-    configuration says.
-    """
+    """Return the longest input in tokens, special ones included."""
     import torch
 
     limit = getattr(model.config, "max_position_embeddings", None) or 0
     limit = limit if limit > 0 else 1_000_000  # XLNet says -1
     for module in model.modules():
-        # Position tables are the embeddings with as many rows as there are positions.
+        # Tables of positions have a row for each, of which RoBERTa skips those up to its padding.
         if not isinstance(module, torch.nn.Embedding) or module is model.get_input_embeddings():
             continue
         if module.num_embeddings == limit and module.padding_idx is not None:

@@ -54,16 +54,13 @@ def sync(*paths: Path) -> None:
 
 
 def write_manifest(path: Path, facts: Mapping[str, Any]) -> None:
-    """Write facts and the digests of all other files of the folder; all are on the disk then.
-
-    A table has no digest here but its own seal: equal trainings leave equal manifests.
-    """
+    """Write facts and the digests of all other files of the folder; all are on the disk then."""
     folder = path.parent
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != path]
     digests = {
         file.relative_to(folder).as_posix(): sha256_of(file)
         for file in files
-        if file.suffix != ".parquet"
+        if file.suffix != ".parquet"  # which has a seal, and the time in it
     }
     contents = {**facts, "files": digests}
     path.write_text(json.dumps({**contents, "digest": _digest(contents)}, indent=1) + "\n")
@@ -108,18 +105,16 @@ def read_record(folder: Path, name: str, kind: Callable[..., Record]) -> Record 
 
 
 def require_intact(folder: Path) -> dict[str, str]:
-    """Refuse a checkpoint of exparity that is not as it was written; hashed once per process.
-
-    Returns the files' digests by name; none for a checkpoint from elsewhere.
-    """
+    """Return the digests of an intact checkpoint by name; none of one from elsewhere."""
     path = (folder / MANIFEST).resolve()
     if not path.is_file():
         return {}
     try:
         return _digests(path, frozenset((f, f.lstat().st_mtime_ns) for f in path.parent.iterdir()))
     except DamageError as error:
-        message = f"checkpoint {folder}: {error}; delete the folder and run again"
-        raise InputError(message) from error
+        raise InputError(
+            f"checkpoint {folder}: {error}; delete the folder and run again"
+        ) from error
 
 
 def digests_of(checkpoint: Path) -> dict[str, str]:

@@ -179,10 +179,7 @@ def _of_text(
 def label_tokens(
     tokenizer: PreTrainedTokenizerFast, prompt: Prompt, words: Mapping[str, str]
 ) -> list[int]:
-    """Return the token that begins each class's word where it follows the prompt.
-
-    A word of several tokens counts by its first, which the log names.
-    """
+    """Return the token that begins each class's word where it follows the prompt."""
     found: dict[str, int] = {}
     for name, word in words.items():
         firsts = set()

@@ -69,11 +69,7 @@ def apply_scheme(model: PreTrainedModel, scheme: str) -> None:
 
 
 def training_mode(model: torch.nn.Module) -> None:
-    """Put what is trained into training mode, and what is fixed into evaluation mode.
-
-    A module without a trained weight computes what it computed before training:
-    there is no dropout in it.
-    """
+    """Put what is trained into training mode, and what is fixed, so without dropout, into eval."""
     model.train()
     for module in model.modules():
         weights = list(module.parameters())

@@ -122,17 +122,14 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
 
 
 def check_buildable(spec: ModelSpec) -> None:
-    """Refuse a model from scratch that its class does not build, without making any weight.
-
-    A shape that a checkpoint of the Hub is to complete is left to the job.
-    """
+    """Refuse a model from scratch that its class does not build, without making any weight."""
     from exparity.models.auto import on_meta
 
     # The family's usual ids may lie beyond a small vocabulary, and transformers would warn.
     special = {f"{role}_token_id": 0 for role in _ROLES}
     settings = {"vocab_size": spec.vocab_size, **special}
     head, config = _configured(spec, settings, ("a", "b"))
-    if spec.checkpoint is None:
+    if spec.checkpoint is None:  # which completes the shape in the job
         with _what_cannot_be_built(spec), suppress(NotImplementedError):  # values of meta tensors
             on_meta(head.auto_class, config)
 

@@ -47,10 +47,7 @@ def finetune(
     templates: Sequence[str] = (),
     check: Callable[[Any, Any, Sequence[str | tuple[str, str]]], None] | None = None,
 ) -> Trained:
-    """Fine-tune a classifier; return it on the CPU, to evaluate, its tokenizer and history.
-
-    ``check`` gets model, tokenizer and a few texts before anything is trained.
-    """
+    """Fine-tune a classifier; ``check`` gets it with a few texts before anything is trained."""
     import torch
 
     examples, seed = training_set.examples, training_set.seed

@@ -8,18 +8,33 @@ from embeddings, what is trained, and what is saved beside the weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
-from exparity.models.heads.facts import HeadFacts
 from exparity.models.lookup import EmbeddedBatch, Frame, run_model, run_on_embeddings
 from exparity.models.prompts import Prompt, PromptSpec
+from exparity.types import Facts
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadFacts(Facts):
+    """Facts that a kind of classifier declares on registering.
+
+    Attributes:
+        auto: name of the Auto class of transformers that loads and builds its models.
+        prompted: whether a prompt is asked, so that no weight may be new and none is added.
+    """
+
+    auto: str
+    prompted: bool = False
+
 
 HEADS: Registry[HeadFacts] = Registry("head", "exparity.models.heads", HeadFacts)
 SEQUENCE = "sequence"
@@ -29,7 +44,7 @@ _KEY = "exparity_head"
 
 
 def head(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a kind of classifier under ``id`` with its :class:`~.facts.HeadFacts`.
+    """Register a kind of classifier under ``id`` with its :class:`HeadFacts`.
 
     What is registered is a subclass of :class:`Head`.
     """

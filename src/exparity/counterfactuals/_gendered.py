@@ -33,15 +33,7 @@ for _phrase in LEXICON.fixed:
 def turned(
     example: Example, group: str, mode: Mode, partners: Partners, *, nouns: bool = True
 ) -> Example:
-    """Return an example with the words of both genders swapped, or set to those of ``group``.
-
-    Args:
-        example: the example.
-        group: the gender that it is to be of.
-        mode: ``swap`` or ``set``.
-        partners: of words by the gender that is made; "her" and "his" have theirs here.
-        nouns: whether there are others than pronouns and titles, as names and phrases hold.
-    """
+    """Return an example with the words of both genders swapped, or set to those of ``group``."""
     tokens = tokens_of(example.words)
     genders = GROUPS if mode == "swap" else (group,)
     edits = []

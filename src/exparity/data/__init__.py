@@ -113,7 +113,6 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
 
 
 def _as_it_looks(name: str) -> str:
-    """Return a name without what readers do not see: how it is composed, and format characters."""
     shown = (character for character in name if unicodedata.category(character) != "Cf")
     return unicodedata.normalize("NFKC", "".join(shown))
 
@@ -133,9 +132,8 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
                     f"dataset {id}: '{first}' and '{name}' look the same, and are not: {first!a} "
                     f"and {name!a}; write them alike if they are one {kind}, or rename one"
                 )
-        if len(values) == 1 or not (values or kind == "group"):
-            complaint = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
-            raise InputError(f"dataset {id}: {complaint}; {remedy}")
+        if len(values) == 1:
+            raise InputError(f"dataset {id}: the only {kind} is '{values[0]}'; {remedy}")
     n = len(facts.groups)
     if n > MAX_GROUPS:
         pairs = n * (n - 1) // 2

@@ -93,11 +93,7 @@ class Population:
 def generate_biographies(
     n: int, population: Population, *, paired: bool, test_share: float, seed: int
 ) -> list[Example]:
-    """Return biographies of equally many people of each occupation, in random order.
-
-    Of pairs, male comes before female. The rationale marks what tells the protagonist's occupation.
-    No text occurs twice.
-    """
+    """Return biographies of equally many people of each occupation, in random order."""
     train, test = split_templates(TEMPLATES, test_share, stream(seed, "bios", "split"))
     n_test = min(max(len(OCCUPATIONS), round(test_share * n)), n - len(OCCUPATIONS))
     people = _people("train", train, n - n_test, population, seed)
@@ -135,10 +131,7 @@ def _people(
 
 
 def _genders(size: int, imbalance: float, rng: random.Random) -> list[int]:
-    """Return the genders of people whose occupations take turns.
-
-    The larger gender of an occupation gets its share to the nearest person, not by chance.
-    """
+    """Return genders with the larger one's share of each occupation to the nearest person."""
     genders = [0] * size
     for occupation in range(len(OCCUPATIONS)):
         places = range(occupation, size, len(OCCUPATIONS))

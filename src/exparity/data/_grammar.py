@@ -185,10 +185,8 @@ def generate_pairs(
 ) -> list[Example]:
     """Return 2 * n_pairs sentences that differ in the gender of their protagonist only.
 
-    The two variants of one seed share templates, fillings and splits. They differ in the further
-    persons of a sentence: in "all" these have the gender of the protagonist, in "subj" each keeps
-    one gender in both sentences of the pair, drawn evenly and independently of the label. No
-    sentence occurs twice.
+    In the variant "all" further persons have the gender of the protagonist, in "subj" each keeps
+    one gender in both sentences. No sentence occurs twice.
     """
     schedule = _schedule(n_pairs, test_share, seed)
     dealers = {split: Dealer(stream(seed, "fill", split)) for split in ("train", "test")}
@@ -263,10 +261,8 @@ def new_filling(
     seen: set[tuple[str, ...]],
     lists: Mapping[str, Entries] = ENTRIES,
 ) -> Filling:
-    """Deal fillings until one is new.
-
-    The all-male reading stands for every other one: the lexicon pairs words one to one.
-    """
+    """Deal fillings until one is new."""
+    # The all-male reading stands for every other one: the lexicon pairs words one to one.
     while True:
         filling = deal_filling(template, dealer, lists)
         reading = tuple(reading_of(template, filling, 0, dict.fromkeys(template.persons(), 0)))

@@ -33,25 +33,6 @@ _DIGESTS: Mapping[str, Mapping[Split, str]] = {
         "test": "a8f8dc273edfddfb800ef98d6747de68e01c6b0c8c6dffb39a62f6cb410a393f",
     },
 }
-_CHANGED = {
-    "all": "every gendered word changed",
-    "subj": "only the words of the grammatical subject changed",
-}
-_DOC = """GECO with {changed} between the {number} sentences of a {set}.
-
-    Args:
-        source: where the raw files lie or go.
-        verify: refuse files that are not the published ones, by their SHA-256.
-
-    Returns:
-        {train:,} training and {test:,} test examples in 1,610 {sets}.
-    """
-_PAIRS = {"number": "two", "set": "pair", "sets": "male/female pairs"}
-_TRIPLETS = {
-    "number": "three",
-    "set": "set",
-    "sets": "sets of a male, a female and a neutral one",
-}
 
 
 def _register(id: str) -> None:
@@ -75,8 +56,16 @@ def _register(id: str) -> None:
             examples += read_geco(path, split)
         return examples
 
-    words = _TRIPLETS if nonbinary else _PAIRS
-    load.__doc__ = _DOC.format(changed=_CHANGED[scope], **words, **sizes)
+    changed = "every gendered word" if scope == "all" else "the words of the grammatical subject"
+    load.__doc__ = f"""GECO with {changed} changed between the sentences of a set.
+
+    Args:
+        source: where the raw files lie or go.
+        verify: refuse files that are not the published ones, by their SHA-256.
+
+    Returns:
+        {sizes["train"]:,} training and {sizes["test"]:,} test examples in 1,610 matched sets.
+    """
     dataset(
         id,
         labels=(*LABELS, *neutral),

@@ -32,10 +32,7 @@ def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collectio
 
 
 def shuffled_positions(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:
-    """Return positions in a random order, which does not depend on the order they are given in.
-
-    They are sorted by a hash of the run's seed, the intervention, and what each example is.
-    """
+    """Return positions in a random order, by a hash of the seed and of what each example is."""
     copies: Counter[Hashable] = Counter()
 
     def draw(position: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -14,8 +13,6 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
 from exparity.debiasing._cells import cells_of, shuffled_positions
 from exparity.types import Example
-
-log = logging.getLogger(__name__)
 
 
 @intervention(
@@ -49,13 +46,6 @@ def counterfactual_data(
     unchanged = sum(
         example.words == training_set.examples[origin].words
         for example, origin in zip(added, origins, strict=True)
-    )
-    log.info(
-        "debias counterfactual_data: %d counterfactuals, %d of them with the words of their "
-        "original; %d examples have none",
-        len(added),
-        unchanged,
-        sum(not made for made in counterfactuals),
     )
     if chosen and unchanged == len(added):
         dataset = training_set.dataset

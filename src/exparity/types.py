@@ -254,7 +254,6 @@ class Encoding:
         special_mask: (t,) True for special tokens and those of a prompt.
         truncated: True if the text was longer than the model's limit.
         offsets: (t, 2) span of each token in the text, in characters.
-        straddling: tokens that have characters of both, text and prompt.
         pair: both texts of a pair; None of one text.
         written: the text with its words, or both of a pair.
     """
@@ -266,7 +265,6 @@ class Encoding:
     special_mask: BoolArray
     truncated: bool = False
     offsets: IntArray | None = None
-    straddling: int = 0
     pair: tuple[str, str] | None = None
     written: Parts | None = None
 

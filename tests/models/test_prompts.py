@@ -65,7 +65,6 @@ def test_spans_are_those_of_a_naive_loop(tokenizer, template):
         whole = before + text + after
         encoded = tokenizer(whole, return_offsets_mapping=True)
         assert found.token_ids == encoded["input_ids"]
-        straddling = 0
         for place, (start, end) in enumerate(encoded["offset_mapping"]):
             seen = [at for at in range(start, end) if not whole[at].isspace()] or [end - 1]
             inside = len(before) <= seen[0] < len(before) + len(text)
@@ -73,9 +72,6 @@ def test_spans_are_those_of_a_naive_loop(tokenizer, template):
             if inside:
                 first, last = found.offsets[place]
                 assert text[first:last].strip() == whole[seen[0] : end][: last - first].strip()
-            characters = {len(before) <= at < len(before) + len(text) for at in seen}
-            straddling += len(characters) == 2
-        assert found.straddling >= straddling
 
 
 @pytest.mark.parametrize("template", [t for t in TEMPLATES if not t.endswith("\n")])
@@ -138,7 +134,7 @@ class TestChat:
 def test_words_that_do_not_tell_classes_apart_are_refused():
     spec = ModelSpec(init="scratch", architecture="gpt2", vocab_size=400)
     tokenizer = train_tokenizer(spec, [*CORPUS, *TEMPLATES])
-    with pytest.raises(InputError, match=r"' bad' .* and ' bad' .* begin with the same token"):
+    with pytest.raises(InputError, match=r"words\.b: ' bad' and .* begin with the same token"):
         label_tokens(tokenizer, Prompt("", " It was"), {"a": " bad", "b": " bad"})
     # A blank at the end of a template is of the word.
     with pytest.raises(InputError, match=r"words\.a: with 'good' behind it"):

@@ -152,7 +152,6 @@ def _prompted(
                 special_mask=~found.content,
                 truncated=found.truncated,
                 offsets=found.offsets,
-                straddling=found.straddling,
                 written=text,
             )
         )

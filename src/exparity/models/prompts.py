@@ -84,10 +84,7 @@ class Prompt:
         try:
             rendered = str(
                 tokenizer.apply_chat_template(
-                    [user],
-                    tokenize=False,
-                    add_generation_prompt=True,
-                    enable_thinking=False,
+                    [user], tokenize=False, add_generation_prompt=True, enable_thinking=False
                 )
             )
         except Exception as error:  # a template is a program of the checkpoint's
@@ -119,7 +116,6 @@ class PromptEncoding(NamedTuple):
     content: BoolArray
     special: BoolArray  # (t,) True for tokens that the tokenizer adds
     truncated: bool  # whether words of the text were cut
-    straddling: int  # tokens that have characters of both, text and frame
 
 
 def encode_prompt(
@@ -164,64 +160,56 @@ def _of_text(
 ) -> PromptEncoding:
     whole, begin, end = prompt.around(text), len(prompt.prefix), len(prompt.prefix) + len(text)
     offsets, content = np.zeros((len(ids), 2), dtype=np.int64), np.zeros(len(ids), dtype=bool)
-    straddling = 0
     for place, (start, stop) in enumerate(spans):
         visible = start
         while visible < stop - 1 and whole[visible].isspace():
             visible += 1
-        straddling += visible < begin < stop or begin <= visible < end < stop
         if not special[place] and begin <= visible < end:
             content[place] = True
             offsets[place] = max(start, begin) - begin, min(stop, end) - begin
-    return PromptEncoding(ids, offsets, content, np.array(special, dtype=bool), False, straddling)
+    return PromptEncoding(ids, offsets, content, np.array(special, dtype=bool), False)
 
 
 def label_tokens(
     tokenizer: PreTrainedTokenizerFast, prompt: Prompt, words: Mapping[str, str]
 ) -> list[int]:
     """Return the token that begins each class's word where it follows the prompt."""
-    found: dict[str, int] = {}
+    asked = [prompt.around(probe) for probe in _PROBES]
+    before = _ids(tokenizer, asked, prompt.special)
+    tokens: list[int] = []
     for name, word in words.items():
-        firsts = set()
-        for probe in _PROBES:
-            whole = prompt.around(probe)
-            before, after = (
-                _ids(tokenizer, text, prompt.special) for text in (whole, whole + word)
-            )
-            if after[: len(before)] != before or len(after) == len(before):
-                raise InputError(
-                    f"words.{name}: with {word!r} behind it, the end of the prompt "
-                    f"({prompt.suffix!r}) has other tokens than alone; put the blank between them "
-                    "into the word, and none at the end of the template"
-                )
-            firsts.add(after[len(before)])
-            if len(after) - len(before) > 1 and probe == _PROBES[0]:
-                first = tokenizer.convert_ids_to_tokens(after[len(before)])
-                log.info("word %r of class %s counts by its first token, %r", word, name, first)
-        if len(firsts) > 1:
-            raise InputError(f"words.{name}: the first token of {word!r} depends on the text")
-        (found[name],) = firsts
-    by_token: dict[int, str] = {}
-    for name, token in found.items():
-        if token in by_token:
+        after = _ids(tokenizer, [text + word for text in asked], prompt.special)
+        answers = [ids[len(alone) :] for ids, alone in zip(after, before, strict=True)]
+        joined = any(ids[: len(alone)] != alone for ids, alone in zip(after, before, strict=True))
+        if joined or not all(answers):
             raise InputError(
-                f"words: {words[by_token[token]]!r} ({by_token[token]}) and {words[name]!r} "
-                f"({name}) begin with the same token; take words that differ in their first"
+                f"words.{name}: with {word!r} behind it, the end of the prompt "
+                f"({prompt.suffix!r}) has other tokens than alone; put the blank between them "
+                "into the word, and none at the end of the template"
             )
-        by_token[token] = name
-    return [found[name] for name in words]
+        first = answers[0][0]
+        if any(answer[0] != first for answer in answers):
+            raise InputError(f"words.{name}: the first token of {word!r} depends on the text")
+        if first in tokens:
+            raise InputError(
+                f"words.{name}: {word!r} and the word of a class before it begin with the same "
+                "token; take words that differ in their first"
+            )
+        if len(answers[0]) > 1:
+            token = tokenizer.convert_ids_to_tokens(first)
+            log.info("word %r of class %s counts by its first token, %r", word, name, token)
+        tokens.append(first)
+    return tokens
 
 
 def absent_token(tokenizer: PreTrainedTokenizerFast, absent: str | None) -> int | None:
     """Return the token that stands for absent ones; None to leave it to the tokenizer."""
-    ids = _ids(tokenizer, _ABSENT if absent is None else absent, False)
-    if len(ids) == 1:
-        return ids[0]
-    if absent is not None:
+    (ids,) = _ids(tokenizer, [_ABSENT if absent is None else absent], False)
+    if absent is not None and len(ids) != 1:
         raise InputError(f"absent: {absent!r} is {len(ids)} tokens of this tokenizer; give one")
-    return None
+    return ids[0] if len(ids) == 1 else None
 
 
-def _ids(tokenizer: PreTrainedTokenizerFast, text: str, special: bool) -> list[int]:
-    ids: list[int] = tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]
+def _ids(tokenizer: PreTrainedTokenizerFast, texts: list[str], special: bool) -> list[list[int]]:
+    ids: list[list[int]] = tokenizer(texts, add_special_tokens=special, verbose=False)["input_ids"]
     return ids

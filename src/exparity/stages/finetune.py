@@ -376,6 +376,4 @@ def predict(
     extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
     if pieces := pieces_by_group(encodings, [e.group for e in examples]):
         extra["pieces_by_group"] = pieces
-    if classifier.head.prompt:
-        extra["n_straddling"] = sum(e.straddling for e in encodings)
     write(output, "predictions", rows, device=str(classifier.device), extra=extra)

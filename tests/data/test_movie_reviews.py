@@ -55,11 +55,9 @@ def test_a_review_becomes_an_example_of_no_group(tmp_path):
     assert marked(one) == ["falls", "apart", ",", "and"]
 
 
-def test_the_validation_part_trains_unless_left_out(tmp_path):
+def test_the_validation_part_trains(tmp_path):
     source = source_of(tmp_path)
     assert Counter(e.split for e in load(source)) == {"train": 2, "test": 1}
-    (tmp_path / FILES["val"].path).unlink()
-    assert Counter(e.split for e in load(source, dev=False)) == {"train": 1, "test": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""SST with rationales: phrases by hand and by the published recursion, and means of the parts."""
+"""SST: trees, rationales by hand and by the published recursion, and groups by a naive count."""
 
+import re
 import statistics
 from collections import Counter
 from functools import cache
@@ -9,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import REAL, need
 
-from exparity.data import DATASETS
+from exparity.core.errors import InputError
+from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.data.sst import FILES, RATINGS, rationale_of, read_sentences
+from exparity.data.genders import read_lexicon
+from exparity.data.sst import FILES, LEXICON, gender_named, rationale_of, read_sentences
 
 GOOD = "(4 (2 A) (4 (3 good) (2 film)))"
 BAD = "(1 (2 A) (1 (1 bad) (2 one)))"
@@ -23,16 +26,22 @@ TREES = st.recursive(
 )
 
 
-def source_of(folder):
-    for part, file in FILES.items():
+def source_of(folder, *lines):
+    for file in FILES.values():
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join([GOOD, BAD, *[NEUTRAL] * (part == "test")]))
+        path.write_text("\n".join(lines) + "\n")
     return DataSource(folder, download=False)
 
 
-def load(source, **options):
-    return DATASETS.get("sst").function(source, **options)
+def load(id, source):
+    return {e.example_id: e for e in load_dataset(id, source, {"verify": False})}
+
+
+def read(folder, *lines):
+    path = folder / "trees.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return list(read_sentences(path))
 
 
 def tree_of(line):
@@ -87,8 +96,7 @@ class TestRationale:
         ],
     )
     def test_by_hand(self, line, marks, tmp_path):
-        (tmp_path / "t.txt").write_text(line)
-        (sentence,) = read_sentences(tmp_path / "t.txt")
+        (sentence,) = read(tmp_path, line)
         assert rationale_of(sentence.phrases) == marks
         assert published(tree_of(line)) == list(marks)
 
@@ -100,51 +108,89 @@ class TestRationale:
             return f"({rating} {words})"
 
         line = written(tree)
-        path = tmp_path_factory.mktemp("trees") / "t.txt"
-        path.write_text(line)
-        (sentence,) = read_sentences(path)
+        (sentence,) = read(tmp_path_factory.getbasetemp(), line)
         assert list(rationale_of(sentence.phrases)) == published(tree_of(line))
 
 
-class TestDataset:
-    def test_a_sentence_becomes_an_example_of_no_group(self, tmp_path):
-        loaded = load(source_of(tmp_path), verify=False)
-        assert (loaded.attribute, loaded.groups) == ("", ())
-        assert loaded.labels == ("negative", "positive")
-        found = {e.example_id: e for e in loaded.examples}
-        assert Counter(e.split for e in loaded.examples) == {"train": 4, "test": 2}
+class TestTrees:
+    def test_what_trees_escape_is_written_as_in_english(self, tmp_path):
+        (sentence,) = read(tmp_path, r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
+        assert sentence.words == ("(", "writer/director", ")")
+
+    @pytest.mark.parametrize("line", ["good", "(3 good", "(3 good) (2 bad)", "((3 good))", "("])
+    def test_other_lines_are_refused(self, line, tmp_path):
+        with pytest.raises(InputError, match=r"trees.txt:2: not as in the published file"):
+            read(tmp_path, GOOD, line)
+
+
+class TestDatasets:
+    def test_sentences_become_examples_unless_they_are_neutral(self, tmp_path):
+        found = load("sst", source_of(tmp_path, GOOD, BAD, NEUTRAL))
+        assert Counter(e.split for e in found.values()) == {"train": 4, "test": 2}
         one = found["test-0001"]
         assert (one.words, one.label, one.group) == (("A", "good", "film"), 1, "")
         assert one.rationale == (0, 1, 1)
-        assert found["dev-0002"].label == 0
+        assert (found["dev-0002"].label, found["dev-0002"].split) == (0, "train")
 
-    def test_five_classes_and_no_development_part(self, tmp_path):
-        loaded = load(source_of(tmp_path), verify=False, classes="five", dev=False)
-        assert loaded.labels == RATINGS
-        assert Counter((e.split, e.label) for e in loaded.examples) == {
-            ("train", 4): 1,
-            ("train", 1): 1,
-            ("test", 4): 1,
-            ("test", 1): 1,
-            ("test", 2): 1,
-        }
+    def test_the_group_is_the_gender_that_is_named(self, tmp_path):
+        he, she = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"
+        others = [
+            he.replace("(3", "(2", 1),
+            "(4 (2 He) (3 (2 loves) (3 her)))",
+            "(4 (2 It) (3 works))",
+            "(4 (2 Actors) (3 shine))",
+        ]
+        found = load("sst_gender", source_of(tmp_path, he, she, *others))
+        assert len(found) == 6
+        one, other = found["train-0001"], found["test-0002"]
+        assert (one.words, one.label, one.group) == (("He", "is", "good"), 1, "male")
+        assert (other.label, other.group, other.split) == (0, "female", "test")
+
+
+@pytest.mark.parametrize(
+    ("text", "gender"),
+    [
+        ("She's here , (his mother-in-law", "female"),
+        ("HE-SHE _he_", "male"),
+        ("he , she", None),
+        ("shed heroes human", None),
+        ("", None),
+    ],
+)
+def test_the_gender_that_more_words_name(text, gender):
+    assert gender_named(text.split()) == gender
 
 
 class TestReal:
     @pytest.fixture(scope="class")
     @classmethod
-    def examples(cls):
+    def trees(cls):
         need((REAL / FILES["dev"].path).is_file(), f"SST below {REAL} (or EXPARITY_DATA)")
-        return load(DataSource(REAL, download=False), classes="five").examples
+        return {part: list(read_sentences(REAL / file.path)) for part, file in FILES.items()}
+
+    def test_the_published_numbers_of_sentences_and_phrases(self, trees):
+        counts = {part: (len(s), sum(len(t.phrases) for t in s)) for part, s in trees.items()}
+        assert counts == {"train": (8544, 318_582), "dev": (1101, 41_447), "test": (2210, 82_600)}
 
     @pytest.mark.parametrize(
         ("part", "mean"),
         [("dev", 8.11), ("test", 7.89), pytest.param("train", 7.79, marks=pytest.mark.exhaustive)],
     )
-    def test_all_by_the_published_recursion(self, examples, part, mean):
+    def test_all_by_the_published_recursion(self, trees, part, mean):
         """Every mark, and the mean of the part over all sentences."""
         lines = (REAL / FILES[part].path).read_text().split("\n")
         marks = [published(tree_of(line)) for line in lines if line]
-        found = [e for e in examples if e.example_id.startswith(part)]
-        assert [list(e.rationale) for e in sorted(found, key=lambda e: e.example_id)] == marks
+        assert [list(rationale_of(sentence.phrases)) for sentence in trees[part]] == marks
         assert round(statistics.mean(map(sum, marks)), 2) == mean
+
+    def test_groups_by_a_naive_count(self, trees):
+        terms = read_lexicon(LEXICON).telling
+        groups = {e.example_id: e.group for e in load_dataset("sst_gender", DataSource(REAL))}
+        for tree in trees["dev"]:
+            text = " ".join(tree.words).lower()
+            n = {g: len(re.findall(rf"(?<![^\W_])(?:{'|'.join(w)})(?![^\W_])", text))
+                 for g, w in terms.items()}  # fmt: skip
+            expected = None
+            if tree.rating != 2 and n["male"] != n["female"]:
+                expected = max(n, key=n.get)
+            assert groups.get(f"dev-{tree.number:04d}") == expected, tree.number

@@ -57,11 +57,9 @@ LABELS = (
 def bias_in_bios(
     source: DataSource,
     *,
-    dev: bool = True,
     professions: list[str] | None = None,
     n_train: Count | None = None,
     n_test: Count | None = None,
-    sample_seed: int = 0,
     verify: bool = True,
     sha256: Mapping[str, str] | None = None,
 ) -> Loaded:
@@ -69,11 +67,9 @@ def bias_in_bios(
 
     Args:
         source: where the raw files lie or go.
-        dev: train on the development part too; training holds out a share by itself.
         professions: those to keep, in the order of the classes; all if None.
         n_train: biographies to train on, with the shares of class and gender of all; all if None.
         n_test: biographies in the test split, likewise.
-        sample_seed: another seed takes other ones.
         verify: refuse files that are not the published ones, by SHA-256.
         sha256: SHA-256 of each file by its name, such as ``train.parquet``, once you have compared
             them.
@@ -87,16 +83,12 @@ def bias_in_bios(
             hint = did_you_mean(name, LABELS)
             raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
     biographies: dict[str, list[Example]] = {"train": [], "test": []}
-    for part, split, path in published_parts(
-        source, FILES, verify=verify, sha256=sha256, held_out=dev
-    ):
+    for part, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
         biographies[split] += _examples(part, split, path, classes)
     chosen = [
         example
         for split, size in (("train", n_train), ("test", n_test))
-        for example in stratified_sample(
-            biographies[split], size, seed=sample_seed, where="dataset bias_in_bios"
-        )
+        for example in stratified_sample(biographies[split], size, where="dataset bias_in_bios")
     ]
     return Loaded(chosen, "gender", GROUPS, classes)
 

@@ -82,16 +82,11 @@ def published_parts(
     *,
     verify: bool,
     sha256: Mapping[str, str] | None = None,
-    held_out: bool = True,
 ) -> Iterator[tuple[str, Split, Path]]:
-    """Yield each published part, its split and its verified file.
-
-    The part that its publisher validates on (``dev``, ``val``) is trained on, or left out.
-    """
+    """Yield each published part, its split and its verified file; what validates is trained on."""
     for part, file in files.items():
-        if held_out or part not in ("dev", "val"):
-            path = source.find(with_digest(file, sha256), verify=verify)
-            yield part, "test" if part.startswith("test") else "train", path
+        path = source.find(with_digest(file, sha256), verify=verify)
+        yield part, "test" if part.startswith("test") else "train", path
 
 
 @contextmanager

@@ -52,7 +52,6 @@ LABELS = ("non_toxic", "toxic")
 def jigsaw_gender(
     source: DataSource,
     *,
-    half_is_toxic: bool = False,
     verify: bool = True,
     sha256: Mapping[str, str] | None = None,
 ) -> list[Example]:
@@ -60,7 +59,6 @@ def jigsaw_gender(
 
     Args:
         source: where the raw files lie.
-        half_is_toxic: count a toxicity of 0.5 as toxic, as the competition does.
         verify: refuse files of other SHA-256 than expected.
         sha256: SHA-256 of files of yours by their names, such as ``train.csv``, once you have
             compared them.
@@ -71,7 +69,7 @@ def jigsaw_gender(
     """
     examples: list[Example] = []
     for _, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
-        examples += _comments(path, split, half_is_toxic)
+        examples += _comments(path, split)
     for name, size in SIZES.items():
         n = sum(example.split == name for example in examples)
         if n != size:
@@ -79,7 +77,7 @@ def jigsaw_gender(
     return examples
 
 
-def _comments(path: Path, split: Split, half_is_toxic: bool) -> Iterator[Example]:
+def _comments(path: Path, split: Split) -> Iterator[Example]:
     """Yield the comments of a file that mention one gender rather than the other."""
     toxicity_of = "target" if split == "train" else "toxicity"
     for where, row in csv_rows(path, ("id", "comment_text", toxicity_of, *GROUPS)):
@@ -90,8 +88,7 @@ def _comments(path: Path, split: Split, half_is_toxic: bool) -> Iterator[Example
             words = tuple(row["comment_text"].split())
             if abs(female - male) <= 0.5 or not words:
                 continue
-            toxicity = float(row[toxicity_of])
-            is_toxic = toxicity >= 0.5 if half_is_toxic else toxicity > 0.5
+            is_toxic = float(row[toxicity_of]) > 0.5
         yield Example(
             example_id=row["id"],
             words=words,

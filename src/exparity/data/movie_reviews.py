@@ -48,7 +48,6 @@ _CLASSES = ("NEG", "POS")
 def movie_reviews(
     source: DataSource,
     *,
-    dev: bool = True,
     verify: bool = True,
     sha256: Mapping[str, str] | None = None,
 ) -> list[Example]:
@@ -56,7 +55,6 @@ def movie_reviews(
 
     Args:
         source: where the raw files lie.
-        dev: train on the validation part too; training holds out a share by itself.
         verify: refuse files of other SHA-256 than expected.
         sha256: SHA-256 of files of yours by their names, such as ``train.jsonl``, once you have
             compared them.
@@ -65,9 +63,7 @@ def movie_reviews(
         One example a review, of no group. A word is of the rationale where it is of any evidence.
     """
     examples: list[Example] = []
-    for _, split, path in published_parts(
-        source, FILES, verify=verify, sha256=sha256, held_out=dev
-    ):
+    for _, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
         examples += _reviews(path, split)
     return examples
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from exparity.data import dataset
-from exparity.data.facts import Loaded, RemoteFile
+from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, published_parts, published_row, text_lines
 from exparity.data.genders import GROUPS, read_lexicon
 from exparity.types import Example
@@ -26,10 +26,8 @@ FILES = {
         ("test", "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761"),
     )
 }
-RATINGS = ("very_negative", "negative", "neutral", "positive", "very_positive")
-NEUTRAL = RATINGS.index("neutral")
+NEUTRAL = 2
 LABELS = ("negative", "positive")
-Classes = Literal["two", "five"]
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 LEXICON = "ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2"
 _PART = re.compile(r"[^\W_]+")
@@ -41,7 +39,7 @@ class Phrase(NamedTuple):
 
     start: int  # index of its first word
     stop: int  # index after its last word
-    rating: int  # index into ``RATINGS``
+    rating: int  # 0, very negative, to 4, very positive
 
 
 class Sentence(NamedTuple):
@@ -57,14 +55,12 @@ class Sentence(NamedTuple):
         """Rating of the sentence as a whole."""
         return self.phrases[-1].rating
 
-    def example(
-        self, part: str, classes: Classes, group: str, rationale: tuple[int, ...] | None = None
-    ) -> Example:
+    def example(self, part: str, group: str, rationale: tuple[int, ...] | None = None) -> Example:
         """Return it as an example of the part that it is published in."""
         return Example(
             example_id=f"{part}-{self.number:04d}",
             words=self.words,
-            label=int(self.rating > NEUTRAL) if classes == "two" else self.rating,
+            label=int(self.rating > NEUTRAL),
             group=group,
             split="test" if part == "test" else "train",
             rationale=rationale,
@@ -85,30 +81,20 @@ class Sentence(NamedTuple):
     display="SST",
     sizes=(7792, 1821),
 )
-def sst(
-    source: DataSource,
-    *,
-    classes: Classes = "two",
-    dev: bool = True,
-    verify: bool = True,
-) -> Loaded:
+def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Sentences of film reviews, with the phrases that are rated more strongly than their parts.
 
     Args:
         source: where the raw files lie or go.
-        classes: ``two``, without neutral sentences, or all ``five``.
-        dev: train on the development part too; training holds out a share by itself.
         verify: refuse files that are not the ones known, by their SHA-256.
 
     Returns:
         One example a sentence, of no group, labelled by its rating as a whole.
     """
-    sentences = sentences_of(source, classes, dev=dev, verify=verify)
-    examples = [
-        sentence.example(part, classes, "", rationale_of(sentence.phrases))
-        for part, sentence in sentences
+    return [
+        sentence.example(part, "", rationale_of(sentence.phrases))
+        for part, sentence in sentences_of(source, verify=verify)
     ]
-    return Loaded(examples, "", (), LABELS if classes == "two" else RATINGS)
 
 
 @dataset(
@@ -124,39 +110,28 @@ def sst(
     display="SST-gender",
     sizes=(1050, 267),
 )
-def sst_gender(
-    source: DataSource,
-    *,
-    classes: Classes = "two",
-    dev: bool = True,
-    verify: bool = True,
-) -> Loaded:
+def sst_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Sentences of film reviews with more words of one gender than of the other.
 
     Args:
         source: where the raw files lie or go.
-        classes: ``two``, without neutral sentences, or all ``five``.
-        dev: train on the development part too; training holds out a share by itself.
         verify: refuse files that are not the ones known, by their SHA-256.
 
     Returns:
         One example a sentence, labelled by its rating as a whole.
     """
-    examples = []
-    for part, sentence in sentences_of(source, classes, dev=dev, verify=verify):
-        group = gender_named(sentence.words)
-        if group is not None:
-            examples.append(sentence.example(part, classes, group))
-    return Loaded(examples, "gender", GROUPS, LABELS if classes == "two" else RATINGS)
+    return [
+        sentence.example(part, group)
+        for part, sentence in sentences_of(source, verify=verify)
+        if (group := gender_named(sentence.words)) is not None
+    ]
 
 
-def sentences_of(
-    source: DataSource, classes: Classes, *, dev: bool, verify: bool
-) -> Iterator[tuple[str, Sentence]]:
-    """Yield part and sentence of all that have a class."""
-    for part, _, path in published_parts(source, FILES, verify=verify, held_out=dev):
+def sentences_of(source: DataSource, *, verify: bool) -> Iterator[tuple[str, Sentence]]:
+    """Yield part and sentence of all that are not neutral as a whole."""
+    for part, _, path in published_parts(source, FILES, verify=verify):
         for sentence in read_sentences(path):
-            if classes == "five" or sentence.rating != NEUTRAL:
+            if sentence.rating != NEUTRAL:
                 yield part, sentence
 
 

@@ -465,10 +465,6 @@ class TestFolder:
             report(folder, folder / "report" / "index.html", options)
         assert not (folder / "report").exists()
 
-    def test_a_grid_without_tests_is_refused(self, folder, options):
-        with pytest.raises(InputError, match="at least one test"):
-            report(folder, folder / "report" / "index.html", {**options, "metrics": {}})
-
     def test_part_of_a_grid_without_what_is_deleted(self, folder, options):
         for name in ("scores", "explanations"):
             shutil.rmtree(folder / name)

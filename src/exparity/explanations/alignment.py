@@ -1,30 +1,24 @@
-"""Scores of any origin laid on the tokens of a text: by word, token or characters."""
+"""FloatArray of any origin laid on the tokens of a text: by word, token or characters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from exparity.core.errors import InputError
 from exparity.explanations.markup import token_texts
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from exparity.types import Encoding
-
-    Scores = NDArray[np.float64]
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray
 
 
-def of_words(encoding: Encoding, scores: Scores) -> Scores:
+def of_words(encoding: Encoding, scores: FloatArray) -> FloatArray:
     """Share (w,) scores of words evenly among their (t,) tokens; special tokens get 0.
 
     A token may hold several words, and then has the scores of all. Words that were cut off, as the
     text is too long for the model, take their scores with them.
     """
-    import numpy as np
-
     owners, written = encoding.word_ids, encoding.written
     texts = written if isinstance(written, tuple) else (written,)
     n_words = sum(len(text.spans) for text in texts if text is not None)
@@ -42,10 +36,8 @@ def of_words(encoding: Encoding, scores: Scores) -> Scores:
     return shared(owners, held)
 
 
-def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scores:
+def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: FloatArray) -> FloatArray:
     """Lay scores of tokens on the model's own (t,) tokens; special ones not given get 0."""
-    import numpy as np
-
     of = f"explanation of {encoding.text!r}: "
     if len(tokens) != len(scores):
         raise InputError(f"{of}{len(tokens)} tokens but {len(scores)} scores; give one for each")
@@ -68,10 +60,8 @@ def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scor
     )
 
 
-def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scores:
+def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: FloatArray) -> FloatArray:
     """Lay scores of the pieces of a text on the tokens in them; return (t,), 0 for special ones."""
-    import numpy as np
-
     of = f"explanation of {encoding.text!r}: "
     joined = "".join(pieces)
     shift = joined.find(encoding.text)
@@ -94,19 +84,15 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scor
     return shared(owners, scores)
 
 
-def laid_on(mask: NDArray[np.bool_], values: NDArray[Any], elsewhere: float | bool) -> NDArray[Any]:
+def laid_on(mask: BoolArray, values: NDArray[Any], elsewhere: float | bool) -> NDArray[Any]:
     """Lay (…, k) values on the k tokens under a (t,) mask, and a constant elsewhere: (…, t)."""
-    import numpy as np
-
     laid = np.full((*values.shape[:-1], len(mask)), elsewhere, dtype=values.dtype)
     laid[..., mask] = values
     return laid
 
 
-def shared(owners: NDArray[np.int64], scores: Scores) -> Scores:
+def shared(owners: IntArray, scores: FloatArray) -> FloatArray:
     """Share scores evenly among their tokens; return (t,) shares, 0 for tokens without an owner."""
-    import numpy as np
-
     counts = np.bincount(owners[owners >= 0], minlength=len(scores))
     shares = scores / np.maximum(counts, 1)
     return np.append(shares, 0.0)[np.maximum(owners, -1)]  # −1 is the last

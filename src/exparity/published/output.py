@@ -42,11 +42,10 @@ _CELL = pa.schema(
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
-    if isinstance(comparison, GapComparison):
-        title = "Gaps of classifiers, ours and published"
-        return [Export.of("gaps", title, GapMatch, comparison.gaps)]
-    cells, title = [*map(_cell, comparison.matches)], "Our cells beside the published ones"
     of = partial(Export.of, folder="published")
+    if isinstance(comparison, GapComparison):
+        return [of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps)]
+    cells, title = [*map(_cell, comparison.matches)], "Our cells beside the published ones"
     return [
         Export("cells", title, _CELL, cells, folder="published"),
         of("agreement", "Agreement with published cells", Agreement, comparison.agreements),

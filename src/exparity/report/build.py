@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
 from exparity.artefacts.exports import Export
-from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import bias_tables
@@ -55,7 +53,7 @@ def build_context(
         exports=[
             *table_exports(study, tables, [*bias, *causal], sums),
             *([Export.of(MEANS, "Means of the scores", MeanLine, of_methods)] if means else []),
-            *_published(published or {}),
+            *(table for one in (published or {}).values() for table in comparison_tables(one)),
             *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],
     )
@@ -80,18 +78,6 @@ def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
     """Return the section of an analysis."""
     text = entry.facts.template
     if text.endswith(".j2"):
-        path = entry.source.parent / text
-        if not path.is_file():
-            raise InputError(f"analysis '{entry.id}': no template {path}")
-        text = path.read_text(encoding="utf-8")
+        text = (entry.source.parent / text).read_text(encoding="utf-8")
     content = Content(findings.values)
     return Section(entry.id, entry.display, lambda _: content, template=text)
-
-
-def _published(comparisons: Mapping[str, Comparison]) -> list[Export]:
-    """Return the tables of comparisons; those beside other tables by names that say so."""
-    exports = [table for one in comparisons.values() for table in comparison_tables(one)]
-    return [
-        replace(export, name=f"published_{export.name}") if export.folder == "tables" else export
-        for export in exports
-    ]

@@ -12,7 +12,6 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
-from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
@@ -142,8 +141,6 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     pairs = [(str(d), str(m)) for d, m in options["pairs"]]
     bias = read_bias(results, options)
     accuracies = _accuracies(bias, pairs, options["seeds"])
-    if options["methods"] and not layout.paths_of(results, options, "scores"):
-        raise InputError("the report needs at least one test where something is explained")
     tests = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
     return Study(
         results=results,
@@ -184,17 +181,17 @@ def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
     methods, metrics = (
         {id: i for i, id in enumerate(dict(options[axis]))} for axis in ("methods", "metrics")
     )
-    placed = [
-        (
+    known = []
+    for row in rows:
+        place = (
             pairs.get((row["dataset"], row["model"])),
             seeds.get(row["seed"]) if "seed" in row else 0,
             -1 if is_random(row) else methods.get(row["method"]),
             metrics.get(row["metric"]),
         )
-        for row in rows
-    ]
-    known = [i for i, place in enumerate(placed) if None not in place]
-    return [rows[i] for i in sorted(known, key=lambda i: placed[i])]
+        if None not in place:
+            known.append((place, row))
+    return [row for _, row in sorted(known, key=itemgetter(0))]
 
 
 def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:

@@ -90,6 +90,11 @@ class ModelScores:
         places, facts = self._examples.places(table), facts_of(table.schema.metadata)
         self._files[method, metric].append((places, table["score"].to_numpy(), facts))
 
+    @property
+    def metrics(self) -> set[str]:
+        """Metrics that some method has scores of."""
+        return {metric for _, metric in self._files}
+
     def lines(self, dataset: str, model: str, confidence: float) -> Iterator[MeanLine]:
         """Yield the mean of each method and metric, in the order in which they were added."""
         for (method, metric), files in self._files.items():

@@ -62,7 +62,7 @@ def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
                 names = table["example_id"].to_pylist()
                 examples[ids] = dict(zip(names, scores.tolist(), strict=True))
         for (*_, metric), path in random.get((dataset, model), ()):
-            if path.is_file():
+            if metric in of_model.metrics and path.is_file():
                 of_model.add("", str(metric), _mean_over_draws(path))
         means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
     if missing:

@@ -58,8 +58,8 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     study = gather(results, options)
     published = _published(results, study, options)
     context = build_context(study, page.parent, published)
-    if cells := published.get("cells"):
-        write_comparison(cells, page.with_name("published"))
+    for comparison in published.values():
+        write_comparison(comparison, page.with_name("published"))
     write_tables(context.exports, page.parent, {"version": version("exparity")})
     # Before the page, which links them.
     if options["report"]["figures"]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist, fmean
-from typing import NamedTuple
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
@@ -20,30 +19,11 @@ from exparity.report.sections.findings import (
     one_training,
     unreliable_sentences,
 )
-from exparity.report.tables import CellKey, Row, Table
+from exparity.report.tables import Row
 from exparity.report.verdicts import detectable, effect_size, is_decided, named, standing_of
 
 _WORDS, _TEXTS = 3, 3
 """Words that are named for a group, and texts that each of them is in at least."""
-
-
-class _Largest(NamedTuple):
-    """The cell of the largest gap whose verdict says who is favoured, and its verdict."""
-
-    table: Table
-    key: CellKey
-    row: Row
-
-    @property
-    def better(self) -> str:
-        """The group whose explanations are better."""
-        return str(self.row["better_group"])
-
-    @property
-    def worse(self) -> str:
-        """The other group."""
-        groups = self.row["group_a"], self.row["group_b"]
-        return str(groups[self.better == groups[0]])
 
 
 def build(context: Context) -> Content | None:
@@ -51,20 +31,16 @@ def build(context: Context) -> Content | None:
     study = context.study
     if not study.rows or not study.verdicts or not one_training(study):
         return None
-    cells = [
-        _Largest(table, key, row)
-        for table in context.tables
-        for key, row in judged_rows(table).items()
-        if named(row["verdict"]).favours and row["better_group"]
-    ]
-    largest = max(cells, key=lambda cell: effect_size(cell.row), default=None)
+    judged = [row for table in context.tables for row in judged_rows(table).values()]
+    favouring = [row for row in judged if named(row["verdict"]).favours and row["better_group"]]
+    largest = max(favouring, key=effect_size, default=None)
     answers = {
         "Do the explanations differ, or is the classifier only surer of one group?": (
             _explanations_or_certainty(context)
         ),
-        "Which words cause it?": _words(context, largest),
+        "Which words cause it?": _words(study, largest),
         "How large is that?": _in_plain_numbers(largest),
-        "What should I do next?": " ".join(_next(context, largest))
+        "What should I do next?": " ".join(_next(study, judged, largest))
         or "Nothing, for these groups and texts; check again after each training.",
         "Did every row of my table count?": _rows(context),
     }
@@ -106,14 +82,14 @@ def _certainty(study: Study, dataset: str, model: str) -> str:
     return f"Mean probability that {model} gives to the class it predicts: {', '.join(means)}."
 
 
-def _words(context: Context, largest: _Largest | None) -> str:
+def _words(study: Study, largest: Row | None) -> str:
     if largest is None:
         return "No gap was found whose cause could be looked for."
-    study, (model, method, _) = context.study, largest.key
-    cell: dict[str, str | int] = {
-        "dataset": largest.table.dataset, "model": model, "seed": study.seeds[0], "method": method,
-    }  # fmt: skip
-    files = study.path("data", dataset=largest.table.dataset), study.path("explanations", **cell)
+    cell = {kind: largest[kind] for kind in ("dataset", "model", "method")}
+    files = (
+        study.path("data", dataset=largest["dataset"]),
+        study.path("explanations", **cell, seed=study.seeds[0]),
+    )
     if not all(path.is_file() for path in files):
         return "The explanations are not there."
     texts = {row["example_id"]: row for row in read_artefact(files[0], "data")[0].to_pylist()}
@@ -129,7 +105,7 @@ def _words(context: Context, largest: _Largest | None) -> str:
         for word, score in of_words.items():
             shares[text["group"]][word].append(score / whole)
     named_words = []
-    for group in (largest.table.group_a, largest.table.group_b):
+    for group in (largest["group_a"], largest["group_b"]):
         means = {w: fmean(of) for w, of in shares[group].items() if len(of) >= _TEXTS}
         top = sorted(means, key=lambda word: -means[word])[:_WORDS]
         if top:
@@ -137,20 +113,26 @@ def _words(context: Context, largest: _Largest | None) -> str:
     if not named_words:
         return f"No word is in {_TEXTS} texts or more."
     return (
-        f"{study.display('method', method)}, with the largest gap, relies most "
+        f"{study.display('method', largest['method'])}, with the largest gap, relies most "
         f"{'; '.join(named_words)} (words of {_TEXTS} texts or more by their mean share). That is "
         "where to look, and not proof of a cause."
     )
 
 
-def _in_plain_numbers(largest: _Largest | None) -> str:
+def _worse(row: Row) -> str:
+    """Return the group whose explanations are worse."""
+    groups = row["group_a"], row["group_b"]
+    return str(groups[row["better_group"] == groups[0]])
+
+
+def _in_plain_numbers(largest: Row | None) -> str:
     if largest is None:
         return "No gap was found whose size could be told."
-    d, better, worse = largest.row["d"], largest.better, largest.worse
+    d, better, worse = largest["d"], largest["better_group"], _worse(largest)
     if not math.isfinite(d):
         return "Every text of one group scores higher than every text of the other."
-    if largest.row["quantity"] == "skill":
-        of = {largest.row[f"group_{side}"]: 100 * largest.row[f"skill_{side}"] for side in "ab"}
+    if largest["quantity"] == "skill":
+        of = {largest[f"group_{side}"]: 100 * largest[f"skill_{side}"] for side in "ab"}
         return (
             "From words at random to the best words that a search finds, explanations of "
             f"{better} go {of[better]:.0f} % of the way, and those of {worse} {of[worse]:.0f} % "
@@ -164,9 +146,8 @@ def _in_plain_numbers(largest: _Largest | None) -> str:
     )
 
 
-def _next(context: Context, largest: _Largest | None) -> Iterator[str]:
-    study = context.study
-    if next(iter(unreliable_sentences(study)), None):
+def _next(study: Study, judged: Sequence[Row], largest: Row | None) -> Iterator[str]:
+    if unreliable_sentences(study):
         yield "Improve the classifier first: explanations of one that guesses show little."
     if dependence_sentences(study):
         yield (
@@ -175,15 +156,14 @@ def _next(context: Context, largest: _Largest | None) -> Iterator[str]:
         )
     if largest is not None:
         yield (
-            f"Read explanations of {largest.worse} in the section Explanations, and train the "
+            f"Read explanations of {_worse(largest)} in the section Explanations, and train the "
             "classifier again with other seeds: a gap that stays is one of the model."
         )
-    rows = [row for table in context.tables for row in judged_rows(table).values()]
-    n_open = sum(not is_decided(row["verdict"]) for row in rows)
-    least = detectable(rows)
-    if 2 * n_open > len(rows) and least == least:
+    n_open = sum(not is_decided(row["verdict"]) for row in judged)
+    least = detectable(judged)
+    if 2 * n_open > len(judged) and least == least:
         yield (
-            f"Take more texts: {n_open} of {len(rows)} cells are undecided, and with these texts "
+            f"Take more texts: {n_open} of {len(judged)} cells are undecided, and with these texts "
             f"half of the cells show no gap below |d| = {least:.2g}."
         )
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.seal import open_sealed
 from exparity.report.context import Content, Context
 
 SETS_PER_CLASSIFIER = 40
@@ -78,12 +76,18 @@ def _sample(
     sets = _matched_sets(examples)
     if not predictions.is_file() or not sets:
         return len(sets), missing, None
-    methods, metrics = [m for m in files if files[m].is_file()], applying["metrics"]
+    tables = {
+        method: read_artefact(path, "explanations")[0]
+        for method, path in files.items()
+        if path.is_file()
+    }
+    methods, metrics = list(tables), applying["metrics"]
     values = {(m, k): scores.get((*ids, m, k), {}) for m in methods for k in metrics}
-    chosen = choose_sets(sets, {m: _ids(files[m]) for m in methods}, values, limit)
+    ids_of = {m: set(table["example_id"].to_pylist()) for m, table in tables.items()}
+    chosen = choose_sets(sets, ids_of, values, limit)
     wanted = {member for name in chosen for member in sets[name]}
-    explained = {m: _rows(files[m], "explanations", wanted) for m in methods}
-    predicted = _rows(predictions, "predictions", wanted)
+    explained = {method: _rows(table, wanted) for method, table in tables.items()}
+    predicted = _rows(read_artefact(predictions, "predictions")[0], wanted)
     order = {group: i for i, group in enumerate(study.declared(dataset).parts)}
     members = {
         id: {
@@ -158,14 +162,8 @@ def choose_sets(
     return top + [rest[place] for place in sorted(set(places.tolist()))]
 
 
-def _ids(path: Path) -> set[str]:
-    with open_sealed(path) as file:
-        return set(file.read(columns=["example_id"], use_threads=False)[0].to_pylist())
-
-
-def _rows(path: Path, artefact: str, wanted: set[str]) -> Rows:
+def _rows(table: pa.Table, wanted: set[str]) -> Rows:
     """Return the rows of some examples by id."""
-    table, _ = read_artefact(path, artefact)
     mask = pa.array([id in wanted for id in table["example_id"].to_pylist()])
     return {row["example_id"]: row for row in table.filter(mask).to_pylist()}
 

@@ -177,11 +177,8 @@ class TestWhatTheySet:
     ("study", "id", "entry", "use", "expected"),
     [
         ("text", "sensitivity", {}, "sensitivity", {}),
-        ("code", "sensitivity", {}, "flip_sensitivity", {}),
         ("code", "sensitivity", {"max_tokens": 2}, "flip_sensitivity", {"max_tokens": 2}),
         # Where the entry tells the implementation, the preset sets no other.
-        ("code", "sensitivity", {"use": "sensitivity", "radius": 0.5}, "sensitivity",
-         {"radius": 0.5}),
         ("code", "other", {"use": "sensitivity", "radius": 0.5}, "sensitivity", {"radius": 0.5}),
         ("code", "flips", {"use": "flip_sensitivity", "steps": 9}, "flip_sensitivity",
          {"max_tokens": 4, "steps": 9}),

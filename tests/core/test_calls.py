@@ -25,10 +25,8 @@ def bert(classifiers):
     [
         ({"texts": 5}, "texts must be a list of strings, such as .*, not 5"),
         ({"texts": [1]}, "text 0 must be a list of words, not 1"),
-        ({"texts": [["a", None]]}, "text 0: a word must be text, not None"),
         ({"texts": ["a \udc80"]}, r"text 0: 'a \\udc80' has a lone surrogate"),
         ({"targets": [0.5, 1]}, r"targets must be a list of integers, not \[0.5, 1\]"),
-        ({"targets": [[0], [1, 1]]}, "targets must be a list of integers"),
         ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),
         ({"targets": ["male", "males"]}, "target 'males'; did you mean 'male' or 'female'"),
         ({"method": ["lime"]}, r"method: Input should be a valid string, found \['lime'\]"),
@@ -186,9 +184,7 @@ def test_what_numpy_and_pandas_hold_is_taken(bert):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"text": None}, "text: Input should be a valid string, found None"),
         ({"target": "0"}, "target: Input should be a valid integer, found '0'"),
-        ({"scores": "ab"}, "scores must be a list of numbers, not 'ab'"),
         ({"scores": [None, 1j]}, "scores must be a list of numbers"),
         ({"tokens": [1, 2]}, "token: Input should be a valid string, found 1"),
         ({"token_ids": [0.5, 1]}, "token_ids must be a list of integers"),
@@ -217,9 +213,7 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"values": "ab"}, "values must be a list of numbers"),
         ({"values": [1, "2"]}, "values must be a list of numbers"),
-        ({"groups": 5}, "groups must be a list of the group of each value, not 5"),
         ({"groups": [["male"], "female"]}, "groups must be names"),
         ({"pairs": [[1], [1]]}, r"pair 0 must be text, a number or None, not \[1\]"),
         ({"order": None}, "order must be a list of groups, not None"),

@@ -135,7 +135,6 @@ class TestValues:
         [
             ("--count two", "--count: Input should be a valid integer, found 'two'"),
             ("--share 1", "--share: Input should be less than 1, found 1.0"),
-            ("--source .", "--source: '.' names no file or folder"),
             ("--map k", "--map: 'k' is not KEY=VALUE"),
             ("--modes z", "--modes: Input should be 'x' or 'y', found 'z'"),
             ("--cuont 3", "there is no flag --cuont; did you mean '--count'"),

@@ -83,6 +83,7 @@ def test_an_audit_is_an_ordinary_config(runs, asked, capsys):
     assert {method["max_examples"] for method in config["methods"].values()} == {200}
     assert {"mass_accuracy", "gini"} <= config["metrics"].keys()
     assert config["analyses"] == {"correctness": {}}
+    assert config["engine"] == {"shortcuts": True}
     written = Path("results/audit_reviews_2026_bert/config.yaml")
     command = written.read_text().splitlines()[1]
     assert f"snakemake --snakefile {workflow_file('Snakefile')} --configfile {written}" in command
@@ -251,19 +252,6 @@ class TestSeveralLabels:
     def test_classes_that_exclude_one_another_are_one_column(self, runs, asked):
         with pytest.raises(InputError, match="several are of a checkpoint of several labels"):
             audit(**{**asked, "label": ["author", "town"]})
-
-
-@pytest.mark.parametrize(("family", "known"), [("bert", True), ("distilbert", False)])
-def test_shortcuts_are_taken_where_they_are_known(
-    runs, asked, checkpoints, tmp_path, family, known
-):
-    shutil.copytree(checkpoints["bert"], tmp_path / "model")
-    settings = tmp_path / "model/config.json"
-    text = settings.read_text().replace('"model_type": "bert"', f'"model_type": "{family}"')
-    settings.write_text(text)
-    audit(**{**asked, "checkpoint": "model"})
-    ((config, *_),) = runs
-    assert config["engine"] == {"shortcuts": known}
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,23 +22,10 @@ _READ_AT_START = 1 << 25
 def check_or_exit(experiment: Experiment) -> None:
     """Check models and data of a run that begins; on an error, say so and exit with 2."""
     try:
-        with without_news_of_data():
-            check_before_jobs(experiment)
+        check_before_jobs(experiment)
     except InputError as error:
         print(f"exparity: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
-
-
-@contextmanager
-def without_news_of_data() -> Iterator[None]:
-    """Leave it to the job that prepares data to say what is odd in them."""
-    logger = logging.getLogger("exparity.data")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def check_before_jobs(experiment: Experiment) -> None:

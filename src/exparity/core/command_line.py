@@ -125,9 +125,6 @@ class Argument:
                 raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
             return key, _json_or_word(setting)
         if self.kind is Path:
-            # A folder may be the current one; a file is read or written by its name.
-            if self.flag.path in ("", "output") and not Path(text).name:
-                raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
         value = text if self.kind is str else _json_or_word(text)
         if self.kind is float:

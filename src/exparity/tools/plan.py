@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment
-from exparity.config.start import check_before_jobs, without_news_of_data
+from exparity.config.start import check_before_jobs
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
@@ -37,7 +37,6 @@ log = logging.getLogger(__name__)
 _NAMED = 10
 
 
-@without_news_of_data()
 def plan(
     *,
     configfile: Annotated[ConfigFiles, Flag(bare=True)] = (DEFAULT,),

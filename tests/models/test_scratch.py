@@ -1,7 +1,7 @@
 """Models from scratch that cannot be built, found before any job by what their class says."""
 
 import pytest
-from support import refused_by, tiny
+from support import refused_by
 
 from exparity import InputError
 from exparity.models.auto import AutoConfig
@@ -23,9 +23,6 @@ def test_models_that_cannot_be_built(architecture, size, message):
     with pytest.raises(InputError, match=message) as refusal:
         check_buildable(spec_of(architecture, size))
     assert "\n" not in str(refusal.value)
-    model = {"init": "scratch", "architecture": architecture, "size": size}
-    with pytest.raises(InputError, match=rf"models\.mine: .*{message}"):
-        tiny(models={"mine": model})
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def resolve_model(
     - An entry with a ``checkpoint`` of its own says where the model comes from; of the catalogue
       it takes ``init``, ``scheme`` and ``training`` alone. One with an ``architecture`` of its own
       stands for itself, and takes ``init`` alone.
-    - A model from scratch with ``tokenizer`` or ``vocab_size`` gets a tokenizer trained on the
+    - A model from scratch with ``vocab_size`` gets a tokenizer trained on the
       training split and the known shape, so that nothing is downloaded.
     """
     own = {key: value for key, value in settings.items() if key != "use"}
@@ -109,7 +109,7 @@ def resolve_model(
     if known.training:
         own["training"] = {**known.training, **own.get("training", {})}
     scratch = own.get("init", known.init) == "scratch"
-    own_tokenizer = scratch and ("tokenizer" in own or "vocab_size" in own)
+    own_tokenizer = scratch and "vocab_size" in own
     if encoder and known.follows_encoder and not own_tokenizer:
         own.setdefault("checkpoint", encoder)
     size = {**known.size, **own.get("size", {})}

@@ -47,8 +47,7 @@ def train_tokenizer(
     architecture = spec.architecture or "bert"
     typed = any(isinstance(text, tuple) for text in texts) and _has_token_types(spec)
     each = [part for text in texts for part in (text if isinstance(text, tuple) else (text,))]
-    kind = spec.tokenizer or ("bpe" if architecture in _BYTE_LEVEL else "wordpiece")
-    if kind == "wordpiece":
+    if architecture not in _BYTE_LEVEL:
         names = _BERT_TOKENS
         core = _wordpiece(list(names.values()), each, spec.vocab_size)
     else:

@@ -34,9 +34,8 @@ class ModelSettings(Settings):
             ...), or ola, the one-layer attention model.
         size: entries of that architecture's configuration, such as hidden_size; the architecture's
             own if left out.
-        tokenizer: kind of tokenizer trained on the training split for init scratch; by architecture
-            if None.
-        vocab_size: most entries of a trained tokenizer's vocabulary.
+        vocab_size: most entries of the vocabulary of a tokenizer that init scratch trains on the
+            training split: byte-level BPE or WordPiece, as the architecture has it.
         scheme: parts of a pretrained model that are trained: all, the embeddings and the head
             (embedding), the same with embeddings drawn anew (embedding_reinitialised), or the head
             alone (classification).
@@ -61,7 +60,6 @@ class ModelSettings(Settings):
     revision: str | None = None
     architecture: str | None = None
     size: Mapping[str, Any] = {}
-    tokenizer: Literal["wordpiece", "bpe"] | None = None
     vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
     head: str = "sequence"

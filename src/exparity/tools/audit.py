@@ -14,7 +14,7 @@ from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.costs.planned import ExampleCounts
@@ -74,7 +74,7 @@ def audit(
     max_calls: Annotated[int, Range(at_least=1)] | None = None,
     revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
     text: Annotated[str, Flag(metavar="COLUMN")] = "text",
-    label: Annotated[Sequence[str], Flag(metavar="COLUMN")] = ("label",),
+    label: Annotated[str, Flag(metavar="COLUMN")] = "label",
     group: Annotated[Sequence[str], Flag(metavar="COLUMN")] = ("group",),
     id: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     match: Annotated[str, Flag(metavar="COLUMN")] | None = None,
@@ -113,7 +113,7 @@ def audit(
         revision: commit of the checkpoint's repository.
         text: column of the texts.
         label: column of the true classes; of a checkpoint of several labels, such as toxic and
-            insult, the column of 0 and 1 of one, or of several, of which each is compared.
+            insult, the column of 0 and 1 of one.
         group: column of the protected attribute, or several with ``+`` between them for groups at
             their intersections, such as ``gender+race``. Of several values, each is a comparison of
             its own, for which all is explained anew.
@@ -139,7 +139,7 @@ def audit(
         cores: CPU cores.
         dry_run: check everything, write the config unless there is one, and say what would run.
     """
-    group, label = list(dict.fromkeys(group)), list(dict.fromkeys(label))
+    group = list(dict.fromkeys(group))
     if predict:
         if checkpoint or prompt:
             raise InputError("--predict: is a classifier without --checkpoint and --prompt")
@@ -147,43 +147,36 @@ def audit(
             raise InputError("--predict: name its columns, in order, with --labels")
     elif not checkpoint or max_calls:
         raise InputError("name the classifier with --checkpoint, or a function with --predict")
-    named = {"text": text, "id": id, "match": match, "rationale": rationale}
+    named = {"text": text, "label": label, "id": id, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
     local_copies(table, table_revision, download=True)
     options |= {"path": table, "test_share": 1}
     options |= {"revision": table_revision} if table_revision else {}
     options |= {"drop_incomplete": True} if drop_incomplete else {}
-    compared = {
-        (of, by): {"label": of, "group": by.split("+") if "+" in by else by}
-        for of in label
-        for by in group
-    }
-    loaded = [_facts({**options, **columns}, labels) for columns in compared.values()]
-    for (of, by), facts in zip(compared, loaded, strict=True):
+    columns = [by.split("+") if "+" in by else by for by in group]
+    loaded = [_facts({**options, "group": of}, labels) for of in columns]
+    for by, facts in zip(group, loaded, strict=True):
         if facts.dropped:
-            column = f"{of} by {by}" if len(label) > 1 else f"by {by}"
-            say(f"{table} {column}: {dropped_rows(facts.dropped)}")
+            say(f"{table} by {by}: {dropped_rows(facts.dropped)}")
     words = _words(prompt, word, loaded[0].labels)
-    if len(label) > 1 and (predict or words or output):
-        raise InputError("--label: several are the labels of one checkpoint; name one")
     if predict:
         entry: dict[str, Any] = {"predict": predict, "classes": list(labels)}
-        outputs: Mapping[str, str | None] = dict.fromkeys(label)
         order, shortens = labels, False
     else:
-        of_labels = dict(zip(label, loaded[:: len(group)], strict=True))
         entry = {
             "checkpoint": checkpoint,
             **({"revision": revision} if revision else {}),
             **({"head": LABEL_WORDS, "chat": chat} if words else {}),
             "training": {"epochs": 0},
         }
-        outputs, order, shortens = _matched(entry, of_labels, output, bool(labels), words)
+        named_label, order, shortens = _matched(
+            entry, loaded[0], output or label, bool(labels), words
+        )
+        entry |= {"label": named_label} if named_label else {}
     options["labels"] = list(order)
     base, names = _as_id(Path(table).stem, "table"), _name_of(predict or str(checkpoint))
     model = _as_id("_".join(names), "model")
-    varied = [[of] * (len(label) > 1) + [by] * (len(group) > 1) for of, by in compared]
-    ids = _ids_of(base, ["_".join(columns) for columns in varied])
+    ids = _ids_of(base, group)
     results = results or Path("results", f"audit_{base}_{model}")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
     usual = (*(QUICK_METRICS if quick else METRICS), *(CORRECTNESS if rationale else ()))
@@ -191,10 +184,10 @@ def audit(
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
         "datasets": {
-            dataset: {"use": "table", **options, **columns}
-            for dataset, columns in zip(ids, compared.values(), strict=True)
+            dataset: {"use": "table", **options, "group": of}
+            for dataset, of in zip(ids, columns, strict=True)
         },
-        "models": _models(model, entry, outputs, ids),
+        "models": {model: entry},
         **(_asked(ids, prompt, words) if words else {}),
         "methods": _methods(methods, quick, size, of_function=bool(predict)),
         "metrics": {id: {} for id in metrics or usual},
@@ -207,21 +200,6 @@ def audit(
         "report": {"figures": not quick},
     }
     _run(config, results, cores, dry_run=dry_run)
-
-
-def _models(
-    model: str, entry: Mapping[str, Any], outputs: Mapping[str, str | None], datasets: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return the entry of the classifier, or one for each of its labels, with their datasets."""
-    size = len(datasets) // len(outputs)
-    models = {}
-    for i, (id, output) in enumerate(
-        zip(_ids_of(model, [*outputs]), outputs.values(), strict=True)
-    ):
-        named = {"label": output} if output else {}
-        chosen = {"datasets": list(datasets[i * size :][:size])} if len(outputs) > 1 else {}
-        models[id] = {**entry, **named, **chosen}
-    return models
 
 
 def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
@@ -308,12 +286,12 @@ def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
 
 def _matched(
     entry: Mapping[str, Any],
-    columns: Mapping[str, DatasetFacts],
-    output: str | None,
+    facts: DatasetFacts,
+    output: str,
     in_order: bool,
     words: Mapping[str, str],
-) -> tuple[Mapping[str, str | None], Sequence[str], bool]:
-    """Return the output of each column, the classes in order, and whether work is left out."""
+) -> tuple[str | None, Sequence[str], bool]:
+    """Return the label of the checkpoint, the classes in order, and whether work is left out."""
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
@@ -323,29 +301,12 @@ def _matched(
     shortens = pretrained.model_type in FAMILIES and not words
     if words:
         new_head(LABEL_WORDS).require(name, pretrained)
-        return dict.fromkeys(columns, output), list(words), shortens
-    outputs = _outputs([*columns], output, pretrained)
-    order: Sequence[str] = ()
-    for column, facts in columns.items():
-        head = head_of(pretrained)
-        head.label = outputs[column]
-        order = _in_order_of_outputs(facts, name, pretrained, in_order, head)
-    return outputs, order, shortens
-
-
-def _outputs(columns: Sequence[str], output: str | None, pretrained: Any) -> dict[str, str | None]:
-    """Return the label of a checkpoint that each column is of; None where it has classes."""
-    if pretrained.problem_type != "multi_label_classification":
-        if len(columns) > 1:
-            raise InputError("--label: several are of a checkpoint of several labels; name one")
-        return dict.fromkeys(columns, output)
-    names = {str(name).casefold(): str(name) for name in pretrained.id2label.values()}
-    outputs = {column: output or names.get(column.casefold()) for column in columns}
-    unknown = next((column for column in columns if outputs[column] is None), None)
-    if unknown is not None and len(columns) > 1:
-        hint = did_you_mean(unknown, names.values())
-        raise InputError(f"--label: the checkpoint has no label '{unknown}'; {hint}")
-    return outputs
+        return None, list(words), shortens
+    head = head_of(pretrained)
+    if pretrained.problem_type == "multi_label_classification":
+        names = {str(label).casefold(): str(label) for label in pretrained.id2label.values()}
+        head.label = names.get(output.casefold())
+    return head.label, _in_order_of_outputs(facts, name, pretrained, in_order, head), shortens
 
 
 def _in_order_of_outputs(

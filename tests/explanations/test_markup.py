@@ -12,7 +12,6 @@ from tokenizers.pre_tokenizers import ByteLevel
 from exparity import Explanation, compare_groups
 from exparity.core.escaping import visible
 from exparity.explanations.markup import token_texts
-from exparity.stats import compare_all
 
 
 class Reader(HTMLParser):
@@ -161,10 +160,6 @@ class TestComparison:
         assert "1 of 4, left out" in text
         assert "nan" not in text
 
-    def test_infinite_effects(self):
-        found = compare_groups([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"], ("a", "b"))
-        assert "−∞, considerable" in "".join(read(found).text)
-
     @pytest.mark.parametrize(
         ("order", "shown"),
         [(("<b>", "&c"), "<b> − &c"), (("a\x1b[2J\u202e", "b"), r"a\x1b[2J\u202e − b")],
@@ -173,9 +168,3 @@ class TestComparison:
         found = compare_groups([1.0, 2.0, 3.0, 5.0], order * 2, order)
         assert shown in "".join(read(found).text)
         assert {tag for tag, _ in read(found).tags} == {"table", "tr", "th", "td", "b"}
-
-    def test_the_test_over_all_groups(self):
-        rng = np.random.default_rng(0)
-        found = compare_all(rng.normal(size=60), ["a", "b", "c"] * 20, ("a", "b", "c"))[0]
-        assert "all 3 groups" in "".join(read(found).text)
-        assert f"H = {found.omnibus_statistic:.3g}" in "".join(read(found).text)

@@ -102,8 +102,6 @@ def test_refused():
         one.units("sentence")
     with pytest.raises(InputError, match="unit: spans: a text has none; name their column as"):
         one.units("spans")
-    with pytest.raises(ValueError, match="1 units for 2 words; give one each"):
-        Text("a b", ((0, 1), (2, 3)), (0,))
 
 
 def test_pieces_of_words_are_counted_by_group():
@@ -114,4 +112,3 @@ def test_pieces_of_words_are_counted_by_group():
     whole, cut = encoded(-1, 0, 1, 2, -1), encoded(-1, 0, 0, 0, 1, -1)
     assert pieces_by_group([whole, cut, whole], ["f", "m", "m"]) == {"f": 1.0, "m": 7 / 5}
     assert pieces_by_group([cut, whole, cut, whole], ["f", "f", "m", "m"]) == {}
-    assert pieces_by_group([], []) == {}

@@ -462,11 +462,6 @@ class TestBrowser:
         assert tops[1] == tops[2]
 
 
-@pytest.mark.exhaustive
-def test_a_page_of_the_demos_size_is_short(browser, tmp_path):
-    assert open_once(browser, make_page(tmp_path, "demo")).height <= 4000
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     return make_page(tmp_path_factory.mktemp("nine"), "nine")

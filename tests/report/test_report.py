@@ -325,12 +325,6 @@ class TestTables:
         assert braces.count("{") == braces.count("}")
 
 
-def test_latex_escape():
-    assert latex_escape(r"a_b 50% $5 & #1 {x}\y ~^") == (
-        r"a\_b 50\% \$5 \& \#1 \{x\}\textbackslash{}y \textasciitilde{}\textasciicircum{}"
-    )
-
-
 ONE = {
     **config(datasets=1, models=1, seeds=1, methods=1, metrics=1),
     "report": {"figures": False},

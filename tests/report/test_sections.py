@@ -13,11 +13,9 @@ from made_up import MadeUp, config, make_study, options_of
 from report.reading import Page
 from support import need
 
-from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.build import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
-from exparity.report.downloads import render_export_latex
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
@@ -33,21 +31,11 @@ def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored(
         return ArtefactOrigin(artefact, {"dataset": "d", "model": model}, facts)
 
     pieces = {"female": 1.4156, "male": 1.2}
+    units = [("bert", "word"), ("bert", "token"), ("gpt", "word"), ("t5", "token")]
     origins = [
-        *(
-            origin("predictions", model, pieces_by_group=pieces)
-            for model in ("bert", "gpt", "bert")
-        ),
+        *(origin("predictions", model, pieces_by_group=pieces) for model in ("bert", "gpt")),
         origin("predictions", "t5"),
-        *(
-            origin("scores", model, parameters={"params": {"unit": unit}})
-            for model, unit in (
-                ("bert", "word"),
-                ("bert", "token"),
-                ("gpt", "word"),
-                ("t5", "token"),
-            )
-        ),
+        *(origin("scores", model, parameters={"params": {"unit": unit}}) for model, unit in units),
         origin("scores", "gpt", parameters={}),
     ]
     (sentence,) = pieces_of_words(origins)
@@ -81,15 +69,6 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
 
 
 class TestDistribution:
-    def test_five_numbers_by_hand(self):
-        scores = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 10.0, np.nan, np.inf])
-        groups = np.array(["a"] * 5 + ["b", "a", "b"])
-        found = distribution(scores, groups, ("a", "b"))
-        low, high, (first, second) = found
-        assert (low, high) == (1.0, 10.0)
-        assert first[:2] == [5, [1.0, 2.0, 3.0, 4.0, 5.0]]
-        assert second[:2] == [1, [10.0] * 5]
-
     def test_the_density_is_that_of_a_naive_sum(self):
         rng = np.random.default_rng(0)
         values = {"a": rng.normal(size=200), "b": rng.normal(1, 2, size=150)}
@@ -106,7 +85,10 @@ class TestDistribution:
                 for x in np.linspace(scores.min(), scores.max(), POINTS)
             ]
         top = max(max(heights) for heights in naive.values())
-        for (_, _, density), heights in zip(found[2], naive.values(), strict=True):
+        assert found[:2] == [scores.min(), scores.max()]
+        for (n, five, density), (group, heights) in zip(found[2], naive.items(), strict=True):
+            assert n == len(values[group])
+            assert five == np.quantile(values[group], (0, 0.25, 0.5, 0.75, 1)).tolist()
             wanted = [99 * height / top for height in heights]
             assert density == pytest.approx(wanted, abs=1.5)
 
@@ -211,16 +193,12 @@ class TestDefinitions:
         found = to_html(r"Half: :math:`\frac{1}{2}` of it")
         assert re.search(r"Half: <math.*<mfrac>.*</math> of it", found)
 
-    def test_markup_in_a_formula_is_escaped(self):
-        assert "<script>" not in to_html(r"Odd: :math:`<script> \notacommand{`")
-
     @pytest.mark.parametrize(
         ("tex", "shown"),
         [
-            (r"\text{<script>alert(1)</script>}", "<script>alert(1)</script>"),
+            (r"<script> \notacommand{", "<script>"),
             (r"\text{&lt;img src=x onerror=alert(1)&gt;}", "<img src=x onerror=alert(1)>"),
             (r"\operatorname{</mo><b>}", "</mo><b>"),
-            (r"\mathrm{a<!b}", "a<!b"),
         ],
     )
     def test_a_formula_brings_no_markup_of_its_own(self, tex, shown):
@@ -239,32 +217,14 @@ class TestDefinitions:
         )
 
 
-class TestEmbeddedData:
-    def test_numbers_come_back_exactly(self):
-        values = [0.1 + 0.2, 1e-300, 2**53 - 1, -0.0, 1 / 3]
-        assert json.loads(embedded_json(values)) == values
-
-    def test_what_json_has_no_word_for(self):
-        found = embedded_json({"a": math.nan, "b": (math.inf, -math.inf)})
-        assert json.loads(found) == {"a": None, "b": ["inf", "-inf"]}
-
-    @pytest.mark.parametrize("text", ["</script>", "<!--", "<script>"])
-    def test_nothing_ends_the_element(self, text):
+def test_embedded_data_come_back_and_end_no_element():
+    values = [0.1 + 0.2, 1e-300, 2**53 - 1, -0.0, 1 / 3]
+    assert json.loads(embedded_json(values)) == values
+    found = embedded_json({"a": math.nan, "b": (math.inf, -math.inf)})
+    assert json.loads(found) == {"a": None, "b": ["inf", "-inf"]}
+    for text in ("</script>", "<!--", "<script>"):
         assert "<" not in embedded_json([text])
         assert json.loads(embedded_json([text])) == [text]
-
-
-class TestExport:
-    def test_three_forms_of_one_table(self):
-        import pyarrow as pa
-
-        schema = pa.schema([("name", pa.string()), ("x", pa.float64()), ("yes", pa.bool_())])
-        rows = [{"name": "a_b & c", "x": 1 / 3, "yes": True}, {"name": "d", "x": math.nan}]
-        export = Export("t", "A table", schema, rows)
-        assert export.as_csv() == f"name,x,yes\na_b & c,{1 / 3!r},true\nd,,\n"
-        assert r"a\_b \& c & 0.3333 & true \\" in render_export_latex(export)
-        assert r"\begin{tabular}{lrl}" in render_export_latex(export)
-        assert export.as_table().column("x")[0].as_py() == 1 / 3
 
 
 def test_vendored_scripts_are_those_that_are_listed():

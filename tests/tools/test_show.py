@@ -67,13 +67,7 @@ class TestPlainText:
         for one in VERDICTS:
             assert f"{n.get(one.id, 0)} {one.label.lower()}" in line
         assert any(line.startswith("random explanations: decided") for line in lines)
-
-    def test_what_trainings_and_texts_cannot_tell_is_said_last(self, results, shown):
-        lines = shown(results)
-        assert lines[-1] == (
-            "With 3 trainings, a kind of bad training that occurs in fewer than 63 % of cases can "
-            "be missed."
-        )
+        assert lines[-1].startswith("With 3 trainings, a kind of bad training that occurs in fewer")
         assert "Undecided: Neither a gap of 0.2 nor its absence is shown." in lines
 
     def test_filters(self, results, shown):
@@ -89,13 +83,8 @@ class TestPlainText:
         (line,) = [line for line in lines if line.startswith("scores: decided")]
         assert re.search(r": \d equivalent, \d different, \d undecided$", line)
         assert "unstable" not in "".join(lines)
-        assert not any("trainings no one can exclude" in line for line in lines)
 
-
-class TestProblems:
     def test_unknown_ids(self, results):
-        with pytest.raises(InputError, match=r"no metric 'gin' in .*; known: comprehensiveness"):
-            show(results, metric=["gin"])
         with pytest.raises(InputError, match=r"no method 'gradint' .* did you mean 'gradient' or"):
             show(results, method=["gradint"])
 
@@ -119,18 +108,11 @@ def printed(rows, width):
 
 
 class TestTerminal:
-    @pytest.mark.parametrize("width", [60, 80, 200])
+    @pytest.mark.parametrize("width", [60, 200])
     def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(self, width):
-        effects = (-1.25, 0.75, 11.5, 0.25)
-        metrics = ("soft_comprehensiveness", "gini", "sensitivity", "sparsity")
-        rows = [
-            row("bert_scratch", "integrated_gradients_x_input", metric, d)
-            for metric, d in zip(metrics, effects, strict=True)
-        ]
-        text = printed(rows, width)
+        text = printed([row("[red]m", "integrated_gradients_x_input", "gini", -11.5)], width)
         assert max(map(len, text.splitlines())) <= width
-        for effect in ("−1.25", "+0.75", "+11.50", "+0.25"):
-            assert text.count(effect) == 1
+        assert text.count("−11.50") == text.count("[red]m") == 1  # no markup
 
     def test_untested_cells_flags_and_opposite_signs(self):
         rows = [
@@ -152,9 +134,6 @@ class TestTerminal:
         ]  # fmt: skip
         (line,) = [one for one in printed(rows, 200).splitlines() if "is less sure of" in one]
         assert line.startswith("m, k of y, z: The classifier is less sure of b; ")
-
-    def test_ids_are_no_markup(self):
-        assert "[red]m" in printed([row("[red]m", "[/]", "[bold]")], 80)
 
 
 def test_piped_text_is_plain_and_nothing_slow_is_loaded(results):

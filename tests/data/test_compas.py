@@ -80,8 +80,6 @@ class TestAlteredFile:
         [
             ({}, True),
             ({"days_b_screening_arrest": "30"}, True),
-            ({"days_b_screening_arrest": "-30"}, True),
-            ({"days_b_screening_arrest": "31"}, False),
             ({"days_b_screening_arrest": "-31"}, False),
             ({"days_b_screening_arrest": ""}, False),
             ({"is_recid": "-1"}, False),

@@ -315,6 +315,8 @@ class TestTablesInTheWild:
         assert [row["label"] for row in rows] == ["1", "0"]
         path.write_text('text\tlabel\n"Great" film\t1\n')
         assert f"{path}:2: not valid CSV" in refused(path, group=None)
+        path.write_text('text\tlabel\n"bad\t0\nfine"\t1\n')
+        assert f"{path}:2: a double quote begins a cell" in refused(path, group=None)
 
     @pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
     def test_columns_inside_others(self, suffix, tmp_path):

@@ -75,6 +75,11 @@ def csv_rows(
                     f"{where}: {len(cells)} cells, but the header has {len(header)}; put text "
                     "that holds the separator or a line break in double quotes"
                 )
+            if delimiter == "\t" and any("\t" in cell and "\n" in cell for cell in cells):
+                raise InputError(
+                    f"{where}: a double quote begins a cell that holds whole rows; put the cell in "
+                    "double quotes and double those within"
+                )
             yield where, {name: cells[i] for name, i in zip(columns, places, strict=True)}
     except csv.Error as error:
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None

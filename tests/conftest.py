@@ -37,8 +37,8 @@ settings.register_profile("exhaustive", max_examples=300, **_SAME)
 # Nothing here is to survive a power cut, and each wait for the disk is longer than most tests.
 os.fsync = lambda handle: None
 
-LONG_WORKFLOWS = ("test_kills.py", "test_audit.py", "test_plugin_parts.py", "test_importing.py")
-LONG = ("test_known_truth.py", "test_gender_words.py", "test_page.py", "test_skill.py")
+LONG_WORKFLOWS = ("test_kills.py", "test_audit.py", "test_analyses.py", "test_importing.py")
+LONG = ("test_imports.py", "test_page.py", "test_benchmark.py", "test_hub.py", "test_skill.py")
 """Files that take a quarter of a minute or more."""
 
 FAMILIES = ("bert", "roberta", "gpt2")
@@ -150,22 +150,18 @@ def sentences(examples) -> list[str]:
     return chosen[::7]
 
 
-@pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
-    """Folders of random classifiers by family; weights large enough for visible gradients."""
+def random_checkpoints(folder, sizes, vocab_size, labels, texts) -> dict[str, str]:
+    """Write random classifiers by family; weights are large enough for visible gradients."""
     import torch
 
     from exparity.models.checkpoints import build_model
     from exparity.models.folders import quiet_transformers
     from exparity.models.spec import ModelSpec
 
-    folder = tmp_path_factory.mktemp("checkpoints")
-    found = {}
-    for family in FAMILIES:
+    for family, size in sizes.items():
         torch.manual_seed(7)
-        spec = ModelSpec(init="scratch", architecture=family, size=_SIZES[family], vocab_size=600)
-        texts = [e.text for e in examples]
-        model, tokenizer = build_model(spec, ["female", "male"], texts)
+        spec = ModelSpec(init="scratch", architecture=family, size=size, vocab_size=vocab_size)
+        model, tokenizer = build_model(spec, labels, texts)
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.ndim > 1:
@@ -173,13 +169,10 @@ def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
         with quiet_transformers():
             model.save_pretrained(folder / family)
             tokenizer.save_pretrained(folder / family)
-        found[family] = str(folder / family)
-    return found
+    return {family: str(folder / family) for family in sizes}
 
 
-@pytest.fixture(scope="session")
-def classifiers(checkpoints):
-    """Loaded classifiers by family; tests must leave them as they found them."""
+def loaded(checkpoints: dict[str, str]) -> dict:
     import torch
 
     from exparity import load_classifier
@@ -188,44 +181,42 @@ def classifiers(checkpoints):
     return {family: load_classifier(path, "cpu") for family, path in checkpoints.items()}
 
 
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
+    """Folders of random classifiers by family."""
+    folder, texts = tmp_path_factory.mktemp("checkpoints"), [e.text for e in examples]
+    sizes = {family: _SIZES[family] for family in FAMILIES}
+    return random_checkpoints(folder, sizes, 600, ["female", "male"], texts)
+
+
+@pytest.fixture(scope="session")
+def classifiers(checkpoints):
+    """Loaded classifiers by family; tests must leave them as they found them."""
+    return loaded(checkpoints)
+
+
 PAIR_FAMILIES = ("bert", "roberta", "distilbert")
 
 
 @pytest.fixture(scope="session")
 def pair_checkpoints(tmp_path_factory) -> dict[str, str]:
     """Folders of random classifiers of sentence pairs by family; only BERT has token types."""
-    import torch
-
-    from exparity.models.checkpoints import build_model
-    from exparity.models.folders import quiet_transformers
-    from exparity.models.spec import ModelSpec
-
+    sizes = {
+        "bert": _SIZES["bert"],
+        "roberta": {**_SIZES["roberta"], "type_vocab_size": 1},
+        "distilbert": {
+            "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 64
+        },
+    }  # fmt: skip
+    labels = ["contradiction", "neutral", "entailment"]
     folder = tmp_path_factory.mktemp("pair_checkpoints")
-    keys = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 64}
-    sizes = {**_SIZES, "distilbert": keys, "roberta": {**_SIZES["roberta"], "type_vocab_size": 1}}
-    for family in PAIR_FAMILIES:
-        torch.manual_seed(7)
-        spec = ModelSpec(init="scratch", architecture=family, size=sizes[family], vocab_size=400)
-        model, tokenizer = build_model(spec, ["contradiction", "neutral", "entailment"], PAIRS * 5)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                if parameter.ndim > 1:
-                    parameter.mul_(10)
-        with quiet_transformers():
-            model.save_pretrained(folder / family)
-            tokenizer.save_pretrained(folder / family)
-    return {family: str(folder / family) for family in PAIR_FAMILIES}
+    return random_checkpoints(folder, sizes, 400, labels, PAIRS * 5)
 
 
 @pytest.fixture(scope="session")
 def pair_classifiers(pair_checkpoints):
     """Loaded classifiers of sentence pairs by family; tests must leave them as they found them."""
-    import torch
-
-    from exparity import load_classifier
-
-    torch.set_num_threads(1)
-    return {family: load_classifier(path, "cpu") for family, path in pair_checkpoints.items()}
+    return loaded(pair_checkpoints)
 
 
 @pytest.fixture(params=PAIR_FAMILIES)

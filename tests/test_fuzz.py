@@ -1,6 +1,6 @@
 """Whatever comes in from outside works or is refused in one line, and no other error is raised.
 
-Configs, tables, calls from Python and command lines are valid ones with something else
+Configs, tables and command lines are valid ones with something else
 put at a random place. ``EXPARITY_FUZZ=20000`` tries that many of each.
 """
 
@@ -14,7 +14,6 @@ import os
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -22,16 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import TINY
 
-import exparity
-from exparity import InputError, cli, compare_groups, evaluate, explain
+from exparity import InputError, cli
 from exparity.cli import main
 from exparity.config.experiment import Experiment
 from exparity.core.escaping import UNSAFE
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.methods import explain_many
-from exparity.metrics import evaluate_many
-from exparity.types import Origin
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -166,120 +161,6 @@ def test_tables(tmp_path_factory, content, options):
     path.write_bytes(data)
     options = {"path": str(path), **options}
     works_or_is_refused(lambda: load_dataset("table", DataSource(Path("unused")), options))
-
-
-TEXTS = ["a man walks", "a woman walks"]
-SCORES, GROUPS = [1.0, 2.0, 3.0, 4.0], ["male", "female"] * 2
-TEST = {
-    "method": "gradient",
-    "metric": "gini",
-    "dataset": "d",
-    "model": "m",
-    "seed": 0,
-    **vars(compare_groups(SCORES, GROUPS)),
-}
-HAND_MADE = {
-    "text": "a b",
-    "target": 0,
-    "tokens": ("a", "b"),
-    "scores": [1.0, 2.0],
-    "token_ids": [5, 6],
-}
-
-
-def built(classifier, name, value):
-    """An explanation of someone's own, shown and scored."""
-    explanation = exparity.Explanation(**{**HAND_MADE, name: value})
-    explanation._repr_html_()
-    evaluate(classifier, [explanation], "comprehensiveness")
-    evaluate(classifier, [explanation], "sensitivity", steps=1, restarts=1)
-
-
-def keywords(function, names, *args, **fixed):
-    return {
-        f"{function.__name__} {name}": lambda _, __, value, name=name: function(
-            *args, **{**fixed, name: value}
-        )
-        for name in names.split()
-    }
-
-
-# What is called with a classifier, its explanations of TEXTS, and a value at one place.
-CALLS = {
-    **keywords(
-        exparity.load_classifier,
-        "checkpoint device precision revision max_length token_budget shortcuts",
-        checkpoint="no/such/folder",
-    ),
-    "explain classifier": lambda c, e, v: explain(v, TEXTS),
-    "explain texts": lambda c, e, v: explain(c, v),
-    "explain targets": lambda c, e, v: explain(c, TEXTS, v),
-    "explain method": lambda c, e, v: explain(c, TEXTS, None, v),
-    "explain seed": lambda c, e, v: explain(c, TEXTS, None, "uniform_random", v),
-    "explain option": lambda c, e, v: explain(c, TEXTS, None, "integrated_gradients", n_steps=v),
-    "explain training": lambda c, e, v: explain(c, TEXTS, method="pattern_variant", training=v),
-    "explain training texts": lambda c, e, v: explain(
-        c, TEXTS, method="pattern_variant", training=(v, [0, 1])
-    ),
-    "explain training labels": lambda c, e, v: explain(
-        c, TEXTS, method="pattern_variant", training=(TEXTS, v)
-    ),
-    "explain_many methods": lambda c, e, v: explain_many(c, TEXTS, None, v),
-    "explain_many options": lambda c, e, v: explain_many(c, TEXTS, None, {"gradient": v}),
-    "evaluate classifier": lambda c, e, v: evaluate(v, e, "comprehensiveness"),
-    "evaluate explanations": lambda c, e, v: evaluate(c, v, "comprehensiveness"),
-    "evaluate metric": lambda c, e, v: evaluate(c, e, v),
-    "evaluate seed": lambda c, e, v: evaluate(c, e, "sensitivity", v, steps=1, restarts=1),
-    "evaluate rationales": lambda c, e, v: evaluate(c, e, "rationale_auprc", rationales=v),
-    "evaluate rationale": lambda c, e, v: evaluate(c, e, "rationale_auprc", rationales=[v, v]),
-    "evaluate option": lambda c, e, v: evaluate(c, e, "gini", normalise_over=v),
-    "evaluate_many explanations": lambda c, e, v: evaluate_many(c, v, {"gini": {}}),
-    "evaluate_many metrics": lambda c, e, v: evaluate_many(c, {"a": e}, v),
-    **{
-        f"Explanation {name}": lambda c, e, v, name=name: built(c, name, v)
-        for name in (*HAND_MADE, "special_mask", "word_ids", "origin", "rationale")
-    },
-    **keywords(
-        compare_groups,
-        "values groups order pairs alpha threshold ddof confidence resamples",
-        values=SCORES,
-        groups=GROUPS,
-    ),
-    **keywords(exparity.read_results, "folder artefact", folder="results", artefact="scores"),
-    **keywords(
-        exparity.plot_distributions,
-        "values groups order label log width",
-        values=SCORES,
-        groups=GROUPS,
-    ),
-    **keywords(exparity.plot_effects, "tests threshold width", tests=[TEST]),
-    **{
-        f"plot {name}": lambda c, e, v, name=name: exparity.plot_effects([{**TEST, name: v}])
-        for name in TEST
-    },
-}
-OBJECTS = [
-    set(), {"a"}, object(), int, len, 1j, b"bytes", Path("no"), range(2),
-    datetime.date(2026, 1, 1), np.int64(1), np.float32(2), np.array(None), np.zeros(2),
-    np.zeros((2, 2)), np.array(["a", "b"]), np.array([None, 1], dtype=object), pd.NA,
-    pd.Series([1.0, 2.0]), pd.DataFrame({"a": [1]}), Origin("no", {}, 0, ""), *GROUPS, TEXTS,
-    [TEXTS], [["a"], ["b", "c"]], [0, 1], [0.5, 1], [2**70, 1], [float("nan"), 1], [True, False],
-    [[1], [2, 3]], {"gini": {}}, {"gini": None}, {"a": TEXTS}, "Hello",
-]  # fmt: skip
-"""Whatever people pass by mistake that JSON cannot hold, or that nearly fits."""
-
-
-@pytest.fixture(scope="module")
-def explained(checkpoints):
-    classifier = exparity.load_classifier(checkpoints["bert"], "cpu")
-    return classifier, explain(classifier, TEXTS)
-
-
-@tries(150)
-@given(call=st.sampled_from(sorted(CALLS)), value=VALUES | st.sampled_from(OBJECTS) | st.just(iter))
-def test_calls_from_python(explained, call, value):
-    value = iter([1, 2]) if value is iter else value
-    works_or_is_refused(lambda: CALLS[call](*explained, value))
 
 
 @pytest.fixture(scope="module")

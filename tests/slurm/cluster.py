@@ -181,12 +181,6 @@ class Cluster:
             return "unknown"
         return self.command("sinfo", "--noheader", "--format=%t", "--partition=cpu").strip()
 
-    def controller_seconds(self) -> float:
-        """Return the CPU time that slurmctld has taken so far."""
-        fields = Path(f"/proc/{self._daemons['slurmctld'].pid}/stat").read_text().rsplit(")", 1)[1]
-        user, system = fields.split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
     # What befalls it
 
     def crash(self, daemon: str, seconds: float) -> None:

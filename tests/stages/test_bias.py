@@ -190,9 +190,6 @@ class TestCell:
         ("spoil", "message"),
         [
             (lambda d, _: make_data(d, dataset="other"), "is of dataset 'd', .* is of 'other'"),
-            (lambda d, _: make_data(d, groups=("x", "y")), "group 'z' is not one of x, y; run fin"),
-            (lambda d, _: make_data(d, labels=("no", "yes")), "are not of the classes no, yes"),
-            (lambda _, p: make_predictions(p, []), "there are no predictions"),
             (lambda _, p: without_metadata(p), "names no cell; run the stage that"),
         ],
     )

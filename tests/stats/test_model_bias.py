@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from stats.drawn import CLASSES, GROUPS, keyed, predictions
 
 from exparity.stats.bootstrap import Draws
-from exparity.stats.model_bias import fpr_gaps, model_bias
-from exparity.stats.prediction_difference import mean_distance, wasserstein
+from exparity.stats.model_bias import fpr_gaps, mean_distance, model_bias, wasserstein
 from exparity.stats.predictions import predictions_of
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
 

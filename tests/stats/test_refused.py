@@ -8,13 +8,10 @@ import pytest
 
 from exparity import InputError
 from exparity.stats import adjust, compare_all, compare_groups
-from exparity.stats.predictions import predictions_of
 
 of_pair = partial(compare_groups, groups=["male", "female"])
 of_two = partial(compare_groups, [1.0, 2.0, 3.0, 4.0], ["male"] * 2 + ["female"] * 2)
 of_all = partial(compare_all, [1.0], ["a"])
-of_bias = partial(predictions_of, [0, 1], [0, 1], [[0.5, 0.5]] * 2)
-CLASSES = {"classes": ("no", "yes")}
 ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")}
 
 
@@ -32,11 +29,6 @@ ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "g
         (of_two, {"alpha": 5}, r"statistics\.alpha: Input should be less than 1, found 5"),
         (of_all, {"order": ("a",)}, "order must name two or more different groups"),
         (of_all, {"order": ("a", "b"), "alhpa": 1}, "unknown option 'alhpa'; did you mean 'alpha'"),
-        (of_bias, {"groups": ["b", "x"], "order": (*"ba",), **CLASSES}, "group 'x' is not one of"),
-        (of_bias, {"groups": ["b", "b"], "order": (), **CLASSES}, "group 'b' is not one of"),
-        (of_bias, {"groups": [*"ab"], "order": (*"ab",), "classes": (*"xyz",)}, "of the classes x"),
-        (partial(predictions_of, [], [], []), dict.fromkeys(("groups", "order", "classes"), ()),
-         "there are no predictions"),
         (partial(adjust, [{**ROW, "p": 0.5}], ["data"]), {}, "statistics.family: 'data' .*'datase"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Effects over seeds."""
+"""Effects over seeds, and counts of significant tests, by hand."""
 
 import math
 
@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from exparity.stats.informative import UNINFORMATIVE
-from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect, sd_of_effects
+from exparity.stats.seeds import (
+    count_seeds,
+    count_significant,
+    has_both_signs,
+    mean_effect,
+    sd_of_effects,
+)
 
 
 def row(p, d, alpha=0.05, **more):
@@ -68,3 +74,31 @@ def test_counts_as_published_by_hand(outcomes, count, mean, bold, direction):
     assert (found.significant, found.total, found.flags) == (count, len(rows), ("x",))
     assert found.mean_d == (None if mean is None else pytest.approx(mean, abs=1e-12))
     assert (found.considerable, found.direction) == (bold, direction)
+
+
+def p_value(p, flags=()):
+    return {"p": p, "flags": list(flags)}
+
+
+# three of five tests with a p-value
+ROWS = [
+    *map(p_value, (0.001, 0.02, 0.0501, 0.9, math.nan)),
+    p_value(0.05, flags=["undefined_values"]),
+    *(p_value(0.001, flags=[flag]) for flag in UNINFORMATIVE),
+]
+
+
+def test_counts_by_hand():
+    share = count_significant(ROWS, alpha=0.05)
+    assert (share.hits, share.n, share.share, share.random) == (3, 5, 0.6, None)
+
+
+def test_random_explanations_stand_beside():
+    random_rows = [p_value(0.01), p_value(0.2), p_value(0.001, flags=["constant"])]
+    share = count_significant(ROWS, alpha=0.05, random_rows=random_rows)
+    assert (share.random.hits, share.random.n) == (1, 2)
+
+
+@pytest.mark.parametrize("rows", [[], [p_value(math.nan)]])
+def test_without_tests_there_is_no_share(rows):
+    assert math.isnan(count_significant(rows, alpha=0.05).share)

@@ -15,7 +15,6 @@ from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
-from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
 from exparity.stages.cell import Lookup, cell_of, require_same_cell
@@ -119,15 +118,12 @@ def _measured(
     trained: Predictions, declared: Mapping[str, Any], changed: Predictions | None, **options: Any
 ) -> tuple[list[BiasRow], dict[str, int]]:
     """Return how predictions differ between groups, and how many counterfactuals there are."""
-    path, table, ids = trained
+    _, table, ids = trained
     seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
     draws = Draws(**options, seed=seed)
     columns = [table.column(name).to_pylist() for name in _COLUMNS]
     columns[4:4] = declared["groups"], declared["labels"]
-    try:
-        data = predictions_of(*columns)
-    except InputError as error:
-        raise InputError(f"{path}: {error}; run finetune again on this data") from None
+    data = predictions_of(*columns)
     rows = model_bias(data, draws)
     notes: dict[str, int] = {}
     if changed:

@@ -22,7 +22,7 @@ from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
-from exparity.stats.significance import count_significant
+from exparity.stats.seeds import count_significant
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The predictions of one classifier, checked, and one row of what is measured of them."""
+"""The predictions of one classifier, and one row of what is measured of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.core.errors import InputError
 from exparity.stats.samples import plain_ids, set_index
 from exparity.stats.shares import NAN
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -81,22 +80,12 @@ def predictions_of(
     classes: Sequence[str],
     pairs: Sequence[str | None] | None = None,
 ) -> Predictions:
-    """Return predictions as arrays, if they are of these groups and classes."""
-    if not len(labels):
-        raise InputError("there are no predictions")
-    shares = np.array(probabilities, dtype=np.float64)
-    if shares.shape[1] != len(classes) or max(*labels, *predicted) >= len(classes):
-        raise InputError(f"the predictions are not of the classes {', '.join(classes)}")
-    if strangers := set(groups) - set(order or [""]):
-        raise InputError(f"group '{min(strangers)}' is not one of {', '.join(order)}")
+    """Return predictions as arrays."""
     index = {group: i for i, group in enumerate(order or [""])}
-    for i, group in enumerate(groups):
-        if group not in index:
-            raise InputError(f"row {i}: group '{group}' is not one of {', '.join(order)}")
     return Predictions(
         labels=np.array(labels, dtype=np.int64),
         predicted=np.array(predicted, dtype=np.int64),
-        probabilities=shares,
+        probabilities=np.array(probabilities, dtype=np.float64),
         groups=np.array([index[group] for group in groups], dtype=np.int64),
         sets=set_index(plain_ids(pairs), np.ones(len(labels), dtype=bool)),
         order=list(order),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +24,7 @@ def samples(
     groups = listed(groups, "groups", "the group of each value")
     order = listed(order, "order", "groups")
     pairs = plain_ids(None if pairs is None else listed(pairs, "pairs", "ids of matched sets"))
-    try:
-        strangers = set(groups) - set(order)
-    except TypeError:
-        raise InputError("groups must be names; one is of a type that cannot name any") from None
+    strangers = set(groups) - set(order)
     for name, other in (("groups", groups), ("pairs", pairs)):
         if other is not None and len(other) != len(scores):
             raise InputError(f"{len(scores)} values but {len(other)} {name}")
@@ -49,12 +45,7 @@ def samples(
 
 def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
     """Return ids of matched sets as text; None for a missing one, which data frames have as NaN."""
-    if pairs is None:
-        return None
-    for position, id in enumerate(pairs):
-        if not (is_missing(id) or isinstance(id, str | float | Integral)):
-            raise InputError(f"pair {position} must be text, a number or None, not {shown(id)}")
-    return [None if is_missing(id) else str(id) for id in pairs]
+    return None if pairs is None else [None if is_missing(id) else str(id) for id in pairs]
 
 
 def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray | None:

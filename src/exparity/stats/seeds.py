@@ -1,4 +1,4 @@
-"""One cell over its seeds: how often, how much, and whether there is a difference at all."""
+"""Significant tests as the published study counts them: of a cell over its seeds, and of all."""
 
 from __future__ import annotations
 
@@ -91,3 +91,40 @@ def sd_of_effects(rows: Sequence[Mapping[str, Any]]) -> float:
 def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
     d = np.array([row["cohens_d"] for row in rows], dtype=np.float64)
     return d[~np.isnan(d)]
+
+
+@dataclass(frozen=True)
+class SignificantShare:
+    """A share of tests that are significant.
+
+    Attributes:
+        hits: significant tests.
+        n: tests with a p-value.
+        random: the same share of the scores of random explanations; None if there are none.
+    """
+
+    hits: int
+    n: int
+    random: SignificantShare | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of the tests, in [0, 1]; NaN without tests."""
+        return self.hits / self.n if self.n else math.nan
+
+
+def count_significant(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    alpha: float,
+    random_rows: Sequence[Mapping[str, Any]] = (),
+) -> SignificantShare:
+    """Count the significant ones among Mann–Whitney tests, uncorrected.
+
+    Those without a p-value are not counted, nor those that are not
+    :func:`~exparity.stats.informative.is_informative`.
+    """
+    tested = [row for row in informative(rows) if row["p"] == row["p"]]
+    hits = sum(bool(row["p"] <= alpha) for row in tested)
+    random = count_significant(random_rows, alpha=alpha) if random_rows else None
+    return SignificantShare(hits, len(tested), random)

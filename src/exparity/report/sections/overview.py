@@ -36,7 +36,7 @@ from exparity.report.verdicts import (
 )
 from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
-from exparity.stats.significance import count_significant
+from exparity.stats.seeds import count_significant
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")

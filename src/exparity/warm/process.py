@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Libraries look at these when they are used, if ever.
-_READ_LATE = {"_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"}
+# The last one is set by torch, also in a run that imports it after its server was started.
+_READ_LATE = {
+    *("_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"),
+    "TORCHINDUCTOR_CACHE_DIR",
+}
 # Shells, terminals and batch systems keep these for themselves; bash drops some for every job.
 _OF_SESSIONS = (
     *("PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT_", "RPROMPT", "BASH", "SHELLOPTS", "HIST", "IFS"),

@@ -413,8 +413,6 @@ class TestIntersections:
         found, facts = load(write(tmp_path / f"a.{suffix}", rows), group=["group", "race"])
         assert facts.attribute == "group & race"
         assert facts.groups == ("old & A", "old & B", "young & A", "young & B", "young & C")
-        named = load(tmp_path / f"a.{suffix}", group=["group", "race"], attribute="both")[1]
-        assert named.attribute == "both"
         wanted = {f"{i:02d}": f"{r['group']} & {r['race']}" for i, r in enumerate(rows, start=1)}
         assert {example.example_id: example.group for example in found} == wanted
 

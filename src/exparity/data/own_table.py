@@ -110,7 +110,6 @@ def own_table(
     spans: str | None = None,
     unit_spans: str | None = None,
     separator: str = " ",
-    attribute: str | None = None,
     groups: list[str] | list[int] | tuple[()] | None = None,
     labels: list[str] | list[int] | None = None,
     test_share: Annotated[float, Range(above=0, at_most=1)] = 0.2,
@@ -142,8 +141,6 @@ def own_table(
             take as one, each its start and end in characters, such as names or clauses. A word is
             of the part that it starts in, and one of its own outside of all.
         separator: what stands between the words of lists; write '' for languages without blanks.
-        attribute: name of the protected attribute; that of the group's column, or of several
-            (``gender & race``), if None.
         groups: the groups in the order that fixes the sign; sorted if None.
         labels: the classes in the order of a model's outputs; if None, as a Parquet file of the
             Hub declares them, else sorted.
@@ -212,8 +209,7 @@ def own_table(
         examples = [replace(example, split="test") for example in examples]
     elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
-    named_by = (attribute or crossed) if by else ""
-    return Loaded(examples, named_by, order, classes, dropped, labels_sorted=declared is None)
+    return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
 
 
 def _example(

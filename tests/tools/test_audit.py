@@ -345,14 +345,28 @@ class TestPrompts:
 
 
 @pytest.mark.workflow
-def test_a_whole_run_of_a_checkpoint(repository, checkpoints, tmp_path):
+def test_a_whole_run(repository, checkpoints, tmp_path, monkeypatch):
+    """Every whole row is explained, others are counted, and nothing is made again."""
     write_table(tmp_path / "reviews.csv")
-    named = ["--checkpoint", checkpoints["bert"]]
-    run = run_audit(tmp_path, repository / "src", "gradient", *named)
+    spoil(tmp_path / "reviews.csv")
+    run = run_audit(tmp_path, repository / "src", "gradient", "--checkpoint", checkpoints["bert"])
     assert run.returncode == 0, run.stdout + run.stderr
     page = tmp_path / run.stdout.splitlines()[-1].split()[1]
-    assert "<strong>one classifier</strong>" in page.read_text()
+    text = page.read_text()
+    assert "<strong>one classifier</strong>" in text
+    assert "3 rows are left out: 1 without author, 1 without review, 1" in text
+    # What Snakemake prints is in a file; the terminal says what the page begins with.
+    log = page.parents[1] / "logs" / "snakemake.log"
+    assert "steps (100%) done" in log.read_text()
+    assert "Finished jobid" not in run.stdout + run.stderr
+    assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
+    assert "that works has scores that differ" in run.stdout
     assert len(exparity.read_results(page.parents[1], "predictions")) == 40
+    assert set(exparity.read_results(page.parents[1], "data")["split"]) == {"test"}
+    assert len(exparity.read_results(page.parents[1], "correctness"))
+    monkeypatch.chdir(tmp_path)
+    config = yaml.safe_load((page.parents[1] / "config.yaml").read_text())
+    assert outdated(Experiment.from_mapping(config)) == {}
 
 
 class TestFunctions:
@@ -392,34 +406,3 @@ class TestFunctions:
         with pytest.raises(InputError, match=message):
             audit(**{**asked, **changes})
         assert not runs
-
-    @pytest.mark.workflow
-    def test_a_whole_run(self, repository, tmp_path, monkeypatch):
-        """Every whole row is explained, others are counted, and nothing is made again."""
-        write_table(tmp_path / "reviews.csv")
-        spoil(tmp_path / "reviews.csv")
-        (tmp_path / "run_black_box.py").write_text(
-            "def predict(texts):\n"
-            "    return [[0.2 + 0.6 * ('fine' in text), 0.8 - 0.6 * ('fine' in text)] "
-            "for text in texts]\n"
-        )
-        named = ["--predict", "run_black_box:predict", "--labels", *CLASSES]
-        run = run_audit(tmp_path, repository / "src", "occlusion", *named)
-        assert run.returncode == 0, run.stdout + run.stderr
-        page = tmp_path / run.stdout.splitlines()[-1].split()[1]
-        text = page.read_text()
-        assert "<strong>one classifier</strong>" in text
-        assert "is a function of texts, and only its answers are known" in text
-        assert "3 rows are left out: 1 without author, 1 without review, 1" in text
-        # What Snakemake prints is in a file; the terminal says what the page begins with.
-        log = page.parents[1] / "logs" / "snakemake.log"
-        assert "steps (100%) done" in log.read_text()
-        assert "Finished jobid" not in run.stdout + run.stderr
-        assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
-        assert "that works has scores that differ" in run.stdout
-        assert len(exparity.read_results(page.parents[1], "predictions")) == 40
-        assert set(exparity.read_results(page.parents[1], "data")["split"]) == {"test"}
-        assert len(exparity.read_results(page.parents[1], "correctness"))
-        monkeypatch.chdir(tmp_path)
-        config = yaml.safe_load((page.parents[1] / "config.yaml").read_text())
-        assert outdated(Experiment.from_mapping(config)) == {}

@@ -4,7 +4,6 @@ import pytest
 from made_up import MadeUp
 
 import exparity
-from exparity import cli
 from exparity.artefacts.files import read_artefact
 from exparity.tools.cost import cost
 
@@ -42,14 +41,10 @@ def test_one_row_a_job(made, capsys):
 
 
 @pytest.mark.parametrize("make", [False, True])
-def test_nothing_to_gather(tmp_path, capsys, monkeypatch, make):
-    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
-    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
+def test_nothing_to_gather(tmp_path, run, make):
     folder = tmp_path / "none"
     if make:
         folder.mkdir()
-    assert cli.main(["cost", "--results", str(folder)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
+    code, out, err = run("cost", "--results", folder)
+    assert (code, out) == (2, "")
     assert err.startswith(f"exparity: {folder}: no ")
-    assert len(err.splitlines()) == 1

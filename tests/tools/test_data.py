@@ -10,24 +10,11 @@ import pytest
 import yaml
 from support import TINY
 
-from exparity.cli import main
 from exparity.models.catalogue import known_models
 from exparity.models.folders import SHAPE_FILES, WEIGHT_FILES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WITH_WEIGHTS = [*SHAPE_FILES, *WEIGHT_FILES]
-
-
-@pytest.fixture
-def run(capsys):
-    """Call the command line; returns its exit code, stdout and the lines of stderr."""
-
-    def call(*arguments):
-        code = main([str(a) for a in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err.splitlines()
-
-    return call
 
 
 @pytest.fixture
@@ -114,16 +101,14 @@ class TestModels:
         hub.files = files
         code, _, err = run("data", "fetch", "--models", "some/model@main")
         assert code == 2
-        assert len(err) == 1
-        assert err[0].startswith(f"exparity: checkpoint some/model@main: {message}")
+        assert err.startswith(f"exparity: checkpoint some/model@main: {message}")
 
     def test_a_failure_is_one_line(self, run, hub):
         hub.error = ConnectionError("no route\nto the Hub, and a long explanation")
         code, out, err = run("data", "fetch", "--models", "some/model@main", "other/model")
         assert (code, out) == (2, "")
-        assert err == [
-            "exparity: checkpoint some/model@main: could not be fetched (ConnectionError: no route)"
-        ]
+        assert err.count("\n") == 1
+        assert "some/model@main: could not be fetched (ConnectionError: no route)" in err
         assert len(hub.asked) == 1
 
 

@@ -6,7 +6,6 @@ import pytest
 import yaml
 from support import N_METHODS, N_METRICS, TINY, refused_by
 
-from exparity import cli
 from exparity.stats.power import planned_typical_gaps
 
 REFUSED = refused_by(__file__)
@@ -23,19 +22,6 @@ def here(tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run a command: (exit code, stdout, stderr)."""
-    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
-    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
-
-    def call(*arguments):
-        code = cli.main([str(a) for a in arguments])
-        return code, *capsys.readouterr()
-
-    return call
 
 
 class TestCommand:

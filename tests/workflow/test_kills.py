@@ -15,7 +15,7 @@ import pytest
 from held import held
 
 import exparity
-from workflow import forked
+from workflow import forked, zygote
 
 pytestmark = pytest.mark.workflow
 CELL = "pairs_all/bert_tiny/0"
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_a_run_with_one_line(checkout, tmp_path):
         run = subprocess.Popen(
             ["bash", "-c", f"{activate}; exec {snakemake}"],
             cwd=checkout.root,
-            env=checkout.environment,
+            env={**checkout.environment, zygote.ADDRESS: zygote.address()},
             stdout=file,
             stderr=file,
             start_new_session=True,

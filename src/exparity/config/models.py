@@ -48,9 +48,9 @@ class Engine(Settings):
             position that the head reads; of the first, projections of masked texts that repeat.
             1.2 to 1.6 times faster; scores differ by rounding alone. Known for BERT, RoBERTa,
             GPT-2 and OLA.
-        token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU and up to
-            65,536 on a GPU. Lower it if memory is shared; batches that do not fit are halved
-            anyway.
+        token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU (8,192
+            for models of 128 units or fewer) and up to 65,536 on a GPU. Lower it if memory is
+            shared; batches that do not fit are halved anyway.
         max_calls: most texts that a job asks a function about (``predict`` of a model); null for no
             bound.
     """

@@ -128,6 +128,17 @@ def in_batches(
             queue = packed([*chain.from_iterable(queue)], token_budget)
 
 
+def default_budget(model: PreTrainedModel, device: torch.device) -> int:
+    """Return the padded tokens of a batch where nobody says how many.
+
+    Smaller batches leave a GPU idle. On a CPU larger ones leave the cache, of narrow models later:
+    at 64 units four times as many tokens take 8 to 20 % less time, at 256 the same.
+    """
+    if device.type == "cuda":
+        return 65_536
+    return 8192 if _units(model) <= 128 else 2048
+
+
 def gradient_share(model: PreTrainedModel, device: torch.device) -> int:
     """Return by how much a batch is smaller for a backward pass, which keeps every activation.
 
@@ -136,8 +147,11 @@ def gradient_share(model: PreTrainedModel, device: torch.device) -> int:
     most = 4
     if device.type != "cpu":
         return most
-    units = getattr(model.config, "hidden_size", 768)
-    return min(most, max(1, units // 192))
+    return min(most, max(1, _units(model) // 192))
+
+
+def _units(model: PreTrainedModel) -> int:
+    return int(getattr(model.config, "hidden_size", 768))
 
 
 def padded(embeddings: Sequence[torch.Tensor]) -> Build:

@@ -19,7 +19,14 @@ import torch
 
 from exparity.core.calls import checked_value
 from exparity.core.errors import ExparityError, InputError, did_you_mean, reason_of
-from exparity.engine.batching import Build, MemoryBound, gradient_share, in_batches, padded
+from exparity.engine.batching import (
+    Build,
+    MemoryBound,
+    default_budget,
+    gradient_share,
+    in_batches,
+    padded,
+)
 from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
@@ -34,9 +41,6 @@ if TYPE_CHECKING:
 
 Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
 
-# Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
-# ones leave it idle.
-_TOKEN_BUDGET = {"cpu": 2048, "cuda": 65536}
 HALF_BOUND = 0.05
 """Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
 
@@ -82,7 +86,7 @@ class Classifier(TokenEmbeddings):
         self.class_names = self.head.class_names(model.config)
         self.device = device
         self.max_length = max_length
-        self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
+        self.token_budget = token_budget or default_budget(model, device)
         self._gradient_share = gradient_share(model, device)
         # A user's budget is taken as it is.
         bounded = device.type == "cuda" and token_budget is None

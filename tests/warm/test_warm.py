@@ -171,7 +171,7 @@ class TestServer:
             outputs.append(result("imports")[1])
         assert outputs[0] == "False\n"
 
-    @pytest.mark.parametrize("server", [("lime",)], indirect=True)
+    @pytest.mark.parametrize("server", [("safetensors",)], indirect=True)
     def test_it_imports_ahead_of_the_first_job(self, server):
         assert result("imports")[1] == "True\n"
 

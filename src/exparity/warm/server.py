@@ -27,7 +27,7 @@ _DIE_WITH_PARENT, _SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 # What makes the start of a job slow, and does nothing but define when it is imported. Plug-ins are
 # imported by each job, as they are then.
 _PACKAGES = {
-    "accelerate", "captum", "exparity", "huggingface_hub", "lime", "llvmlite", "numba", "numpy",
+    "accelerate", "captum", "exparity", "huggingface_hub", "llvmlite", "numba", "numpy",
     "pandas", "pyarrow", "safetensors", "scipy", "shap", "sklearn", "tokenizers", "torch",
     "transformers",
 }  # fmt: skip

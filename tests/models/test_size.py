@@ -27,7 +27,6 @@ def test_what_is_not_here_is_not_known(tmp_path):
         ("bf16", "lime", 0, "explain", 1.3 * 2),
         ("fp16", "lime", 0, "explain", 1.3 * 6),
         ("bf16", "gradient", 0, "explain", 1.3 * 4),
-        ("bf16", "lime", 0, "finetune", 1.3 * 4),
         ("fp32", "lime", 3, "finetune", 1.3 * 4 * 4),
         ("fp32", "gradient", 3, "explain", 1.3 * 2),
     ],

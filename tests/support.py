@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,24 @@ def run_code(code: str, *arguments: object, **options: Any) -> str:
     run = subprocess.run(command, capture_output=True, text=True, **options)
     assert run.returncode == 0, run.stderr
     return run.stdout
+
+
+@contextmanager
+def killed_after(epoch: int) -> Iterator[None]:
+    """Within the context, a training ends with the snapshot of an epoch."""
+    from exparity.models.snapshots import StateFolder
+
+    save = StateFolder.save
+
+    def save_then_die(self, snapshot):
+        save(self, snapshot)
+        if snapshot.facts["epoch"] == epoch:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StateFolder, "save", save_then_die)
+        with pytest.raises(KeyboardInterrupt):
+            yield
 
 
 def refused_by(test: str) -> dict[str, list]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from fake_cuda import fake_cuda
-from support import NARROW
+from support import NARROW, killed_after
 
 from exparity import ExparityError, InputError
 from exparity.artefacts.files import read_artefact
@@ -137,22 +137,14 @@ def test_parts_of_a_batch_give_its_gradients(data_path, tmp_path, weighted, rows
         np.testing.assert_allclose(part, whole, rtol=1e-4, atol=1e-6)
 
 
-def test_dropout_in_parts_is_drawn_anew_for_each_attempt_and_after_a_kill(train, monkeypatch):
+def test_dropout_in_parts_is_drawn_anew_for_each_attempt_and_after_a_kill(train):
     """A training that goes on from a snapshot ends with the weights of one that was never ended."""
     model = ModelSpec(init="scratch", architecture="bert", size=NARROW)
     most = needs(train, model=model, name="whole")
     with fake_cuda(memory=int(most * 0.7)):
         expected = train("cuda", model=model, name="expected")
-    inner = StateFolder.save
-
-    def save_then_die(self, snapshot):
-        inner(self, snapshot)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(StateFolder, "save", save_then_die)
-    with fake_cuda(memory=int(most * 0.7)), pytest.raises(KeyboardInterrupt):
+    with fake_cuda(memory=int(most * 0.7)), killed_after(1):
         train("cuda", model=model, name="killed")
-    monkeypatch.setattr(StateFolder, "save", inner)
     with fake_cuda(memory=int(most * 0.7)):
         found = train("cuda", model=model, name="killed")
     assert largest_gap(found, expected) == 0

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from safetensors.torch import load_file
+from support import killed_after
 
 from exparity import InputError
 from exparity.data.bios import LABELS
@@ -93,20 +94,11 @@ def test_untrained_adapters_leave_the_base_bit_for_bit(monkeypatch, base, data, 
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
-def test_killed_and_resumed_weights_are_the_same(monkeypatch, base, data, tmp_path):
+def test_killed_and_resumed_weights_are_the_same(base, data, tmp_path):
     whole = tuned(base, data, tmp_path / "whole", epochs=3)
     whole.model.save_pretrained(tmp_path / "a")
-    plain = TrainingLoop._keep
-
-    def killed(self, history):
-        plain(self, history)
-        if len(history) == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(TrainingLoop, "_keep", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with killed_after(2):
         tuned(base, data, tmp_path / "part", epochs=3)
-    monkeypatch.undo()
     (snapshot,) = [f for f in (tmp_path / "part").iterdir() if f.name.endswith("2")]
     kept = load_file(snapshot / "weights.safetensors")
     assert kept

@@ -5,6 +5,7 @@ from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
+from support import killed_after
 
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -75,22 +76,12 @@ def test_fixed_parts_keep_every_bit(data, tmp_path, checkpoints, family, scheme)
         assert unchanged == (part not in TRAINED_PARTS[scheme]), f"{name} ({part})"
 
 
-def test_continued_training_of_a_part_ends_with_the_same_weights(
-    data, tmp_path, checkpoints, monkeypatch
-):
+def test_continued_training_of_a_part_ends_with_the_same_weights(data, tmp_path, checkpoints):
     training = TrainingSpec(epochs=2, batch_size=16, learning_rate=1e-3)
     checkpoint, scheme = checkpoints["bert"], "embedding_reinitialised"
     whole = train(data, tmp_path / "whole", checkpoint, scheme, training)
-    save = StateFolder.save
-
-    def save_then_die(self, snapshot):
-        save(self, snapshot)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(StateFolder, "save", save_then_die)
-    with pytest.raises(KeyboardInterrupt):
+    with killed_after(1):
         train(data, tmp_path / "cut", checkpoint, scheme, training)
-    monkeypatch.setattr(StateFolder, "save", save)
     continued = train(data, tmp_path / "cut", checkpoint, scheme, training)
     assert all(np.array_equal(whole[name], continued[name]) for name in whole)
 

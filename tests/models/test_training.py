@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import CPU, NARROW
+from support import CPU, NARROW, killed_after
 
 from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact, write_artefact
@@ -77,19 +77,10 @@ def test_equal_seeds_give_equal_weights_and_others_do_not(data, tmp_path):
 
 
 @pytest.mark.parametrize("stop_after", [1, 3])
-def test_continued_training_ends_with_the_same_weights(data, tmp_path, monkeypatch, stop_after):
+def test_continued_training_ends_with_the_same_weights(data, tmp_path, stop_after):
     whole = weights(train(data, tmp_path / "whole"))
-    inner = StateFolder.save
-
-    def save_then_die(self, snapshot):
-        inner(self, snapshot)
-        if snapshot.facts["epoch"] == stop_after:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(StateFolder, "save", save_then_die)
-    with pytest.raises(KeyboardInterrupt):
+    with killed_after(stop_after):
         train(data, tmp_path / "cut")
-    monkeypatch.setattr(StateFolder, "save", inner)
     continued = train(data, tmp_path / "cut")
     assert len(continued.history) == 4
     assert same(whole, weights(continued))

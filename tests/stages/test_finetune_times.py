@@ -1,14 +1,14 @@
 """What a training says of the time that it took."""
 
 import pytest
+from support import killed_after
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.device import resolve_device
-from exparity.models.snapshots import StateFolder
 from exparity.stages.finetune import finetune_cell
 
 
-def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkeypatch):
+def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path):
     output = tmp_path / "results" / "models" / "pairs" / "mine" / "5"
 
     def train():
@@ -18,17 +18,8 @@ def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkey
             training=given["training"], model_id="mine", seed=5,
         )  # fmt: skip
 
-    save = StateFolder.save
-
-    def stop(state, snapshot):
-        save(state, snapshot)
-        if snapshot.facts["epoch"] == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(StateFolder, "save", stop)
-        with pytest.raises(KeyboardInterrupt):
-            train()
+    with killed_after(2):
+        train()
     train()
     table, facts = read_artefact(output / "history.parquet", "history")
     seconds = table.column("seconds").to_pylist()

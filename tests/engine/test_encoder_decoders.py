@@ -5,7 +5,6 @@ import copy
 import numpy as np
 import pytest
 import torch
-import transformers
 from tiny_models import TEXTS, make, pipeline_probabilities, unigram
 
 import exparity
@@ -19,8 +18,8 @@ for side in ("encoder", "decoder"):
     BART |= {f"{side}_layers": 1, f"{side}_attention_heads": 4, f"{side}_ffn_dim": 48}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
 FAMILIES = {
-    **{family: BART for family in ("bart", "mbart", "mvp")},
-    **{family: T5 for family in ("t5", "umt5")},
+    **{family: BART for family in ("bart", "mbart")},
+    **{family: T5 for family in ("t5",)},
 }
 PAIR = ("the nurse said that she was late", "I loved this film")
 
@@ -72,13 +71,12 @@ def naive_logits(model, rows):
     """(c,) logits of the (t, h) rows of one text, which the decoder gets shifted by one."""
     config, table = model.config, model.get_input_embeddings()
     first = table(torch.tensor([config.decoder_start_token_id]))
-    if config.model_type in ("mbart", "plbart"):
+    if config.model_type in ("mbart",):
         first = rows[-1:]  # the language of the text
     body = model.transformer if hasattr(model, "transformer") else model.model
-    scale = config.d_model**0.5 if config.model_type == "mvp" else 1.0  # others scale in the table
     hidden = body(
-        inputs_embeds=scale * rows[None],
-        decoder_inputs_embeds=scale * torch.cat([first, rows[:-1]])[None],
+        inputs_embeds=rows[None],
+        decoder_inputs_embeds=torch.cat([first, rows[:-1]])[None],
         use_cache=False,
     ).last_hidden_state
     return model.classification_head(hidden[:, -1])[0]
@@ -107,20 +105,6 @@ def test_a_token_is_removed_on_both_sides(double):
     assert np.isfinite(scores).all()
 
 
-def test_a_folder_and_a_pipeline_are_the_objects(parts, classifier, tmp_path):
-    model, tokenizer = parts
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    pipeline = transformers.pipeline(
-        "text-classification", model=model, tokenizer=tokenizer, device="cpu"
-    )
-    (encoding,) = classifier.encode(TEXTS[:1])
-    expected = classifier.probabilities([encoding.token_ids])
-    for door in (str(tmp_path), pipeline):
-        loaded = exparity.load_classifier(door, "cpu")
-        assert loaded.probabilities([encoding.token_ids]) == pytest.approx(expected, abs=1e-6)
-
-
 def test_texts_that_do_not_end_are_refused_at_load(parts):
     model, tokenizer = parts[0], unigram()
     tokenizer.backend_tokenizer.post_processor = None
@@ -135,8 +119,7 @@ def test_two_tables_of_embeddings_are_refused_at_load():
         exparity.load_classifier((model, tokenizer), "cpu")
 
 
-@pytest.mark.parametrize("epochs", [0, 1])
-def test_a_config_takes_one(tmp_path, epochs):
+def test_a_config_takes_one(tmp_path):
     tokenizer = unigram()
     folder = tmp_path / "bart"
     names = {0: "female", 1: "male"}
@@ -148,7 +131,7 @@ def test_a_config_takes_one(tmp_path, epochs):
         tmp_path / "model" / "0",
         tmp_path / "predictions.parquet",
         model={"checkpoint": str(folder)},
-        training={"epochs": epochs},
+        training={"epochs": 1},
         model_id="model",
         seed=0,
         machine=Inference(device="cpu"),

@@ -27,13 +27,6 @@ def test_pretokenised_words_keep_their_index(classifier):
     assert (encoding.word_ids[encoding.special_mask] == SPECIAL_WORD).all()
 
 
-def test_text_and_its_words_encode_the_same(classifier):
-    text = "He thanked his mother ."
-    one, other = classifier.encode([text, text.split()])
-    np.testing.assert_array_equal(one.token_ids, other.token_ids)
-    np.testing.assert_array_equal(one.word_ids, other.word_ids)
-
-
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -71,7 +64,3 @@ def test_text_without_any_token_is_named(classifiers):
     # A character that BERT's normaliser removes.
     with pytest.raises(InputError, match="has no token to explain"):
         classifiers["bert"].encode(["\x01"])
-
-
-def test_no_texts_give_no_encodings(classifier):
-    assert classifier.encode([]) == []

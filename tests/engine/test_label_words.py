@@ -32,18 +32,11 @@ _LLAMA = {**_SMALL, "intermediate_size": 48, "num_key_value_heads": 2, "head_dim
 FAMILIES: dict[str, dict[str, object]] = {
     "llama": _LLAMA,
     "mistral": {**_LLAMA, "sliding_window": 16},
-    "qwen2": {k: v for k, v in _LLAMA.items() if k != "head_dim"},
-    "qwen3": _LLAMA,
     "gemma2": {**_LLAMA, "query_pre_attn_scalar": 8, "final_logit_softcapping": 3.0},
-    "gemma3_text": {**_LLAMA, "query_pre_attn_scalar": 8},
     "phi": {**_SMALL, "intermediate_size": 48},
-    "phi3": {k: v for k, v in _LLAMA.items() if k != "head_dim"},
     "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4},
-    "gpt_neox": {**_SMALL, "intermediate_size": 48},
     "opt": {**_SMALL, "ffn_dim": 48, "word_embed_proj_dim": 16},
     "falcon": _SMALL,
-    "olmo2": {k: v for k, v in _LLAMA.items() if k != "head_dim"},
-    "granite": {**{k: v for k, v in _LLAMA.items() if k != "head_dim"}, "logits_scaling": 3.0},
     "cohere": {**{k: v for k, v in _LLAMA.items() if k != "head_dim"}, "logit_scale": 0.5},
 }
 
@@ -183,9 +176,7 @@ def check_frames(classifier, seen, encodings):
             assert torch.equal(rows[length - len(after) : length], after)
 
 
-@pytest.mark.parametrize(
-    "method", ["lime", "shap", "gradient", "integrated_gradients", "occlusion"]
-)
+@pytest.mark.parametrize("method", ["lime", "gradient"])
 def test_the_bare_template_is_no_prompt(method):
     plain, framed = (prompted(prompt="{text}") for _ in range(2))
     plain.head.prompt = None  # texts are read as those of any classifier

@@ -88,15 +88,6 @@ def test_one_output_has_the_probability_of_a_pipeline(single):
     check_function(classifier, ids_of(classifier), TEXTS)
 
 
-def test_methods_and_metrics_run_on_labels(several):
-    classifier = exparity.load_classifier(several, "cpu")
-    for method in ("occlusion", "lime", "gradient", "shap"):
-        found = exparity.explain(classifier, TEXTS, "threat", method)
-        values = exparity.evaluate(classifier, found, "comprehensiveness")
-        assert np.isfinite(values).all()
-        assert {e.target_name for e in found} == {"threat"}
-
-
 @pytest.mark.parametrize(
     ("label", "message"), [("toxik", "the model has none; did you mean 'toxic'")]
 )

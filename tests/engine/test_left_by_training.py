@@ -1,16 +1,11 @@
 """Models as a training leaves them are explained as any other, and stay as they are."""
 
-import json
-
 import numpy as np
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import exparity
-from exparity.core.device import Inference
 from exparity.engine.preflight import check_function
-from exparity.stages.finetune import finetune_cell
-from exparity.stages.prepare import prepare
 
 # Later versions of transformers call it activation checkpointing.
 pytestmark = pytest.mark.filterwarnings("ignore:`gradient_checkpointing_enable`:FutureWarning")
@@ -69,26 +64,3 @@ def test_explanations_and_scores_are_those_of_the_saved_checkpoint(
     for metric, options in METRICS.items():
         values = [exparity.evaluate(one, expected, metric, **options) for one in (left, plain)]
         np.testing.assert_array_equal(*values, err_msg=metric)
-
-
-def test_a_checkpoint_that_was_saved_to_return_tuples_trains_and_explains(checkpoints, tmp_path):
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoints["bert"])
-    tupled(model)
-    folder = tmp_path / "tuples"
-    model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(checkpoints["bert"]).save_pretrained(folder)
-    assert json.loads((folder / "config.json").read_text())["return_dict"] is False
-    prepare(tmp_path / "data.parquet", use="pairs_all", params={"n_pairs": 20}, data_dir=tmp_path)
-    finetune_cell(
-        tmp_path / "data.parquet",
-        tmp_path / "model" / "0",
-        tmp_path / "predictions.parquet",
-        model={"checkpoint": str(folder)},
-        training={"epochs": 1, "validation_share": 0.2},
-        model_id="model",
-        seed=0,
-        machine=Inference(device="cpu"),
-    )
-    for checkpoint in (folder, tmp_path / "model" / "0"):
-        classifier = exparity.load_classifier(str(checkpoint), "cpu")
-        assert np.isfinite(exparity.explain(classifier, "He sings .", 0)[0].scores).all()

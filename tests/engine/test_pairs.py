@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from methods.training import check_invariance
 from support import PAIRS
 
 from exparity import InputError
@@ -114,16 +113,6 @@ def test_removing_and_masking_keep_types(pair_classifier, pair, data):
     hidden = np.where(kept, ids, pair_classifier.mask_id)
     expected = plain_probabilities(pair_classifier, hidden, types)
     np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_neither_batch_nor_order_matters(pair_classifier):
-    texts = [*PAIRS, "the girl sings", "her friend thanked her ."]
-
-    def run(rows):
-        ids = [one.token_ids for one in pair_classifier.encode([texts[row] for row in rows])]
-        return [one.tobytes() for one in pair_classifier.probabilities(ids)]
-
-    check_invariance(pair_classifier, run, len(texts), 15)
 
 
 def test_the_longer_text_is_cut_first(pair_classifier, caplog):

@@ -56,11 +56,6 @@ def loads(monkeypatch):
     return precisions
 
 
-def copies(gpus):
-    """Copies to the GPU, those of weights among them."""
-    return sum(n for (direction, _), n in gpus.copies.items() if direction == "to")
-
-
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_one_load_gives_what_a_load_each_gives(cell, loads, monkeypatch, tmp_path, precision):
     machine = replace(MACHINE, precision=precision)

@@ -8,7 +8,7 @@ import torch
 from fake_cuda import fake_cuda
 from support import NARROW, killed_after
 
-from exparity import ExparityError, InputError
+from exparity import ExparityError
 from exparity.artefacts.files import read_artefact
 from exparity.core.device import Machine
 from exparity.data.table import read_prepared
@@ -114,7 +114,7 @@ def test_a_full_gpu_takes_the_same_steps_in_parts(train, caplog):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("rows", [1, 3, 5])
+@pytest.mark.parametrize("rows", [1, 3])
 def test_parts_of_a_batch_give_its_gradients(data_path, tmp_path, weighted, rows):
     data = TrainingSet.of(read_prepared(data_path), 0.0, 0)
     torch.manual_seed(0)
@@ -161,12 +161,3 @@ def test_one_text_that_does_not_fit_is_an_error(train, monkeypatch):
         pytest.raises(ExparityError, match=r"1 × \d+ tokens .* training.max_length"),
     ):
         train("cuda")
-
-
-def test_bf16_is_refused_on_a_card_without_it(train):
-    training = TrainingSpec(epochs=1, precision="bf16")
-    with (
-        fake_cuda(capability=(7, 0)),
-        pytest.raises(InputError, match=r"training.precision bf16: cuda:0 is a Fake GPU"),
-    ):
-        train("cuda", training=training)

@@ -45,22 +45,16 @@ def test_all_activations_of_a_model_are_caught(classifiers, family, expected):
     ("call", "kind"),
     [
         (torch.relu, "relu"),
-        (lambda x: x.relu(), "relu"),
         (torch.nn.ReLU(inplace=True), "relu"),
         (lambda x: F.relu(x, inplace=True), "relu"),
         (ACT2FN["relu2"], "relu"),
         (torch.nn.GELU(), "smooth"),
-        (ACT2FN["gelu"], "smooth"),
         (ACT2FN["gelu_new"], "smooth"),
         (ACT2FN["quick_gelu"], "smooth"),
-        (ACT2FN["silu"], "smooth"),
         (torch.nn.LeakyReLU(), "smooth"),
-        (torch.nn.Softplus(), "smooth"),
         (torch.nn.Tanh(), "bounded"),
         (lambda x: x.tanh(), "bounded"),
-        (torch.nn.Sigmoid(), "bounded"),
         (torch.nn.Linear(3, 3), None),
-        (torch.nn.LayerNorm(3), None),
     ],
 )
 def test_functions_and_modules_are_caught_once(call, kind):

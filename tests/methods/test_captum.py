@@ -7,7 +7,7 @@ import captum.attr
 import numpy as np
 import pytest
 import torch
-from methods.toy import Layers, OnRows, toy
+from methods.toy import OnRows
 
 import exparity
 from exparity import InputError
@@ -100,21 +100,6 @@ def test_equals_a_direct_call(classifiers, distilbert, family, algorithm):
             assert np.abs(expected).max() > 1e-3
             scale = max(1.0, np.abs(expected).max())
             np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
-
-
-@pytest.mark.filterwarnings("ignore:Setting forward")
-def test_our_deeplift_equals_a_direct_call(classifiers):
-    """On a network whose layers captum has a rule for, which transformers have not."""
-    layers = Layers(None)  # a module for each use of an activation, as captum asks
-    body = torch.nn.Sequential(
-        layers.first, torch.nn.ReLU(), layers.second, torch.nn.ReLU(), layers.last
-    )
-    classifier = toy(body, classifiers["bert"].tokenizer)
-    for one in exparity.explain(classifier, TEXTS, [0, 1], "deeplift"):
-        expected = directly(classifier, one, "DeepLift")
-        scale = np.abs(expected).max()
-        assert scale > 1e-3
-        np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
 
 
 @pytest.mark.parametrize("algorithm", ["ShapleyValueSampling", "GradientShap", "Lime"])

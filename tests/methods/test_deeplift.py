@@ -47,16 +47,6 @@ def change_of_logit(classifier, explanation):
 
 
 @pytest.mark.reference
-def test_a_linear_model_has_gradient_times_change(classifiers):
-    tokenizer = classifiers["bert"].tokenizer
-    classifier = toy(torch.nn.Linear(WIDTH, 2), tokenizer)
-    for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
-        exact, x, base = ends(classifier, one)
-        weights = exact.model.body.weight[one.target].detach() / len(x)  # of a mean
-        np.testing.assert_allclose(one.scores, ((x - base) @ weights).numpy(), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.reference
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_scores_of_elementwise_networks_are_complete(classifiers, name):
     """Σ s = f(x) − f(x′), whatever the activation is and however it is called."""

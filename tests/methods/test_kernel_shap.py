@@ -1,7 +1,5 @@
 """Kernel SHAP: exact Shapley values from all coalitions, and what few of them still give."""
 
-from math import comb
-
 import numpy as np
 import pytest
 from engine.exact import ExactModel
@@ -102,12 +100,3 @@ def test_coalitions_follow_the_shapley_kernel():
         members = drawn[sizes == size]
         spread = np.sqrt(size / p * (1 - size / p) / len(members))
         assert (np.abs(members.mean(0) - size / p) <= 5 * spread).all()
-
-
-def test_weights_of_all_coalitions_are_the_kernel():
-    """π(s) = (p − 1) / (C(p, s) s (p − s)), but for a factor."""
-    coalitions, weights = draw_coalitions(4, 14, np.random.default_rng(0))
-    assert len({row.tobytes() for row in coalitions}) == 14
-    for row, weight in zip(coalitions, weights, strict=True):
-        size = int(row.sum())
-        assert weight == pytest.approx(1 / (comb(4, size) * size * (4 - size)))

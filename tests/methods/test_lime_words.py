@@ -83,13 +83,6 @@ def test_what_is_left_of_a_text_moves_together(classifier, monkeypatch):
     assert set(seen) <= possible
 
 
-def test_words_come_back_from_their_tokens(classifier):
-    texts = ["Don't  stop .", ["New York", "isn't", "big"], "naïve café", "she"]
-    for text, encoding in zip(texts, classifier.encode(texts), strict=True):
-        words = text.split() if isinstance(text, str) else text
-        assert words_of(encoding) == dict(enumerate(words))
-
-
 def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
     classifier = classifiers["roberta"]
     text = "harbour " * 80

@@ -64,11 +64,3 @@ def test_masked_equals_captum(classifiers):
     for word in range(encoding.word_ids.max() + 1):
         here = encoding.word_ids == word
         assert one.scores[here].sum() == pytest.approx(float(peer[here][0]), abs=1e-6)
-
-
-def test_a_text_of_one_word_leaves_the_empty_text(classifiers):
-    classifier = classifiers["bert"]
-    (one,) = exparity.explain(classifier, ["girl"], [1], "occlusion", unit="word")
-    special = [i for i, s in zip(one.token_ids, one.special_mask, strict=True) if s]
-    whole, empty = classifier.probabilities([one.token_ids, special])[:, 1]
-    assert one.scores.sum() == pytest.approx(whole - empty, abs=1e-6)

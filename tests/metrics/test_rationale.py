@@ -10,15 +10,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from metrics.sweep import scored
 from sklearn import metrics as sklearn_metrics
-from support import REAL, need
 
 import exparity
 from exparity import Explanation, InputError
-from exparity.data import load_dataset
-from exparity.data.files import DataSource
-from exparity.methods import attribute
 from exparity.metrics import METRICS
-from exparity.types import Origin
 
 pytestmark = pytest.mark.reference
 COMPARING = [id for id in METRICS.ids() if METRICS.get(id).facts.needs == "rationale"]
@@ -81,20 +76,6 @@ def test_by_hand(metric, params, expected):
 def test_a_perfect_explanation_has_one(metric):
     """Not so in a published top-k precision, which takes marks for positions."""
     assert value(metric, [0, 0.3, 0, 0.3, 0, 0, 0, 0], [0, 1, 0, 1, 0, 0, 0, 0]) == 1
-
-
-@pytest.mark.parametrize(
-    ("metric", "chance"),
-    [
-        ("mass_accuracy", 2 / 8),
-        ("rationale_roc_auc", 0.5),
-        ("rationale_auprc", 2 / 8),
-        ("rationale_precision_at_specificity", 0.0),  # no threshold leaves a word out
-        ("rationale_top_k_precision", 2 / 8),
-    ],
-)
-def test_equal_attributions_say_nothing(metric, chance):
-    assert value(metric, [0.1] * 8, [0, 1, 0, 1, 0, 0, 0, 0]) == pytest.approx(chance)
 
 
 def test_the_mean_length_of_the_rationales_is_that_of_those_that_have_any():
@@ -188,57 +169,6 @@ def test_selections_equal_all_ways_to_break_ties(text, top_k, metric):
         k = min(k, sum(size > 0 for size in sizes))
     expected = naive_selected(FORMULAS[metric], sizes, marks, k) if k else 0.0
     assert value(metric, scores, marks, top_k=top_k) == pytest.approx(expected)
-
-
-# Chance
-
-
-def naive(metric, scores, marks):
-    """A metric with its default options, of words without ties."""
-    if metric == "mass_accuracy":
-        return sum(s for s, m in zip(scores, marks, strict=True) if m) / sum(scores)
-    if metric == "rationale_roc_auc":
-        return sklearn_metrics.roc_auc_score(marks, scores)
-    if metric == "rationale_auprc":
-        return sklearn_metrics.average_precision_score(marks, scores)
-    if metric == "rationale_precision_at_specificity":
-        return naive_precision_at(scores, marks, 0.9)
-    k = METRICS.get(metric).options.top_k or sum(marks)
-    return naive_selected(FORMULAS[metric], scores, marks, min(k, len(scores)))
-
-
-CHANCE_TEXT, CHANCE_MARKS = "His mother thanked the waiter near the old harbour .", (3, 7, 8)
-
-
-@pytest.fixture(scope="module")
-def drawn(classifiers):
-    """Explanations of one text by the method uniform_random, under keys of their own."""
-    classifier = classifiers["bert"]
-    (encoding,) = classifier.encode([CHANCE_TEXT])
-    origins = [Origin("uniform_random", {}, 0, f"text {i}") for i in range(4000)]
-    encodings, targets = [encoding] * len(origins), np.zeros(len(origins), dtype=np.int64)
-    marks = [int(word in CHANCE_MARKS) for word in range(10)]
-    return [
-        explanation(scores, marks, word_ids=encoding.word_ids, special_mask=encoding.special_mask)
-        for scores in attribute(classifier, encodings, targets, origins)
-    ]
-
-
-@pytest.mark.parametrize("metric", COMPARING)
-def test_uniform_random_is_at_chance_level(drawn, metric):
-    """What a metric gives on average over all places that the rationale may have in the order."""
-    values = exparity.evaluate(None, drawn, metric)
-    error = values.std() / math.sqrt(len(values))
-    assert error < 0.01
-    order = range(10, 0, -1)
-    places = list(combinations(order, len(CHANCE_MARKS)))
-    expected = np.mean(
-        [naive(metric, order, [int(s in chosen) for s in order]) for chosen in places]
-    )
-    assert values.mean() == pytest.approx(expected, abs=4 * error)
-    share = len(CHANCE_MARKS) / 10
-    known = {"rationale_roc_auc": 0.5, "rationale_top_k_precision": share, "mass_accuracy": share}
-    assert expected == pytest.approx(known.get(metric, expected))
 
 
 # Properties
@@ -367,23 +297,3 @@ def test_words_of_the_text_keep_their_marks(classifier, repeats):
     expected = math.fsum(m for m, mark in zip(masses, marks, strict=True) if mark)
     found = exparity.evaluate(None, [one], "mass_accuracy")[0]
     assert found == pytest.approx(expected / math.fsum(masses))
-
-
-@pytest.mark.parametrize(("variant", "empty"), [("all", 2), ("subj", 24)])
-def test_words_of_geco_keep_their_marks(classifiers, variant, empty):
-    """Published rows: sub-tokens, apostrophes, long sentences, and all 26 empty rationales."""
-    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
-    rows = load_dataset(f"geco_{variant}", DataSource(REAL, download=False))
-    rows = [row for i, row in enumerate(rows) if i % 20 == 0 or not any(row.rationale)]
-    classifier = classifiers["bert"]
-    rng = np.random.default_rng(2)
-    batch, expected = [], []
-    for row, encoding in zip(rows, classifier.encode([r.words for r in rows]), strict=True):
-        scores = rng.normal(size=len(encoding))
-        batch.append(scored(encoding, scores, row.label, rationale=row.rationale))
-        masses = word_masses(classifier, row.words, scores[~encoding.special_mask])
-        on = math.fsum(m for m, mark in zip(masses, row.rationale, strict=True) if mark)
-        expected.append(on / math.fsum(masses) if any(row.rationale) else math.nan)
-    found = exparity.evaluate(None, batch, "mass_accuracy")
-    assert np.isnan(found).sum() == empty
-    np.testing.assert_allclose(found, expected)

@@ -223,17 +223,3 @@ def test_loo_correlation_equals_the_loop(classifier, sentences, method):
         ]
         expected = naive_tau_b(one.scores[places], np.round(falls, 12))
         np.testing.assert_allclose(value_of_text, expected, atol=1e-9)
-
-
-def test_occlusion_agrees_wholly_with_leaving_one_out(classifier, sentences):
-    explanations = exparity.explain(classifier, sentences[:4], [1] * 4, "occlusion")
-    upside_down = [replace(e, scores=-e.scores) for e in explanations]
-    for ordered, expected in ((explanations, 1.0), (upside_down, -1.0)):
-        values = exparity.evaluate(classifier, ordered, "loo_correlation")
-        np.testing.assert_allclose(values, expected, atol=0.02)
-
-
-def test_loo_correlation_is_undefined_without_an_order(classifier, sentences):
-    (one,) = exparity.explain(classifier, sentences[:1], [1], "gradient")
-    equal = replace(one, scores=np.ones(len(one)))
-    assert math.isnan(exparity.evaluate(classifier, [equal], "loo_correlation")[0])

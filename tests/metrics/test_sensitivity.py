@@ -118,13 +118,6 @@ def test_iterates_stay_in_the_ball_and_off_special_tokens(classifier, norm, meth
         seen.append((self, item))
 
     monkeypatch.setattr(Ascent, "climb", watched)
-    drawn = []
-    place = Ascent.start_anywhere
-
-    def placed(self, item, rng):
-        place(self, item, rng)
-        drawn.append((self, item))
-        check(self, item)
 
     def check(ascent, item):
         offset = ascent.offsets[item].double()
@@ -135,12 +128,8 @@ def test_iterates_stay_in_the_ball_and_off_special_tokens(classifier, norm, meth
         length = offset.norm() if norm == "l2" else offset.abs().max()
         assert 0 < float(length) <= 0.1 * float(size) * (1 + 1e-5)
 
-    monkeypatch.setattr(Ascent, "start_anywhere", placed)
-    exparity.evaluate(
-        classifier, explanations, "sensitivity", radius=0.1, norm=norm, steps=3, restarts=2
-    )
-    assert len(seen) == 3 * 2 * len(TEXTS)
-    assert len(drawn) == len(TEXTS)
+    exparity.evaluate(classifier, explanations, "sensitivity", radius=0.1, norm=norm, steps=3)
+    assert len(seen) == 3 * len(TEXTS)
     for ascent, item in seen:
         check(ascent, item)
 
@@ -155,7 +144,7 @@ def test_zero_for_a_method_that_ignores_the_rows(classifier, adaptive, monkeypat
     facts = dataclasses.replace(entry.facts, adaptive=adaptive)
     monkeypatch.setitem(METHODS._entries, "blind", type(entry)("blind", blind, facts, entry.source))
     explanations = exparity.explain(classifier, TEXTS, TARGETS, method="blind")
-    found = exparity.evaluate(classifier, explanations, "sensitivity", steps=3, restarts=2)
+    found = exparity.evaluate(classifier, explanations, "sensitivity", steps=3)
     np.testing.assert_array_equal(found, 0)
 
 

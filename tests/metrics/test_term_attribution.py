@@ -19,15 +19,6 @@ def term_attribution(*explanations, **options):
 
 
 @pytest.mark.reference
-def test_a_case_solved_by_hand():
-    # |−3| on the word of the group, |1| + |2| + |2| beside: 3 of 8.
-    assert term_attribution(explained([1, -3, 2, -2], [0, 1, 0, 0])) == pytest.approx([3 / 8])
-    # Of what speaks for the class, 1 + 2, nothing is on it.
-    positive = term_attribution(explained([1, -3, 2, -2], [0, 1, 0, 0]), attribution="positive")
-    assert positive.tolist() == [0.0]
-
-
-@pytest.mark.reference
 def test_tokens_of_a_word_are_added_up_and_special_ones_left_out():
     one = explained(
         [9, 1, 2, 3, 9], [1, 0], special_mask=[1, 0, 0, 0, 1], word_ids=[-1, 0, 0, 1, -1]

@@ -85,7 +85,7 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> list[FloatArray]:
     sums = [torch.zeros_like(rows, dtype=torch.float64) for rows in batch.rows]
 
     places = [nodes] * len(batch)
-    for row, step, gradient in batch.gradients_between(lambda row, _: starts[row], places):
+    for row, step, gradient in batch.gradients_between(starts, places):
         sums[row].add_(gradient.double(), alpha=float(weights[step]))
     pooled_sums = []
     for row, mean in enumerate(sums):

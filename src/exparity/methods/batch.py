@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -121,15 +121,14 @@ class MethodBatch:
 
     def gradients_between(
         self,
-        start_of: Callable[[int, IntArray], torch.Tensor],
+        starts: Sequence[torch.Tensor],
         places: Sequence[FloatArray],
         objective: Objective | None = None,
     ) -> Iterator[tuple[int, int, torch.Tensor]]:
         """Differentiate a function of the logits at points between baselines and texts.
 
         Args:
-            start_of: given a text and (k,) of its points, returns their baselines: (k, t, h), or
-                (t, h) if they have the same.
+            starts: (t, h) baseline of each text.
             places: (p,) where each text's points lie, from 0 (the baseline) to 1 (the text).
             objective: see :meth:`gradients`.
 
@@ -147,7 +146,7 @@ class MethodBatch:
             points = self.rows[0].new_zeros(len(positions), width, self.rows[0].shape[1])
             for row, side_by_side in _runs(owners[positions]):
                 own = steps[positions][side_by_side]
-                start, end = start_of(row, own), self.rows[row]
+                start, end = starts[row], self.rows[row]
                 alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
                 alpha = alpha.to(end.device)[:, None, None]
                 points[side_by_side, : len(end)] = start + alpha * (end - start)

@@ -68,20 +68,6 @@ class Ascent:
             torch.zeros_like(batch.rows[owner], dtype=torch.float32) for owner in owners
         ]
 
-    def start_anywhere(self, item: int, rng: np.random.Generator) -> None:
-        """Move an ascent to a point drawn uniformly from its ball."""
-        import torch
-
-        offset, radius = self.offsets[item], self.radii[item]
-        free = self.free[item][:, 0]
-        shape = (int(free.sum()), offset.shape[1])
-        if self.norm == "linf":
-            drawn = rng.uniform(-radius, radius, shape)
-        else:
-            drawn = rng.standard_normal(shape)
-            drawn *= radius * rng.uniform() ** (1 / drawn.size) / np.linalg.norm(drawn)
-        offset[free] = torch.as_tensor(drawn, dtype=torch.float32, device=offset.device)
-
     def copy(self, item: int) -> torch.Tensor:
         """Return the (t, h) embeddings that an ascent has reached."""
         rows = self.batch.rows[self.owners[item]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     unit="relative change",
     kind="robustness",
     needs="explainer",
-    stochastic=True,
+    stochastic=False,
     reference="Yeh et al. 2019, arXiv:1901.09392, definition 3",
     display="Sensitivity",
     passes=12,
@@ -35,8 +35,6 @@ def sensitivity(
     radius: Positive = 0.05,
     relative: bool = True,
     norm: Norm = "l2",
-    step_size: Positive | None = None,
-    restarts: Count = 1,
 ) -> FloatArray:
     r"""Largest relative change of the explanation near the text, in embedding space.
 
@@ -47,13 +45,11 @@ def sensitivity(
 
     Args:
         batch: the explanations.
-        steps: of each ascent; each costs a gradient and an explanation.
+        steps: of the ascent, 2.5 / steps radii each; each costs a gradient and an explanation.
         radius: r, of the ball.
         relative: in units of the content embeddings' norm (``l2``), or of the root mean square of
             their elements (``linf``), instead of absolute.
         norm: of the ball, ``l2`` or ``linf``.
-        step_size: length of a step in units of the radius; 2.5 / steps if None.
-        restarts: ascents per text; the first starts at the text, others at random points.
 
     Returns:
         (n,) not negative, lower is better; NaN where all attributions are zero or one is not
@@ -62,25 +58,22 @@ def sensitivity(
     Raises:
         InputError: explanations that cannot be made again.
     """
-    owners = np.repeat(np.arange(len(batch)), restarts)
-    radii = [radius * (_size(batch, owner, norm) if relative else 1.0) for owner in owners.tolist()]
+    masks = batch.content_masks
+    scales = [_size(batch, text, norm) if relative else 1.0 for text in range(len(batch))]
     ascent = Ascent(
         batch,
-        owners,
-        [batch.content_masks[owner] for owner in owners],
+        np.arange(len(batch)),
+        masks,
         norm=norm,
-        radii=radii,
-        step_size=step_size or 2.5 / steps,
+        radii=[radius * scale for scale in scales],
+        step_size=2.5 / steps,
     )
-    for item in range(len(owners)):
-        if item % restarts:  # the first starts at the text
-            ascent.start_anywhere(item, batch.generator(int(owners[item]), item % restarts))
     explain_copies = _fused if batch.explainer.facts.pooling else _apart
-    originals, moved_owners, moved = explain_copies(batch, ascent, steps, restarts)
+    originals, moved_owners, moved = explain_copies(batch, ascent, steps)
     worst = np.zeros(len(batch))
     for owner, scores in zip(moved_owners, moved, strict=True):
         worst[owner] = np.maximum(  # which keeps NaN
-            worst[owner], _change(originals[owner], scores, batch.content_masks[owner])
+            worst[owner], _change(originals[owner], scores, masks[owner])
         )
     return worst
 
@@ -102,7 +95,7 @@ Explained = tuple[list[FloatArray], list[int], list[FloatArray]]
 """Attributions of the texts; the text of each copy, and the copy's attributions."""
 
 
-def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Explained:
+def _fused(batch: MetricBatch, ascent: Ascent, steps: int) -> Explained:
     """Explain every copy in the same forward pass that the ascent takes there."""
     from exparity.methods import pooled
 
@@ -111,33 +104,26 @@ def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Exp
     owners: list[int] = []
     moved: list[FloatArray] = []
 
-    def visit(item: int, gradient: torch.Tensor, copy: torch.Tensor) -> None:
-        owners.append(owner := int(ascent.owners[item]))
-        inputs = batch.classifier.without_types(copy, batch.token_ids[owner])
+    def visit(text: int, gradient: torch.Tensor, copy: torch.Tensor) -> None:
+        inputs = batch.classifier.without_types(copy, batch.token_ids[text])
+        owners.append(text)
         moved.append(pooled(gradient, inputs, pooling))
 
-    targets = batch.targets[ascent.owners]
-    for step in range(steps + 1):
-        moving = step > 0 or restarts > 1
-        ascent.step(
-            targets,
-            climbing=step < steps,
-            visit=visit if moving else None,
-            objective=batch.objective if moving else None,
-        )
+    ascent.step(batch.targets)
+    for step in range(1, steps + 1):
+        ascent.step(batch.targets, climbing=step < steps, visit=visit, objective=batch.objective)
     return [e.scores for e in batch.explanations], owners, moved
 
 
-def _apart(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Explained:
+def _apart(batch: MetricBatch, ascent: Ascent, steps: int) -> Explained:
     """Find all copies first, then explain them together."""
     copies: list[torch.Tensor] = []
     owners: list[int] = []
     for step in range(steps + 1):
-        for item, owner in enumerate(ascent.owners):
-            if step > 0 or item % restarts:
-                copies.append(ascent.copy(item))
-                owners.append(int(owner))
+        if step:
+            copies += [ascent.copy(text) for text in range(len(batch))]
+            owners += range(len(batch))
         if step < steps:
-            ascent.step(batch.targets[ascent.owners])
+            ascent.step(batch.targets)
     originals, moved = batch.attributions(copies, np.array(owners, dtype=np.int64))
     return originals, owners, moved

@@ -4,7 +4,6 @@ from math import exp
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import make, wordpiece

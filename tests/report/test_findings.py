@@ -35,11 +35,11 @@ def judged(d, verdict, **more):
 def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training"):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
     tests = [{"p": 0.5, "flags": list(flags), "quantity": "excess"} for _ in seeds]
-    more = {"quantity": "excess", "stands": True}
-    cells = {
-        ("bert", *key): {"excess": {"better_group": _better(key[1], row["d"]), **more, **row}}
-        for key, row in verdicts.items()
-    }
+    more = {"dataset": "d", "model": "bert", "quantity": "excess", "stands": True}
+    cells = {}
+    for (method, metric), row in verdicts.items():
+        own = {"method": method, "metric": metric, "better_group": _better(metric, row["d"])}
+        cells["bert", method, metric] = {"excess": {**own, **more, **row}}
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women", tests=dict.fromkeys(cells, tests),
         cells={

@@ -18,6 +18,7 @@ from exparity.report.sections.findings import (
     judged_rows,
     one_training,
     unreliable_sentences,
+    worse_group,
 )
 from exparity.report.tables import Row
 from exparity.report.verdicts import detectable, effect_size, is_decided, named, standing_of
@@ -119,16 +120,10 @@ def _words(study: Study, largest: Row | None) -> str:
     )
 
 
-def _worse(row: Row) -> str:
-    """Return the group whose explanations are worse."""
-    groups = row["group_a"], row["group_b"]
-    return str(groups[row["better_group"] == groups[0]])
-
-
 def _in_plain_numbers(largest: Row | None) -> str:
     if largest is None:
         return "No gap was found whose size could be told."
-    d, better, worse = largest["d"], largest["better_group"], _worse(largest)
+    d, better, worse = largest["d"], largest["better_group"], worse_group(largest)
     if not math.isfinite(d):
         return "Every text of one group scores higher than every text of the other."
     if largest["quantity"] == "skill":
@@ -156,8 +151,8 @@ def _next(study: Study, judged: Sequence[Row], largest: Row | None) -> Iterator[
         )
     if largest is not None:
         yield (
-            f"Read explanations of {_worse(largest)} in the section Explanations, and train the "
-            "classifier again with other seeds: a gap that stays is one of the model."
+            f"Read explanations of {worse_group(largest)} in the section Explanations, and train "
+            "the classifier again with other seeds: a gap that stays is one of the model."
         )
     n_open = sum(not is_decided(row["verdict"]) for row in judged)
     least = detectable(judged)

@@ -75,31 +75,30 @@ class PairMatrix:
         )
 
 
-def _groups_of_many(tables: Sequence[Table]) -> dict[str, list[str]]:
-    """Return the groups of each dataset with more pairs of them than are shown one by one."""
-    return {
-        dataset: list(dict.fromkeys(group for t in pairs for group in (t.group_a, t.group_b)))
-        for dataset, pairs in by_dataset(tables).items()
-        if len(pairs) > MOST_PAIRS
-    }
+def _of_many_groups(tables: Sequence[Table]) -> dict[str, list[Table]]:
+    """Return the tables of each dataset with more pairs of groups than are shown one by one."""
+    return {id: pairs for id, pairs in by_dataset(tables).items() if len(pairs) > MOST_PAIRS}
+
+
+def _groups(pairs: Sequence[Table]) -> list[str]:
+    return list(dict.fromkeys(group for t in pairs for group in (t.group_a, t.group_b)))
 
 
 def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, PairMatrix]:
     """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
-    number = {(t.dataset, t.group_a, t.group_b): i for i, t in enumerate(tables)}
-    pairs_of, found = by_dataset(tables), {}
-    for dataset, groups in _groups_of_many(tables).items():
-        pairs = pairs_of[dataset]
+    found = {}
+    for dataset, pairs in _of_many_groups(tables).items():
         better: dict[tuple[str, str], int] = defaultdict(int)
         blocks: dict[tuple[str, str], int] = {}
         for table in pairs:
             a, b = table.group_a, table.group_b
-            blocks[a, b] = blocks[b, a] = number[dataset, a, b]
+            blocks[a, b] = blocks[b, a] = tables.index(table)
             for key in table.cells:
                 side = cell_style(table, key, view, study.statistics["threshold"]).side
                 better[a, b] += side in ("a", "both")
                 better[b, a] += side in ("b", "both")
-        found[dataset] = PairMatrix(groups, blocks, better, max(len(t.cells) for t in pairs))
+        most = max(len(table.cells) for table in pairs)
+        found[dataset] = PairMatrix(_groups(pairs), blocks, better, most)
     return found
 
 
@@ -201,9 +200,11 @@ def view_names(study: Study) -> dict[str, Any]:
         "metrics": {
             id: {
                 "name": study.display("metric", id),
-                **{name: getattr(facts[id], name) for name in ("direction", "kind", "unit")},
+                "direction": of.direction,
+                "kind": of.kind,
+                "unit": of.unit,
             }
-            for id in study.metrics
+            for id, of in facts.items()
         },
     }
 
@@ -228,7 +229,7 @@ def build(context: Context) -> Content | None:
         values={
             "tables": tables,
             "by_dataset": by_dataset(tables),
-            "groups_of_many": _groups_of_many(tables),
+            "groups_of_many": {d: _groups(of) for d, of in _of_many_groups(tables).items()},
             "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),

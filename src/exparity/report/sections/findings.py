@@ -10,12 +10,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from exparity.core.formats import percent
+from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
-from exparity.report.tables import CellKey, Table, by_dataset
+from exparity.report.tables import CellKey, Row, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
     detectable,
@@ -39,56 +41,16 @@ _MOST = 6
 
 
 @dataclass(frozen=True)
-class MethodGap:
-    """A gap of one method."""
-
-    method: str
-    d: float  # mean gap, first group minus second
-    size: float  # |d|, or the typical gap of a training
-    better: str | None  # None where that changes by training
-    worse: str | None
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Finding:
-    """The gaps of one metric between two groups, over all methods."""
+    """The gaps of one metric between two groups, over all methods.
 
-    dataset: str
-    model: str
+    ``size`` is the mean over the methods, 0 where there is no gap; gaps of opposite sides cancel.
+    """
+
     metric: str
     kind: str
-    gaps: Sequence[MethodGap]
-    methods: int
-
-    @property
-    def is_consistent(self) -> bool:
-        """Whether all gaps favour the same group."""
-        return len(groups := {gap.better for gap in self.gaps}) == 1 and None not in groups
-
-    def sentence(self, study: Study) -> str:
-        """Say in words what is found, after the name of the metric."""
-        largest = self.gaps[0]
-        of = f"of {self.methods} method{'s' if self.methods != 1 else ''}"
-        sides = Counter(gap.better for gap in self.gaps)
-        unstable = sides.pop(None, 0)
-        changes = f"the favoured group changes from {study.run} to {study.run}"
-        if self.is_consistent:
-            how = f"is better for {largest.better} than for {largest.worse} with "
-            how += f"{len(self.gaps)} {of}"
-        elif sides:
-            how = " and ".join(f"for {group} with {n}" for group, n in sides.items())
-            how = f"is better {how} {of}" + (f"; with {unstable}, {changes}" if unstable else "")
-        else:
-            how = f"differs with {unstable} {of}, and {changes}"
-        place = f"; {self.model} on {self.dataset}" if len(study.pairs) > 1 else ""
-        return f"{how}{place}. The largest gap is that of {largest.method}: {largest.sentence}"
-
-    @property
-    def size(self) -> float:
-        """Mean size over the methods, 0 where there is no gap; gaps of opposite sides cancel."""
-        sided = sum(math.copysign(gap.size, gap.d) for gap in self.gaps if gap.better)
-        return max(abs(sided), sum(gap.size for gap in self.gaps if not gap.better)) / self.methods
+    sentence: str  # after the name of the metric
+    size: float
 
 
 def one_training(study: Study) -> bool:
@@ -105,36 +67,54 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     """Return the gaps by dataset, pair of groups, model and metric, largest first."""
     findings = []
     for table in tables:
-        gaps: dict[tuple[str, str], list[MethodGap]] = defaultdict(list)
-        methods = Counter[tuple[str, str]]()
-        for (model, method, metric), row in judged_rows(table).items():
-            methods[model, metric] += 1
-            if named(row["verdict"]).is_gap:
-                gaps[model, metric].append(_gap(study, method, row))
-        findings += [
-            Finding(
-                study.display("dataset", table.dataset),
-                model,
-                study.display("metric", metric),
-                study.metric_facts(metric).kind,
-                sorted(of_metric, key=lambda gap: -gap.size),
-                methods[model, metric],
-            )
-            for (model, metric), of_metric in gaps.items()
-        ]
+        cells = grouped(judged_rows(table).values(), itemgetter("model", "metric"))
+        for (_, metric), rows in cells.items():
+            gaps = [row for row in rows if named(row["verdict"]).is_gap]
+            if not gaps:
+                continue
+            gaps.sort(key=lambda row: -effect_size(row))
+            sizes = [(_better(row), math.copysign(effect_size(row), row["d"])) for row in gaps]
+            sided = abs(sum(size for better, size in sizes if better))
+            unsided = sum(abs(size) for better, size in sizes if not better)
+            name, kind = study.display("metric", metric), study.metric_facts(metric).kind
+            sentence, size = _sentence(study, gaps, len(rows)), max(sided, unsided) / len(rows)
+            findings.append(Finding(name, kind, sentence, size))
     return sorted(findings, key=lambda finding: -finding.size)
 
 
-def _gap(study: Study, method: str, row: Mapping[str, Any]) -> MethodGap:
-    better = worse = None
-    if named(row["verdict"]).favours and row["better_group"]:
-        groups = (row["group_a"], row["group_b"])
-        better, worse = groups if row["better_group"] == groups[0] else groups[::-1]
-    sentence = sentence_of(row, study.statistics["threshold"])
-    if row["quantity"] == "skill":
-        sentence += " Skill: {group_a} {skill_a:.2f}, {group_b} {skill_b:.2f}.".format(**row)
-    size = effect_size(row)
-    return MethodGap(study.display("method", method), row["d"], size, better, worse, sentence)
+def _better(row: Row) -> str | None:
+    """Return the group that a verdict favours; None where that changes by training."""
+    return (row["better_group"] or None) if named(row["verdict"]).favours else None
+
+
+def worse_group(row: Row) -> str:
+    """Return the group whose explanations are worse."""
+    groups = row["group_a"], row["group_b"]
+    return str(groups[row["better_group"] == groups[0]])
+
+
+def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
+    """Say in words what is found of a metric, by its gaps, the largest first."""
+    largest = gaps[0]
+    of = f"of {n_methods} method{'s' if n_methods != 1 else ''}"
+    sides = Counter(map(_better, gaps))
+    unstable = sides.pop(None, 0)
+    changes = f"the favoured group changes from {study.run} to {study.run}"
+    if not sides:
+        how = f"differs with {unstable} {of}, and {changes}"
+    elif len(sides) == 1 and not unstable:
+        how = f"is better for {largest['better_group']} than for {worse_group(largest)} with "
+        how += f"{len(gaps)} {of}"
+    else:
+        how = " and ".join(f"for {group} with {n}" for group, n in sides.items())
+        how = f"is better {how} {of}" + (f"; with {unstable}, {changes}" if unstable else "")
+    if len(study.pairs) > 1:
+        how += f"; {largest['model']} on {study.display('dataset', largest['dataset'])}"
+    sentence = sentence_of(largest, study.statistics["threshold"])
+    if largest["quantity"] == "skill":
+        sentence += " Skill: {group_a} {skill_a:.2f}, {group_b} {skill_b:.2f}.".format(**largest)
+    method = study.display("method", largest["method"])
+    return f"{how}. The largest gap is that of {method}: {sentence}"
 
 
 def unreliable_sentences(study: Study) -> list[str]:
@@ -298,7 +278,7 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )
     for finding in words["findings"]:
-        yield f"{finding.metric} {finding.sentence(study)}"
+        yield f"{finding.metric} {finding.sentence}"
     if words["more_findings"] > 0:
         yield f"{words['more_findings']} more gaps are smaller."
     yield from words["certainty_alone"]

@@ -10,7 +10,6 @@ import pytest
 import yaml
 from support import TINY
 
-from exparity.models.catalogue import known_models
 from exparity.models.folders import SHAPE_FILES, WEIGHT_FILES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -81,15 +80,6 @@ class TestModels:
         assert " fetched: " in run("data", "fetch", "--models", "some/model@main")[1]
         assert (folder / "model.safetensors").is_file()
 
-    def test_all_of_the_catalogue(self, run, hub):
-        code, out, _ = run("data", "fetch", "--models")
-        assert code == 0
-        assert [line.split(":")[0] for line in out.splitlines()] == list(known_models())
-        asked = {(name, tuple(options["allow_patterns"])) for name, options in hub.asked}
-        for known in known_models().values():
-            patterns = SHAPE_FILES if known.init == "scratch" else tuple(WITH_WEIGHTS)
-            assert (known.checkpoint, patterns) in asked
-
     @pytest.mark.parametrize(
         ("files", "message"),
         [
@@ -152,8 +142,6 @@ class TestConfig:
                 f"base: some/model@{COMMIT} fetched: {tmp_path}/cache/some--model",
             ],
         )
-        code, out, _ = run("data", "fetch", "--configfile", path, "--models")
-        assert [line.split(":")[0] for line in out.splitlines()] == ["bert_tiny", "base"]
         code, out, _ = run("data", "fetch", "mine", "--configfile", path, "--models", "base")
         assert [line.split(":")[0] for line in out.splitlines()] == ["mine", "base"]
         code, out, _ = run("data", "fetch", "mine", "--configfile", path)

@@ -68,12 +68,6 @@ def mark():
         file.write("done\n")
 
 
-def hold():
-    block = bytearray(200_000_000)
-    sleep()
-    del block
-
-
 def imports():
     print("safetensors" in sys.modules, flush=True)
     import safetensors  # noqa: F401

@@ -33,7 +33,7 @@ def data(
     *,
     configfile: ConfigFiles = (),
     config: Overrides = (),
-    models: Annotated[Sequence[str], Flag(metavar="MODEL")] | None = None,
+    models: Annotated[Sequence[str], Flag(metavar="MODEL")] = (),
     data_dir: Folder | None = None,
 ) -> None:
     """Fetch or check raw files, and fetch checkpoints.
@@ -43,21 +43,19 @@ def data(
         ids: all of the config or with raw files if none.
         configfile: an experiment: its datasets, and with fetch its models too.
         config: values over those of the config file.
-        models: fetch checkpoints, ids of the config, of the catalogue or ORG/NAME@REVISION, into
-            the Hub's cache (HF_HOME); all of the config or the catalogue if none is named.
+        models: fetch checkpoints alone, ids of the config, of the catalogue or ORG/NAME@REVISION,
+            into the Hub's cache (HF_HOME).
         data_dir: folder of raw files; the config's if None, or ``data``.
     """
     fetches = action == "fetch"
-    if models is not None and not fetches:
-        raise InputError("--models goes with `exparity data fetch`")
     experiment = read_experiment(configfile, config) if configfile or config else None
     configured = experiment.config.data_dir if experiment else None
     folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
-    if models is None or ids:
+    if ids or not models:
         run = fetch_data if fetches else check_data
         run(DataSource(Path(folder), download=fetches), ids, experiment)
-    if fetches and (models is not None or (experiment and not ids)):
-        fetch_models(wanted_models(models or (), experiment))
+    if fetches and (models or (experiment and not ids)):
+        fetch_models(wanted_models(models, experiment))
 
 
 Chosen = tuple[str, Entry[DatasetFacts], Mapping[str, Any]]
@@ -136,14 +134,14 @@ def _files(entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> list[Remot
 def wanted_models(
     names: Sequence[str], experiment: Experiment | None = None
 ) -> dict[str, ModelSpec]:
-    """Return the models named; without names all of the config, or all of the catalogue."""
+    """Return the models named; without names all of the config."""
     from exparity.models.catalogue import known_models, known_spec
     from exparity.models.folders import check_checkpoint
     from exparity.models.spec import ModelSpec
 
     of_config = experiment.models if experiment else {}
     specs = {}
-    for name in names or of_config or known_models():
+    for name in names or of_config:
         if experiment and name in of_config:
             specs[name] = experiment.model_spec(name)
         elif name in known_models():

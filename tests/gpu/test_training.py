@@ -130,8 +130,8 @@ def test_parts_of_a_batch_give_its_gradients(data_path, tmp_path, weighted, rows
         loop.model.eval()
         batch = loop._collate(items)
         loop.most_tokens = most and most * batch["input_ids"].shape[1]
-        losses.append(loop._fitting(batch, loop._differentiate))
-        gradients.append([p.grad.numpy() for p in loop._bare().parameters()])
+        losses.append(loop._run(batch))
+        gradients.append([p.grad.numpy() for p in loop.model.parameters()])
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
     for part, whole in zip(*gradients[::-1], strict=True):
         np.testing.assert_allclose(part, whole, rtol=1e-4, atol=1e-6)

@@ -66,11 +66,11 @@ def test_merged_weights_are_those_that_were_trained(monkeypatch, base, data, tmp
 
     def finish(self):
         plain(self)
-        model = self._bare().model
+        model = self.model.model
         ids = torch.arange(40)[None]
         with torch.no_grad():
             before["logits"] = model(ids).logits
-        before["names"] = {n for n, p in self._bare().named_parameters() if p.requires_grad}
+        before["names"] = {n for n, p in self.model.named_parameters() if p.requires_grad}
 
     monkeypatch.setattr(TrainingLoop, "finish", finish)
     made = tuned(base, data, tmp_path / "state", epochs=2)

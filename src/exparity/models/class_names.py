@@ -16,16 +16,11 @@ def output_names(id2label: Mapping[int, str]) -> tuple[str, ...] | None:
     return None if all(_UNNAMED.fullmatch(name) for name in names) else names
 
 
-def numbered(count: int) -> tuple[str, ...]:
-    """Return classes that are the positions of outputs: whole numbers from 0 on."""
-    return tuple(map(str, range(count)))
-
-
 def require_order(
     id2label: Mapping[int, str], classes: Sequence[str], where: str, remedy: str
 ) -> None:
     """Refuse classes of which nothing says which output each is: sorted names, outputs without."""
-    if output_names(id2label) is None and tuple(classes) != numbered(len(id2label)):
+    if output_names(id2label) is None and [*classes] != [*map(str, range(len(id2label)))]:
         raise InputError(
             f"{where}: does not name its {len(id2label)} classes, and those of the data are "
             f"{', '.join(classes)}; say in which order they are its outputs: {remedy}"
@@ -43,8 +38,9 @@ def in_order_of_outputs(
     """
     spelling = {name.casefold(): name for name in classes}
     known = {name.casefold() for name in outputs}
-    if set(classes) == set(numbered(len(outputs))) and not spelling.keys() <= known:
-        return numbered(len(outputs))
+    positions = tuple(map(str, range(len(outputs))))
+    if set(classes) == set(positions) and not spelling.keys() <= known:
+        return positions
     if len(spelling) < len(classes) or len(known) < len(outputs) or not spelling.keys() <= known:
         raise InputError(
             f"{where}: its classes are {', '.join(outputs)} and those of the data "

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.device import is_out_of_memory, require_bf16, resolve_device
 from exparity.core.errors import ExparityError, InputError
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
-Result = TypeVar("Result")
 
 
 class Item(NamedTuple):
@@ -175,7 +174,7 @@ class TrainingLoop:
             step += 1
             progress.advance()
         # The last step of all has no loss after it.
-        weights = sum(float(p.detach().double().sum()) for p in self._bare().parameters())
+        weights = sum(float(p.detach().double().sum()) for p in self.model.parameters())
         self._require_finite(weights, epoch, step - 1, rate)
         validation_loss, validation_accuracy = self._validate(held_out)
         if held_out:
@@ -195,22 +194,11 @@ class TrainingLoop:
         """Take one optimiser step; returns the loss before it, and how many it got right."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        result = self._fitting(batch, self._differentiate)
+        result = self._run(batch)
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return result
-
-    def _differentiate(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
-        """Add up the gradients of a batch's parts; returns its loss, and how many it got right."""
-        size, loss_sum, correct = sum(len(part["labels"]) for part in parts), 0.0, 0
-        for part in parts:
-            loss, hits = self._loss(part)
-            if len(parts) > 1:
-                loss = loss * (len(part["labels"]) / size)
-            self.accelerator.backward(loss)
-            loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
-        return loss_sum, correct
 
     def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean loss of examples, and how many the model gets right."""
@@ -226,10 +214,8 @@ class TrainingLoop:
             loss = (part["weights"] * losses).mean()
         return loss, (output.logits.argmax(-1) == part["labels"]).sum()
 
-    def _fitting(
-        self, batch: dict[str, torch.Tensor], run: Callable[[list[dict[str, torch.Tensor]]], Result]
-    ) -> Result:
-        """Run a batch in as many parts as memory needs, again with smaller ones where it ends."""
+    def _run(self, batch: dict[str, torch.Tensor]) -> tuple[float, int]:
+        """Return a batch's loss and hits, by as many parts as memory needs; adds up gradients."""
         import torch
 
         device = self.accelerator.device
@@ -241,7 +227,9 @@ class TrainingLoop:
             drawn = torch.get_rng_state()
             drawn_on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
             try:
-                return run([{k: v[at : at + height] for k, v in batch.items()} for at in cuts])
+                return self._run_parts(
+                    [{k: v[at : at + height] for k, v in batch.items()} for at in cuts]
+                )
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
@@ -259,6 +247,18 @@ class TrainingLoop:
             if drawn_on_gpu is not None:
                 torch.cuda.empty_cache()
                 torch.cuda.set_rng_state(drawn_on_gpu, device)
+
+    def _run_parts(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
+        import torch
+
+        size, loss_sum, correct = sum(len(part["labels"]) for part in parts), 0.0, 0
+        for part in parts:
+            loss, hits = self._loss(part)
+            loss = loss * (len(part["labels"]) / size)
+            if torch.is_grad_enabled():
+                self.accelerator.backward(loss)
+            loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
+        return loss_sum, correct
 
     def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
         """Stop a training before it keeps what came of a number that is not one."""
@@ -297,17 +297,9 @@ class TrainingLoop:
         with torch.no_grad():
             for first in range(0, len(items), self.training.batch_size):
                 batch = self._collate(items[first : first + self.training.batch_size])
-                loss_sum, hits = self._fitting(batch, self._measure)
-                loss, correct = loss + loss_sum, correct + hits
+                mean, hits = self._run(batch)
+                loss, correct = loss + mean * len(batch["labels"]), correct + hits
         return loss / len(items), correct / len(items)
-
-    def _measure(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
-        """Return the sum of the losses of a batch's parts, and how many it gets right."""
-        loss_sum, correct = 0.0, 0
-        for part in parts:
-            loss, hits = self._loss(part)
-            loss_sum, correct = loss_sum + loss.item() * len(part["labels"]), correct + int(hits)
-        return loss_sum, correct
 
     def _should_stop(self, history: list[EpochRecord]) -> bool:
         if self.training.patience is None or not history:
@@ -317,19 +309,14 @@ class TrainingLoop:
 
     def _kept(self) -> dict[str, torch.Tensor]:
         """Return what a snapshot holds: all weights, or of a model with adapters these alone."""
-        module = self._bare()
-        weights = module.state_dict()
+        weights: dict[str, torch.Tensor] = self.model.state_dict()
         if self.training.lora is None:
             return weights
-        trained = {name for name, weight in module.named_parameters() if weight.requires_grad}
+        trained = {name for name, weight in self.model.named_parameters() if weight.requires_grad}
         return {name: weight for name, weight in weights.items() if name in trained}
 
     def _load(self, weights: Mapping[str, torch.Tensor]) -> None:
-        self._bare().load_state_dict(dict(weights), strict=self.training.lora is None)
-
-    def _bare(self) -> torch.nn.Module:
-        module: torch.nn.Module = self.accelerator.unwrap_model(self.model)
-        return module
+        self.model.load_state_dict(dict(weights), strict=self.training.lora is None)
 
     def _keep(self, history: list[EpochRecord]) -> None:
         """Snapshot a finished epoch."""
@@ -378,8 +365,7 @@ class TrainingLoop:
 
     def finish(self) -> None:
         """Leave the trained model (the best epoch's with early stopping) on the CPU."""
-        module = self._bare()
         if self.best:
             self._load(self.best)
-        module.eval()
-        module.to("cpu")
+        self.model.eval()
+        self.model.to("cpu")

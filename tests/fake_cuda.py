@@ -2,7 +2,7 @@
 
 A tensor of such a GPU wraps one of the CPU, whose results it gives to the bit. An operation that
 mixes it with a tensor of another device raises as CUDA would (CPU scalars, CPU indices and copies
-are allowed there too), and so do ``numpy()`` and DLPack. Memory is counted, and ends where it is
+are allowed there too), and so does ``numpy()``. Memory is counted, and ends where it is
 said to. What a program does to a GPU is counted by the line of exparity that asked for it: kernels,
 copies, and waits for a result.
 """
@@ -157,30 +157,14 @@ class FakeCuda(torch.Tensor):
     is_cuda = property(lambda self: True)
     is_cpu = property(lambda self: False)
 
-    def __repr__(self, **_):
-        return f"FakeCuda({self.elem!r}, cuda:{self.index})"
-
-    def __tensor_flatten__(self):
-        return ["elem"], self.index
-
-    @staticmethod
-    def __tensor_unflatten__(inner, index, size, stride):
-        return FakeCuda(inner["elem"], index)
-
     def numpy(self, *args, **kwargs):
         raise TypeError(_NO_NUMPY)
 
     def __array__(self, *args, **kwargs):
         raise TypeError(_NO_NUMPY)
 
-    def __dlpack__(self, *args, **kwargs):
-        raise TypeError("DLPack of a GPU's memory")
-
     def data_ptr(self):
         return self.elem.data_ptr()
-
-    def get_device(self):
-        return self.index
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:

@@ -161,33 +161,29 @@ def test_tables_keep_texts_byte_for_byte(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_column_of_spans_tells_words(tmp_path, suffix):
-    spans = [[0, 1], [1, 3], [3, 5], [5, 7]]
+@pytest.mark.parametrize(
+    ("option", "texts", "spans"),
+    [
+        ("spans", [CHINESE], [[[0, 1], [1, 3], [3, 5], [5, 7]]]),
+        ("unit_spans", ["Jo Lee of New  York sang", "Jo sang"], [[[0, 6], [10, 19]], []]),
+    ],
+)
+def test_a_column_of_spans_tells_words_or_units(tmp_path, suffix, option, texts, spans):
+    n = len(texts)
     rows = [
-        {"text": CHINESE, "label": i % 2, "group": "mf"[i // 2], "spans": spans} for i in range(4)
-    ]
-    path = write(tmp_path / f"table{suffix}", rows)
-    params = {"path": str(path), "test_share": 1.0, "spans": "spans"}
-    prepare(tmp_path / "data.parquet", use="table", params=params, data_dir=tmp_path)
-    for example in read_prepared(tmp_path / "data.parquet").examples:
-        assert (example.text, example.words) == (CHINESE, tuple(WORDS))
-        assert example.parts == FORMS["spans"]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_column_of_spans_tells_units(tmp_path, suffix):
-    texts = ["Jo Lee of New  York sang", "Jo sang"]
-    spans = [[[0, 6], [10, 19]], []]
-    rows = [
-        {"text": texts[i % 2], "label": i // 2, "group": "mf"[i % 2], "spans": spans[i % 2]}
+        {"text": texts[i % n], "label": i // 2, "group": "mf"[i % 2], "spans": spans[i % n]}
         for i in range(4)
     ]
     path = write(tmp_path / f"table{suffix}", rows)
-    params = {"path": str(path), "test_share": 1.0, "unit_spans": "spans"}
+    params = {"path": str(path), "test_share": 1.0, option: "spans"}
     prepare(tmp_path / "data.parquet", use="table", params=params, data_dir=tmp_path)
     examples = read_prepared(tmp_path / "data.parquet").examples
-    assert [(e.text, e.words) for e in examples] == [(t, tuple(t.split())) for t in texts * 2]
-    assert [e.parts.units for e in examples] == [(0, 0, 1, 2, 2, 3), (0, 1)] * 2
+    assert [e.text for e in examples] == texts * (4 // n)
+    if option == "spans":
+        assert all(e.parts == FORMS["spans"] and e.words == tuple(WORDS) for e in examples)
+    else:
+        assert [e.words for e in examples] == [tuple(text.split()) for text in texts * 2]
+        assert [e.parts.units for e in examples] == [(0, 0, 1, 2, 2, 3), (0, 1)] * 2
 
 
 def test_spans_that_do_not_fit_name_the_line(tmp_path):

@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from exparity.artefacts.grid import read_grid
+from exparity.core.errors import InputError
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder
-from exparity.core.formats import signed
-from exparity.report.runs import ComparedCell, RunComparison, compare_runs, read_run
+from exparity.core.formats import dotted, signed
+from exparity.report.gather import Verdicts, by_cell_and_quantity
+from exparity.report.provenance import SETTLED, read_origins, settings_of, versions
+from exparity.report.reading import read_analysis
 from exparity.report.terminal import table_of, terminal_here, write
+from exparity.report.verdicts import is_random
+from exparity.stats.two_runs import GapDifference, gap_difference
+from exparity.stats.verdicts import STANDING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+
+_NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind in SETTLED))
+
+
+class Run(NamedTuple):
+    """One run: its settings by key, such as models.bert.epochs, and its verdicts."""
+
+    name: str  # its folder, and its title
+    settings: Mapping[str, str]
+    versions: Mapping[str, str]
+    verdicts: Verdicts
+
+
+class ComparedCell(NamedTuple):
+    """One cell of both runs."""
+
+    ids: tuple[str, ...]  # dataset, model, method, metric and the two groups
+    quantity: str
+    first: Mapping[str, Any]
+    second: Mapping[str, Any]
+    difference: GapDifference  # second run minus first
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the verdicts are the same."""
+        return bool(self.first["verdict"] == self.second["verdict"])
+
+    @property
+    def differs(self) -> bool:
+        """Whether the verdicts are not the same, or the gaps are further apart than by chance."""
+        return not self.is_alike or self.difference.apart
 
 
 def compare(
@@ -30,58 +70,107 @@ def compare(
         second: results folder of the run that is looked at.
         every: show the cells in which nothing differs too.
     """
-    comparison = compare_runs(read_run(first), read_run(second))
-    write(terminal_here(), _parts(comparison, every=every))
+    write(terminal_here(), _parts(read_run(first), read_run(second), every=every))
 
 
-def _parts(comparison: RunComparison, *, every: bool) -> Iterator[RenderableType]:
-    yield visible(f"A  {comparison.first.name}")
-    yield visible(f"B  {comparison.second.name}")
-    for title, differences in (
-        ("configuration", comparison.settings),
-        ("versions", comparison.versions),
+def read_run(results: Path) -> Run:
+    """Read what was asked of a finished run, what it was made with, and its verdicts."""
+    grid = read_grid(results)
+    if grid is None:
+        raise InputError(f"{results}: no results; name the results folder of a run")
+    judged = read_analysis(results, grid, "judge")
+    origins = read_origins(results, grid)
+    options = {key: value for key, value in grid.items() if key not in _NOT_COMPARED}
+    settings = {
+        key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(options)
+    }
+    settings["datasets"] = ", ".join(id for id, _ in grid["datasets"])
+    settings["analyses"] = ", ".join(grid.get("analyses", {}))
+    for kind in SETTLED:
+        settings[f"{kind}s"] = ", ".join(id for id, _ in grid[f"{kind}s"])
+        for id, options in settings_of(origins, kind).items():
+            settings |= {f"{kind}s.{id}.{key}": value for key, value in options.items()}
+    title = grid["title"]
+    return Run(
+        f"{results}{f': {title}' if title else ''}",
+        settings,
+        {name: ", ".join(one for one, _ in of) for name, of in versions(origins).items()},
+        by_cell_and_quantity(row for row in judged if not is_random(row)),
+    )
+
+
+def cells_of_both(first: Run, second: Run) -> list[ComparedCell]:
+    """Return the cells that both runs have, those that differ most first.
+
+    Gaps are those of the first quantity that both runs have of skill, excess and score.
+    """
+    cells = []
+    for ids in (ids for ids in first.verdicts if ids in second.verdicts):
+        both = first.verdicts[ids], second.verdicts[ids]
+        quantity = next(name for name in STANDING if all(name in cell for cell in both))
+        rows = both[0][quantity], both[1][quantity]
+        cells.append(ComparedCell(ids, quantity, *rows, gap_difference(rows[1], rows[0])))
+    return sorted(cells, key=lambda cell: (not cell.differs, -_size(cell.difference)))
+
+
+def _size(difference: GapDifference) -> float:
+    """Return how far gaps are apart; NaN would leave the order to chance."""
+    return abs(difference.estimate) if difference.estimate == difference.estimate else -1.0
+
+
+def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return keys and values that are not the same in both; a dash where one has none."""
+    both = {key: (first.get(key) or "–", second.get(key) or "–") for key in (*first, *second)}
+    return [(key, *values) for key, values in both.items() if values[0] != values[1]]
+
+
+def _parts(first: Run, second: Run, *, every: bool) -> Iterator[RenderableType]:
+    yield visible(f"A  {first.name}")
+    yield visible(f"B  {second.name}")
+    for title, rows in (
+        ("configuration", differing(first.settings, second.settings)),
+        ("versions", differing(first.versions, second.versions)),
     ):
         yield ""
-        if not differences:
-            yield f"{title}: the same"
-            continue
-        rows = [(key, *(value or "–" for value in values)) for key, values in differences.items()]
-        yield table_of((title, "A", "B"), rows)
+        yield table_of((title, "A", "B"), rows) if rows else f"{title}: the same"
+    cells = cells_of_both(first, second)
     yield ""
-    yield _extent(comparison)
-    cells = comparison.cells if every else comparison.differing
-    if cells:
-        yield _cells(cells)
+    yield _extent(cells, first, second)
+    if shown := [cell for cell in cells if every or cell.differs]:
+        yield _table(shown)
 
 
-def _extent(comparison: RunComparison) -> str:
+def _extent(cells: Sequence[ComparedCell], first: Run, second: Run) -> str:
     """Say how many cells both have, and how many verdicts agree."""
-    alike = sum(len({*cell.verdicts}) == 1 for cell in comparison.cells)
-    alone = ", ".join(
-        f"{len(cells)} of {name} alone"
-        for name, cells in zip("AB", comparison.alone, strict=True)
-        if cells
-    )
-    cells = comparison.cells
+    alone = {
+        "A": len(first.verdicts.keys() - second.verdicts.keys()),
+        "B": len(second.verdicts.keys() - first.verdicts.keys()),
+    }
     testable = [cell.difference for cell in cells if cell.difference.is_testable]
+    alike = sum(cell.is_alike for cell in cells)
     parts = [f"{len(cells):,} cells of both", f"{alike:,} with the same verdict"]
     if testable:
         apart = sum(difference.apart for difference in testable)
         parts.append(f"{apart:,} with gaps further apart than by chance")
     if untestable := len(cells) - len(testable):
         parts.append(f"{untestable:,} whose gaps cannot be tested, with one training in a run")
-    return f"{', '.join(parts)}{f'; {alone}' if alone else ''}"
+    parts += [f"{n} of {name} alone" for name, n in alone.items() if n]
+    return ", ".join(parts)
 
 
-def _cells(cells: Sequence[ComparedCell]) -> Table:
+def _table(cells: Sequence[ComparedCell]) -> Table:
     heads = ("dataset", "model", "method", "metric", "gap", "A", "d", "B", "d", "B − A", "95 %")
     rows = []
     for cell in cells:
-        (first, second), difference = cell.verdicts, cell.difference
+        difference = cell.difference
         groups = f"{cell.quantity}, {cell.ids[4]} − {cell.ids[5]}"
         interval = "one training"
         if difference.is_testable:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
-        written = (first or "–", signed(cell.first["d"]), second or "–", signed(cell.second["d"]))
+        written = [
+            text
+            for row in (cell.first, cell.second)
+            for text in (row["verdict"] or "–", signed(row["d"]))
+        ]
         rows.append((*cell.ids[:4], groups, *written, signed(difference.estimate), interval))
     return table_of(heads, rows)

@@ -170,7 +170,7 @@ def published_pairs(folder, split):
 
 
 def agreement(pairs, group):
-    """How many words that differ come out as written, and how many words that do not change.
+    """Count words that differ and come out as written, and words that do not change.
 
     Of each the number and the rate, and apart from the others those of "her" to male.
     """

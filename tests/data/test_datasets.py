@@ -59,7 +59,7 @@ class TestFacts:
 
 @pytest.mark.contract
 class TestEachOne:
-    """What holds for every dataset: the embedded ones, and raw files where they are here."""
+    """Facts of every dataset hold: the embedded ones, and raw files where they are here."""
 
     @pytest.mark.parametrize("id", REGISTERED)
     def test_it_has_what_its_facts_tell(self, id):

@@ -40,12 +40,12 @@ def training_set_of(sizes: Sizes, seed: int = 0, groups: tuple[str, ...] = GROUP
 
 
 def sizes_of(training_set: TrainingSet) -> Counter[tuple[int, str]]:
-    """How many examples there are of each class and group."""
+    """Count the examples of each class and group."""
     return Counter((example.label, example.group) for example in training_set.examples)
 
 
 def content_of(training_set: TrainingSet) -> Counter[tuple[str, str, tuple[str, ...], float]]:
-    """What is trained on, whatever its order."""
+    """Count what is trained on, whatever its order."""
     return Counter(
         (example.example_id, example.group, example.words, weight)
         for example, weight in zip(training_set.examples, training_set.weights, strict=True)

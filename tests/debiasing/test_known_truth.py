@@ -1,4 +1,4 @@
-"""What debiasing does where the truth is known.
+"""Debiasing where the truth is known.
 
 Half of these biographies leave open which of two occupations it is. The best guess is then the
 gender and, where that is no help, the town, which goes along with it. An ideal classifier changes

@@ -30,7 +30,7 @@ FETCH = "where there is a network, `snakemake fetch` with the run's config gets 
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where raw files lie, and where downloads go.
+    """The folder of raw files, and whether missing ones may be downloaded to it.
 
     Attributes:
         folder: the data folder (``data_dir`` in the config).

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import torch
 from debiasing.test_recipes import experiment
-from held import held
 
 from exparity import cli
 from exparity.artefacts.files import read_artefact
@@ -39,17 +38,14 @@ class Training:
         options = found.finetune_options("bios", model, 0)
         self.checkpoint = folder / model / "0"
         self.command = [
-            *(sys.executable, "-m", "exparity", "finetune", "--options", json.dumps(options)),
+            *("finetune", "--options", json.dumps(options)),
             *("--model-id", model, "--seed", "0", "--data", str(data), "--device", "cpu"),
             *("--output", str(self.checkpoint), "--predictions", str(folder / "predictions")),
             *("--plugins", str(PLUGIN)),
         ]
 
-    def start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(self.command, stderr=subprocess.DEVNULL)
-
     def run(self) -> None:
-        assert cli.main(self.command[3:]) == 0
+        assert cli.main(self.command) == 0
 
     @property
     def weights(self) -> bytes:
@@ -83,47 +79,6 @@ ALL_AT_ONCE = {
 }
 
 
-def kill(training: Training, epoch: int) -> None:
-    """Start a training and kill it when it is about to keep an epoch."""
-    with held(f"epoch-{epoch:04d}") as waiting:
-        job = training.start()
-        waiting.wait(job)
-        os.kill(job.pid, signal.SIGKILL)
-        assert job.wait(timeout=60) == -signal.SIGKILL
-    assert not training.checkpoint.exists()
-
-
-def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, capsys):
-    """Kill -9 after an epoch: the same command continues, and ends with the same weights."""
-    data = prepared(tmp_path, paired=False, imbalance=0.75)
-    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=4)
-    undisturbed.run()
-    killed = Training(repository, tmp_path / "other", data, ALL_AT_ONCE, epochs=4)
-    state = killed.checkpoint.with_name("0.state")
-    kill(killed, 2)
-    capsys.readouterr()
-    killed.run()
-    assert "continuing after epoch" in capsys.readouterr().err
-    assert killed.weights == undisturbed.weights
-    assert killed.training_set == undisturbed.training_set
-    assert len({row["weight"] for row in killed.training_set}) > 1
-    assert any(row["made_by"] for row in killed.training_set)
-    assert not state.exists()
-
-
-@pytest.fixture
-def busy_cores():
-    """One process beside the test for each core, which does not pause."""
-    loops = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        for _ in range(os.cpu_count() or 1)
-    ]
-    yield
-    for loop in loops:
-        loop.kill()
-        loop.wait()
-
-
 def in_a_fork(training: Training, epoch: int | None = None) -> None:
     """Run a training as a warm worker does, and kill it when it is about to keep an epoch."""
     with warnings.catch_warnings():
@@ -148,6 +103,38 @@ def in_a_fork(training: Training, epoch: int | None = None) -> None:
             os._exit(code)
     status = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
     assert status == (0 if epoch is None else -signal.SIGKILL)
+
+
+def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, capsys):
+    """Kill -9 after an epoch: the same command continues, and ends with the same weights."""
+    data = prepared(tmp_path, paired=False, imbalance=0.75)
+    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=4)
+    undisturbed.run()
+    killed = Training(repository, tmp_path / "other", data, ALL_AT_ONCE, epochs=4)
+    state = killed.checkpoint.with_name("0.state")
+    in_a_fork(killed, 2)
+    assert not killed.checkpoint.exists()
+    capsys.readouterr()
+    killed.run()
+    assert "continuing after epoch" in capsys.readouterr().err
+    assert killed.weights == undisturbed.weights
+    assert killed.training_set == undisturbed.training_set
+    assert len({row["weight"] for row in killed.training_set}) > 1
+    assert any(row["made_by"] for row in killed.training_set)
+    assert not state.exists()
+
+
+@pytest.fixture
+def busy_cores():
+    """One process beside the test for each core, which does not pause."""
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
 
 
 @pytest.mark.exhaustive

@@ -1,28 +1,21 @@
 """The config: closed, described, with one set of defaults, and resolved cell by cell."""
 
 import copy
-import inspect
 import json
 import os
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import pytest
 import yaml
 
-import exparity.analyses
-import exparity.stats
 from exparity.artefacts import layout
 from exparity.config.checks import check_results
-from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
 from exparity.config.start import check_before_jobs
 from exparity.config.tasks import tasks
 from exparity.core.errors import InputError
-from exparity.core.settings import Statistics
 from exparity.core.strict import canonical
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,30 +34,6 @@ SMALL = {
     "methods": {"gradient": {}, "integrated_gradients": {}},
     "metrics": {"gini": {}, "sparsity": {}, "comprehensiveness": {}},
     "seeds": [0, 1],
-}
-# A config that visits every closed level of the schema; a test below holds it to that.
-FULL = {
-    **SMALL,
-    "engine": {"device": "cpu"},
-    "prompts": {"pairs_all": PROMPT},
-    "training": {"epochs": 1},
-    "statistics": {"alpha": 0.1},
-    "controls": {"random": {"draws": 2}, "reference": {"stages": 5}},
-    "report": {"figures": False},
-    "overrides": [
-        {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
-    ],
-}
-FULL["models"] = {
-    "one": {**SMALL["models"]["one"], "training": {"epochs": 3}},
-    "tuned": {"checkpoint": "someone/some-model"},
-}
-FULL["metrics"] = {**SMALL["metrics"], "mass_accuracy": {}}
-FULL["analyses"] = {
-    "correctness": {},
-    "attribution_difference": {"min_sets": 3},
-    "dataset_bias": {},
-    "mlm_score": {"max_examples": 4},
 }
 # Tests of each.
 SHIPPED = {
@@ -91,21 +60,6 @@ def experiment(**changes) -> Experiment:
     return Experiment.from_mapping({**copy.deepcopy(SMALL), **changes})
 
 
-def levels(schema, value, path=()):
-    """Yield (path in the config, schema) of every object of a config that the schema describes."""
-    schema = next((part for part in schema.get("anyOf", ()) if "properties" in part), schema)
-    if isinstance(value, dict):
-        yield path, schema
-        for key, inner in value.items():
-            further = schema.get("additionalProperties")
-            part = schema.get("properties", {}).get(key, further)
-            if isinstance(part, dict):
-                yield from levels(part, inner, (*path, key))
-    if isinstance(value, list) and "items" in schema:
-        for position, inner in enumerate(value):
-            yield from levels(schema["items"], inner, (*path, position))
-
-
 def parts(schema):
     """Yield every mapping inside a schema, itself first."""
     if isinstance(schema, dict):
@@ -115,19 +69,6 @@ def parts(schema):
     if isinstance(schema, list):
         for inner in schema:
             yield from parts(inner)
-
-
-CLOSED = [(p, s) for p, s in levels(SCHEMA, FULL) if s.get("additionalProperties") is False]
-MISSPELT = [(path, name) for path, schema in CLOSED for name in schema["properties"]]
-
-
-def put(config, path, key, value):
-    changed = copy.deepcopy(config)
-    place = changed
-    for step in path:
-        place = place[step]
-    place[key] = value
-    return changed
 
 
 @pytest.mark.contract
@@ -141,23 +82,6 @@ class TestSchema:
     def test_none_of_them_is_left_out(self):
         assert {*SHIPPED} - {"paper-ci"} == {p.stem for p in (ROOT / "config").glob("*.yaml")}
 
-    def test_the_full_config_of_this_file_is_valid_and_visits_every_closed_level(self):
-        Experiment.from_mapping(FULL)
-        visited = {id(schema) for _, schema in CLOSED}
-        closed = {id(s) for s in parts(SCHEMA) if s.get("additionalProperties") is False}
-        assert closed == visited
-
-    @pytest.mark.parametrize(("path", "name"), MISSPELT, ids=lambda v: str(v))
-    def test_a_misspelt_key_is_refused_at_every_level(self, path, name):
-        wrong = name + "x"
-        with pytest.raises(InputError) as refused:
-            Experiment.from_mapping(put(FULL, path, wrong, None))
-        message = str(refused.value)
-        assert wrong in message
-        assert f"did you mean '{name}'" in message or f"or '{name}'" in message
-        for step in path:
-            assert str(step) in message
-
     def test_every_property_is_described(self):
         named = [
             (key, part)
@@ -169,19 +93,6 @@ class TestSchema:
         for key, part in named:
             assert len(part.get("description", "")) > 4, key
             assert part["description"].endswith("."), key
-
-    def test_whatever_tests_has_the_defaults_of_the_config(self):
-        settings, checked = vars(Statistics()), set()
-        packages = (exparity.stats, exparity.analyses)
-        names = [m.name for p in packages for m in iter_modules(p.__path__, f"{p.__name__}.")]
-        for module in map(import_module, names):
-            for name, function in inspect.getmembers(module, inspect.isfunction):
-                for key, parameter in inspect.signature(function).parameters.items():
-                    if key in settings and parameter.default is not parameter.empty:
-                        assert parameter.default == settings[key], f"{module}: {name}: {key}"
-                        checked.add((name, key))
-        of_pair = settings.keys() - {"label_permutations"}
-        assert {("compare_groups", key) for key in of_pair} < checked
 
 
 # Beyond what the tests above draw from the schema.
@@ -574,16 +485,3 @@ def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
     # Published settings of a known model are closer to it than those of the whole config.
     mine, other = (training_of(found, "pairs_all", id, 0) for id in models)
     assert (mine["epochs"], mine["learning_rate"], other["learning_rate"]) == (2, 0.01, 0.5)
-
-
-class TestCommandLine:
-    """What Snakemake leaves as text in lists and mappings is what a file would hold."""
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "[0, 1, 2]", "{epochs: 2, learning_rate: 1.0e-3}", "{a: [true, null, 0.5, x]}", "[]",
-        ],
-    )  # fmt: skip
-    def test_same_as_in_a_file(self, text):
-        assert as_in_a_file(yaml.load(text, Loader=yaml.BaseLoader)) == yaml.safe_load(text)

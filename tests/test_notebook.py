@@ -31,7 +31,8 @@ def test_every_cell_runs_and_shows_the_same_kind_of_output(code):
     names = {"__name__": "__main__"}
     seen = set()
     for cell in code:
-        value = run("".join(cell["source"]), names)
+        # A fifth of the data: what the cells show is of the same kind.
+        value = run("".join(cell["source"]).replace('"n_pairs": 300', '"n_pairs": 60'), names)
         kinds = {kind for output in cell["outputs"] for kind in output.get("data", {})}
         if "image/png" in kinds:
             assert value._repr_mimebundle_()[0]["image/png"]

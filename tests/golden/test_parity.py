@@ -7,13 +7,12 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from golden.checkpoint import build_checkpoint
-from support import need
+from support import REAL, need
 
 import exparity
 from exparity.config.presets import preset
@@ -24,9 +23,6 @@ from exparity.methods import METHODS
 pytestmark = pytest.mark.reference
 
 HERE = Path(__file__).resolve().parent
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 ALL_METHODS = (
     "gradient",
     "gradient_x_input",

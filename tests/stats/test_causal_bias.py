@@ -234,9 +234,8 @@ class TestChance:
         # classes it is a third of the runs for the TPR.
         assert min(inside.values()) >= 0.9 * runs
 
-    def test_noise_lies_within_its_level_and_a_gap_above(self):
-        """Predictions that know nothing of the groups, and such that follow them."""
-        rng = np.random.default_rng(3)
+    def test_noise_lies_within_its_level(self):
+        """Predictions that know nothing of the groups."""
         inside = {"tpr_gap_rms": 0, "causal_tpr_gap_rms": 0}
         runs = 40
         for seed in range(runs):
@@ -248,27 +247,6 @@ class TestChance:
                 inside[name] += level.ci_low <= row.value <= level.ci_high
         # 95 % wanted; 40 runs have a standard error of 3.4 points.
         assert min(inside.values()) >= 0.8 * runs
-        labels = rng.integers(0, 2, 200)
-        groups = ["b", "a"] * 100
-        predicted = [int(group == "b") for group in groups]
-        given = {
-            "labels": labels.tolist(),
-            "predicted": predicted,
-            "probabilities": [[1 - p, p] for p in predicted],
-            "groups": groups,
-            "order": ("b", "a"),
-            "classes": ("no", "yes"),
-            "pairs": None,
-            "counterfactuals": [
-                CounterfactualPrediction(i, "ab"[p == 0], 1 - p, [p, 1 - p], 1)
-                for i, p in enumerate(predicted)
-            ],
-        }
-        found = measured(given, resamples=100)
-        for name in inside:
-            row, level = (found[n, "b", "a", ""] for n in (name, f"{name}_by_chance"))
-            assert row.value == 1
-            assert level.ci_high < 0.5
 
 
 @pytest.mark.contract

@@ -192,7 +192,7 @@ def test_equal_gaps_are_equivalent_where_there_is_enough_to_see_it():
 
 def test_a_change_at_the_threshold_is_seldom_called_small():
     """Noise pulls |d| together where a gap is small: of 0 and 0.2 it shows less than 0.2."""
-    rng, hits, times = np.random.default_rng(16), 0, 50
+    rng, hits, times = np.random.default_rng(16), 0, 30
     for _ in range(times):
         values = drawn(rng, seeds=5, n=60, gap=0.0, base_gap=0.2)
         hits += changed(values).over_seeds.p_small <= 0.05
@@ -201,7 +201,7 @@ def test_a_change_at_the_threshold_is_seldom_called_small():
 
 def test_where_nothing_changes_few_are_different():
     """Trainings differ in their gap, by recipe and base alike: the level is kept."""
-    rng, hits, times = np.random.default_rng(15), 0, 50
+    rng, hits, times = np.random.default_rng(15), 0, 30
     for _ in range(times):
         values = drawn(rng, seeds=5, n=40)
         values[..., ::2] += (0.5 + 0.3 * rng.normal(size=(2, 5)))[..., None]

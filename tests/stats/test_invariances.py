@@ -22,8 +22,8 @@ from exparity.stats.model_bias import model_bias
 from exparity.stats.predictions import predictions_of
 
 pytestmark = pytest.mark.property
-# Of each of eight statistics, half as many examples as of others.
-HALF = settings(max_examples=settings.default.max_examples // 2)
+# Of each of eight statistics, a quarter of the examples of others.
+FEWER = settings(max_examples=settings.default.max_examples // 4)
 BIAS = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
 Row = dict[str, Any]
 NONE = Draws(resamples=0)
@@ -198,7 +198,7 @@ def moved(columns, random):
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-@HALF
+@FEWER
 @given(data=st.data())
 def test_the_order_of_groups_is_the_sign(name, data):
     statistic = STATISTICS[name]
@@ -212,7 +212,7 @@ def test_the_order_of_groups_is_the_sign(name, data):
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-@HALF
+@FEWER
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_the_order_of_rows_is_irrelevant_and_they_stay_as_they_are(name, data, random):
     statistic = STATISTICS[name]
@@ -226,7 +226,7 @@ def test_the_order_of_rows_is_irrelevant_and_they_stay_as_they_are(name, data, r
 
 
 @pytest.mark.parametrize("name", ["crossed_tests", "gap_changes"])
-@HALF
+@FEWER
 @given(data=st.data())
 def test_the_order_of_trainings_is_irrelevant(name, data):
     statistic = STATISTICS[name]

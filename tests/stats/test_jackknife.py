@@ -11,7 +11,6 @@ from stats.loops import cohens_d, jackknife
 from exparity.stats.jackknife import (
     FEWEST,
     SKEWNESS_FACTOR,
-    cluster_sums,
     interval_of_d,
     is_shown,
 )
@@ -64,15 +63,6 @@ class TestByLoops:
         expected = naive_interval(values, is_first, [units], 1, 0.9)
         found = interval(values, is_first, sets, confidence=0.9)
         assert found[:2] == pytest.approx(expected, rel=1e-5)
-
-    def test_cluster_sums(self):
-        # mean 3, population sd 2: centred and scaled (1, 3, 5, 3) is (−1, 0, 1, 0)
-        values = np.array([1.0, 3.0, 5.0, 3.0]) * math.sqrt(2) + (3 - 3 * math.sqrt(2))
-        first = np.array([True, True, False, False])
-        sums = cluster_sums(values, first, np.array([0, 1, 1, 0]))
-        scale = math.sqrt(2)
-        expected = [[1, -scale, 2, 1, 0, 0], [1, 0, 0, 1, scale, 2]]
-        np.testing.assert_allclose(sums, expected, atol=1e-12)
 
 
 class TestIsShown:

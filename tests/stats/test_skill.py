@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exparity.metrics.limits import reference_orders
@@ -233,6 +233,7 @@ LEAVES = {
 }
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(texts(), st.booleans())
 def test_each_scale_leaves_what_it_should(text, keep):
     n, p, sizes, at, rng = text

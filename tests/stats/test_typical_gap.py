@@ -52,17 +52,6 @@ class TestNumbers:
             units = 1.0 if name in ("rms_low", "rms_high") else 0.5001  # ends were looked for
             assert as_given(getattr(judged, name)[row], digits, units), name
 
-    def test_of_a_table_of_differences(self):
-        cells = np.array([[0.3, 0.1, 0.5, 0.2], [-0.1, 0.2, 0.1, -0.2], [0.6, 0.4, 0.9, 0.5]])
-        gap = mean_gap(cells)
-        squares = [float(x) for x in gap[:4]]
-        assert squares == pytest.approx([0.2916667, 0.03006944, 0.00525463, 0.00192130], rel=2e-6)
-        test = typical_gap(gap[:6], threshold=0.2, largest_gap=np.abs(gap.gaps).max())
-        assert float(test.p_mean) == pytest.approx(0.262375, rel=1e-5)
-        assert float(test.p_large) == pytest.approx(0.105255, rel=1e-5)
-        assert float(test.p_small) == pytest.approx(0.992249, rel=1e-5)
-        assert test.p_large_others > 0.05
-
 
 def naive_q(cell, rms, angle, *, upper):
     """P(Q ≥ T) or P(Q ≤ T) by adaptive integration over Z."""

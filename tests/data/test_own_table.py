@@ -401,6 +401,76 @@ def test_braces_of_a_path_are_wildcards(tmp_path, monkeypatch):
         DATASETS.get("table").input_files({"path": "{x}.csv"}, "datasets.mine")
 
 
+class TestSpellings:
+    """Values as different programs write them."""
+
+    @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+    def test_numbers_and_booleans_are_the_same_in_every_file(self, suffix, tmp_path):
+        """A column of whole numbers with a gap is one of floats in pandas."""
+        rows = [
+            {"text": f"text {i}", "label": float(i % 12), "group": 1.0 + i % 2, "flag": i % 2 == 0}
+            for i in range(24)
+        ]
+        path = write(tmp_path / f"a.{suffix}", rows)
+        found, facts = load(path, test_share=1)
+        assert facts.labels == tuple(map(str, range(12)))
+        assert facts.groups == ("1", "2")
+        assert [example.label for example in found] == [i % 12 for i in range(24)]
+        assert load(path, group="flag")[1].groups == ("false", "true")
+
+    @pytest.mark.parametrize(
+        "marks",
+        [
+            [0, 1, 0],
+            [0.0, 1.0, 0.0],
+            [False, True, False],
+            "0 1 0",
+            "0,1,0",
+            "[0, 1, 0]",
+            "0.0 1.0 0.0",
+            "[False, True, False]",
+        ],
+    )
+    def test_marks_are_numbers_or_booleans(self, marks, tmp_path):
+        rows = [{**row, "text": "a b c", "r": marks} for row in table()]
+        found, _ = load(write(tmp_path / "a.jsonl", rows), rationale="r")
+        assert {example.rationale for example in found} == {(0, 1, 0)}
+
+    @pytest.mark.parametrize("mark", [2, 0.5, "yes", None])
+    def test_other_marks_are_refused(self, mark, tmp_path):
+        rows = [{**row, "text": "a b c", "r": [mark, 0, 1]} for row in table()]
+        path = write(tmp_path / "a.jsonl", rows)
+        assert "r must be 0 or 1 per word" in refused(path, rationale="r")
+
+    @pytest.mark.parametrize("missing", [None, "", "nan", "None", "N/A", "NULL", "<NA>", "#N/A"])
+    def test_missing_groups_are_counted_and_left_out(self, missing, tmp_path):
+        rows = table()
+        rows[3]["group"] = missing
+        path = write(tmp_path / "a.jsonl", rows)
+        assert f"1 of 20: 1 without group ({path}:4)" in refused(path)
+        found, facts = load(path, drop_incomplete=True)
+        assert (facts.groups, len(found)) == (("old", "young"), 19)
+
+    def test_none_may_be_a_class_or_a_group_that_is_listed(self, tmp_path):
+        rows = [{**row, "group": ("None", "m")[i // 2 % 2]} for i, row in enumerate(table())]
+        path = write(tmp_path / "a.jsonl", rows)
+        assert load(path, groups=["None", "m"])[1].groups == ("None", "m")
+        rows = [{**row, "label": ("None", "hate")[i % 2]} for i, row in enumerate(table())]
+        assert load(write(path, rows))[1].labels == ("None", "hate")
+
+    @pytest.mark.parametrize("separator", [",", ";"])
+    def test_a_first_line_may_name_the_separator(self, separator, tmp_path):
+        path = tmp_path / "a.csv"
+        lines = [f"sep={separator}", *(separator.join(row) for row in ("tlg", "a1m"))]
+        path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
+        assert list(read_rows(path, ["t", "g"])) == [(f"{path}:3", {"t": "a", "g": "m"})]
+
+    def test_lines_may_end_with_carriage_returns(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_bytes(b"t,l\ra,1\rb,2\r")
+        assert [row["t"] for _, row in read_rows(path, ["t", "l"])] == ["a", "b"]
+
+
 class TestIntersections:
     """Groups of several columns."""
 

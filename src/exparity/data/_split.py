@@ -40,13 +40,13 @@ def split_examples(
 
 
 def stratified_sample(
-    examples: Sequence[Example], size: int | None, *, seed: int = 0, where: str = "sample"
+    examples: Sequence[Example], size: int | None, where: str = "sample"
 ) -> list[Example]:
     """Return, in order, the part of each stratum that :func:`split_examples` would test on."""
     n = len({_key(example) for example in examples})
     if size is None or size >= n:
         return list(examples)
-    drawn = split_examples(examples, test_share=size / n, seed=seed, where=where)
+    drawn = split_examples(examples, test_share=size / n, where=where)
     return [example for example, copy in zip(examples, drawn, strict=True) if copy.split == "test"]
 
 

@@ -136,21 +136,16 @@ class TestFiles:
         lines = bias_export(STUDY, table).latex.splitlines()
         assert r"\begin{tabular}{lllcc}" in lines
         assert r"Quantity & Class & Group & bert & gpt\_2 \\" in lines
-        body = [line for line in lines if line.endswith(r"\\")][1:]
-        assert len(body) == len(shown_lines(table))
+        body = [line.removesuffix(r" \\") for line in lines if line.endswith(r"\\")][1:]
         assert lines.count(r"\midrule") == len(table.shown)
         for text, line in zip(body, shown_lines(table), strict=True):
-            parts = text.removesuffix(r" \\").split(" & ")
-            group = f"{line.group or 'all'}"
-            if line.group_b:
-                group += (" $-$ " if line.signed else ", ") + line.group_b
-            assert parts[1:3] == [line.class_text, group]
-            for shown, model in zip(parts[3:], table.models, strict=True):
+            _, class_text, _, *numbers = text.split(" & ")
+            assert class_text == line.class_text
+            for shown, model in zip(numbers, table.models, strict=True):
                 cell = table.cells[line, model]
                 number = f"{cell.mean:+.3f}" if line.signed else f"{cell.mean:.3f}"
                 dagger = r"^\dagger" if model == "gpt_2" else ""
                 assert shown == rf"${number} \pm {cell.sd:.3f}{dagger}$"
-        assert any(part[0].strip() == "" for part in (x.split(" & ") for x in body))
 
 
 def render(tables, seeds=SEEDS):

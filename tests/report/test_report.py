@@ -12,7 +12,6 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from made_up import GROUPS, config, make_study, options_of
 from report.reading import Page
@@ -350,19 +349,6 @@ def test_ids_from_outside_are_escaped_everywhere(tmp_path, source, page):
     assert "\n<i>bert\\&\\_\\%" in latex
     assert SETTINGS["title"] in page.text
     assert "<script>alert" not in source
-
-
-def test_tables_whose_ids_and_groups_run_together_have_files_of_their_own(tmp_path):
-    two = {**ONE, "datasets": {name: {"use": "pairs_all"} for name in ("data_0", "data_1")}}
-    names = {"data_0": "a_b", "data_1": "a"}
-    for dataset, groups in (("a_b", ("c", "d")), ("a", ("b_c", "d"))):
-        of_one = {**ONE, "datasets": {dataset: {}}}
-        make_study(tmp_path, of_one, pairs=8, groups=groups)
-    report(tmp_path, tmp_path / "report" / "index.html", called(options_of(two), names))
-    paths = list((tmp_path / "report" / "tables").glob("disparity*.parquet"))
-    first_cells = [pq.read_table(path).to_pylist()[0] for path in paths]
-    tables = sorted((cell["dataset"], cell["group_a"]) for cell in first_cells)
-    assert tables == [("a", "b_c"), ("a_b", "c")]
 
 
 # Colour, a window's title, an overwritten line, a change of direction, a line of its own,

@@ -164,8 +164,6 @@ class TestCost:
         assert explain.gpu_hours == 50 / 3600
         assert (evaluate.seconds, evaluate.job_seconds) == (1.0, 2.0)
         assert (test.seconds, test.job_seconds, test.peak_mb) == (4.0, 4.0, None)
-
-    def test_by_part(self):
         parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(self.JOBS)}
         assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0), "gini": (1, 1.0)}
 

@@ -5,8 +5,6 @@ import json
 import pytest
 from support import TINY, tiny
 
-from exparity.core.errors import InputError
-
 pytestmark = pytest.mark.contract
 
 
@@ -163,11 +161,3 @@ def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
         "revision": "abc",
         "max_examples": 8,
     }
-
-
-def test_an_encoder_without_the_head_is_refused(checkpoints):
-    models = {"bare": checkpoints["BertModel"], "masked": checkpoints["BertForMaskedLM"]}
-    with pytest.raises(InputError, match=r"of model 'bare' has no masked-language-model head"):
-        experiment({"mlm_score": {}}, models=models)
-    found = experiment({"mlm_score": {"models": ["masked"]}}, models=models).analyses
-    assert found.targets("mlm_score") == [("pairs_all", "masked")]

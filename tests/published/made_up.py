@@ -1,7 +1,7 @@
 """Rows of the disparity artefact that equal published numbers, or differ in a known way."""
 
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.grid import grid_text
+from exparity.artefacts.layout import grid_text
 from exparity.artefacts.schemas import schema_of
 
 OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}

@@ -10,8 +10,7 @@ from published.made_up import filled
 import exparity.report
 from exparity import InputError, cli
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.grid import grid_text
-from exparity.artefacts.layout import levels, path_of
+from exparity.artefacts.layout import grid_text, levels, path_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.gaps import compare_gaps, recipe_of

@@ -17,7 +17,7 @@ from made_up import GROUPS, config, make_study, options_of
 from report.reading import Page
 
 from exparity import compare_groups, read_results
-from exparity.artefacts.grid import grid_text
+from exparity.artefacts.layout import grid_text
 from exparity.core.errors import InputError
 from exparity.core.formats import signed
 from exparity.methods._gradients import ROUNDING_NOISE

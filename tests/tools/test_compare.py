@@ -6,7 +6,7 @@ import pytest
 from made_up import config, copy_of, options_of
 
 from exparity.artefacts.files import read_tables, write_artefact
-from exparity.artefacts.grid import grid_text, read_grid
+from exparity.artefacts.layout import grid_text, read_grid
 from exparity.cli import main
 from exparity.core.errors import InputError
 from exparity.tools.compare import cells_of_both, differing, read_run

@@ -27,7 +27,6 @@ import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.exports import Export
-from exparity.artefacts.grid import read_grid
 from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
@@ -322,7 +321,7 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
 def _warn_of_missing(results: Path, artefact: str) -> None:
     """Warn if the grid of the last run has files of an artefact that are not there."""
     try:
-        grid = read_grid(results)
+        grid = layout.read_grid(results)
     except InputError as error:
         warnings.warn(f"whether files are missing is not known: {error}", stacklevel=3)
         return

@@ -8,15 +8,18 @@ Where a method is not scored by some metrics, it is in ``unmeasured`` with these
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.analyses import ANALYSES, made_by
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.strict import canonical
 
 Ids = Mapping[str, str | int]
 Grid = Mapping[str, Any]
@@ -46,7 +49,8 @@ A checkpoint is not among what is read: the predictions made with it stand for i
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
 """Output of the report: files and folders that are no artefacts."""
 GRID = "grid.json"
-"""File of the results folder that holds the grid of the last run."""
+"""File of the results folder that holds the grid of the last run, and a digest of it."""
+_DIGEST = "sha256"
 _IN_REPORT = ("data", "predictions", "explanations", "scores")
 
 
@@ -164,3 +168,29 @@ def _axis(grid: Grid, name: str, dataset: str) -> list[Any]:
     if name == "seed":
         return list(grid["seeds"])
     return applying(grid, f"{name}s", dataset)
+
+
+def grid_text(grid: Mapping[str, Any]) -> str:
+    """Return a grid as the file holds it: JSON with one more key, the digest of all others."""
+    return canonical({**grid, _DIGEST: _digest(grid)})
+
+
+def read_grid(results: Path) -> dict[str, Any] | None:
+    """Read the grid of the last run; None where there was none."""
+    path = results / GRID
+    try:
+        grid = json.loads(path.read_bytes())
+        digest = grid.pop(_DIGEST)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, AttributeError, LookupError, TypeError):
+        digest = None
+    if digest is None or digest != _digest(grid):
+        raise InputError(
+            f"{path}: is damaged, or of an earlier version; run `snakemake`, which writes it again"
+        )
+    return dict(grid)
+
+
+def _digest(grid: Mapping[str, Any]) -> str:
+    return sha256(canonical(grid).encode("utf-8", "surrogatepass")).hexdigest()

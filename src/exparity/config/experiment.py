@@ -13,7 +13,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.grid import grid_text
+from exparity.artefacts.layout import grid_text
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results

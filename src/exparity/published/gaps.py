@@ -12,7 +12,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
-from exparity.artefacts.grid import read_grid
+from exparity.artefacts.layout import read_grid
 from exparity.core.grouping import grouped
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, check_models, load_study

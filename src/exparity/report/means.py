@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.columns import KEY
-from exparity.artefacts.examples import Examples
+from exparity.artefacts.columns import KEY, Examples
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core.grouping import grouped

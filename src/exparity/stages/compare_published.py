@@ -8,7 +8,7 @@ from typing import Annotated
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.grid import read_grid
+from exparity.artefacts.layout import read_grid
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
 from exparity.published.cells import compare_results, nothing_to_compare

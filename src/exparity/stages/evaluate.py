@@ -106,7 +106,7 @@ def evaluate_cell(
         output,
         {"max_examples": max_examples},
         [explanations],
-        [_explainer(metadata, explanations)] if facts.needs == "explainer" else [],
+        [METHODS.get(metadata["parameters"]["use"])] if facts.needs == "explainer" else [],
         checkpoint if facts.runs_model else None,
         machine,
     )
@@ -261,9 +261,8 @@ class Scoring:
 def _columns(falls: Falls | None) -> dict[str, list[float]]:
     if falls is None:
         return {}
-    return dict(
-        zip(("sizes", "falls", "falls_log_odds"), (own.tolist() for own in falls), strict=True)
-    )
+    names = ("sizes", "falls", "falls_log_odds")
+    return {name: own.tolist() for name, own in zip(names, falls, strict=True)}
 
 
 def _reading(
@@ -280,8 +279,7 @@ def _reading(
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         rows = table.take([positions[example.example_id] for example in part]).to_pylist()
         explanations = [
-            _explanation(example, row, _origin(metadata, example.example_id))
-            for example, row in zip(part, rows, strict=True)
+            _explanation(example, row, metadata) for example, row in zip(part, rows, strict=True)
         ]
         scores, notes = scoring.score(classifier, part, explanations)
         cut = _n_cut(part, explanations) if metadata.get("n_truncated") else 0
@@ -304,22 +302,11 @@ def _n_cut(examples: Sequence[Example], explanations: Sequence[Explanation]) -> 
     return cut
 
 
-def _explainer(metadata: Mapping[str, Any], explanations: Path) -> Entry[MethodFacts]:
-    origin = _origin(metadata, "")
-    if origin is None:
-        raise InputError(f"{explanations}: does not say which method made it; explain again")
-    return METHODS.get(origin.method)
-
-
-def _origin(metadata: Mapping[str, Any], key: str) -> Origin | None:
-    """Return how an example was explained, if that is known: a metric may have to do it again."""
-    call = metadata.get("parameters", {})
-    if "use" not in call or "params" not in call:
-        return None
-    return Origin(call["use"], call["params"], int(metadata["wildcards"]["seed"]), key)
-
-
-def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None) -> Explanation:
+def _explanation(
+    example: Example, row: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> Explanation:
+    """Return an explanation, and how it was made: a metric may have to do it again."""
+    call, seed = metadata["parameters"], int(metadata["wildcards"]["seed"])
     word_ids = np.array(row["word_ids"], dtype=np.int64)
     return Explanation(
         text=example.text,
@@ -329,7 +316,7 @@ def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None
         scores=np.array(row["scores"], dtype=np.float64),
         special_mask=word_ids < 0,
         word_ids=word_ids,
-        origin=origin,
+        origin=Origin(call["use"], call["params"], seed, example.example_id),
         pair=example.pair,
         written=example.parts,
     )

@@ -52,8 +52,6 @@ LEAST_LABEL_MASS = 0.1
 """Mean probability of the words of all classes from which a model answers in them."""
 _OF_PRIOR = 256
 """Training texts that calibration takes."""
-Write = Callable[..., None]
-""":func:`~exparity.artefacts.files.write_artefact` of a cell."""
 
 
 @stage("finetune")
@@ -177,8 +175,9 @@ class _Cell:
             "earlier_seconds": round(snapshots.earlier_seconds, 3),
         }
         device = str(resolve_device(machine.device))
-        write(temporary / _name("history"), "history", epochs, device=device, extra=spent)
-        write(temporary / _name("training_set"), "training_set", training_set.rows())
+        beside = {name: temporary / Path(PATHS[name]).name for name in ("history", "training_set")}
+        write(beside["history"], "history", epochs, device=device, extra=spent)
+        write(beside["training_set"], "training_set", training_set.rows())
         predict(temporary, self.data, self.predictions, write, machine)
         facts = {**self.ids, "fingerprint": self.key}
         made_by = {"version": version("exparity"), "lineage": current_lineage()}
@@ -268,18 +267,16 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
     head.bias = (-np.log(means)).tolist()
 
 
-def _name(artefact: str) -> str:
-    return PATHS[artefact].rpartition("/")[2]
-
-
 def _interventions(
     debias: Sequence[Mapping[str, Any]], counterfactuals: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what artefacts say of the interventions in a training: nothing where there is none."""
     if not debias:
         return {}
-    generator = {"counterfactuals": _call(counterfactuals)} if counterfactuals else {}
-    return {"debias": [_call(one) for one in debias], **generator}
+    interventions: dict[str, Any] = {"debias": [_call(one) for one in debias]}
+    if counterfactuals:
+        interventions["counterfactuals"] = _call(counterfactuals)
+    return interventions
 
 
 def _call(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,8 +311,6 @@ def _check_replaceable(output: Path) -> None:
     """Check that nothing but an earlier checkpoint of a training is at the place of the new one."""
     if not output.exists() or (output / MANIFEST).is_file():
         return
-    if not output.is_dir():
-        raise InputError(f"output: {output} is a file; name a folder")
     if names := sorted(path.name for path in output.iterdir()):
         raise InputError(
             f"output: {output} holds {names[0]} and is no checkpoint that exparity wrote, which a "
@@ -328,7 +323,7 @@ def predict(
     checkpoint: Path,
     data: PreparedData,
     output: Path,
-    write: Write,
+    write: Callable[..., None],
     machine: Machine,
 ) -> None:
     """Predict the test split with a saved checkpoint, and write what it says."""

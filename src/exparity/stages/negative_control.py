@@ -21,7 +21,6 @@ from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
-from exparity.core.errors import InputError
 from exparity.explanations import Explanation, alignment
 from exparity.explanations.units import Unit
 from exparity.jobs.loop import Chunks, Compute
@@ -123,15 +122,9 @@ def negative_control_cell(
         machine: where and how the model is run.
 
     Raises:
-        InputError: bad options, artefacts that do not belong together, or a metric that runs the
-            method again.
+        InputError: bad options, or artefacts that do not belong together.
     """
     metric = Metric.of(use, params, metric_id)
-    if metric.entry.facts.needs == "explainer":
-        raise InputError(
-            f"metric {metric.id}: explains changed texts again, which random scores do not "
-            "depend on; leave it out of the negative control"
-        )
     prepared, predicted, metadata = read_predicted(data, checkpoint, predictions)
     scoring = Scoring(
         metric=metric,
@@ -142,10 +135,8 @@ def negative_control_cell(
         flags=metadata.get("flags", []),
         counterfactuals=counterfactuals or (),
     )
-    chosen = {
-        **{"target": target, "examples": examples, "max_examples": max_examples},
-        "draws": draws,
-    }
+    sampled = {"target": target, "examples": examples, "max_examples": max_examples}
+    chosen = {**sampled, "draws": draws}
     files, methods = [predictions], [METHODS.get(RANDOM)]
     steps = _steps(metric)
     if removal_limits and steps:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from exparity.artefacts.grid import read_grid
+from exparity.artefacts.layout import read_grid
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder

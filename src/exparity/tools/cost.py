@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import job, write_artefact
-from exparity.artefacts.grid import read_grid
+from exparity.artefacts.layout import read_grid
 from exparity.artefacts.lineage import identity, lineage
 from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import IDS

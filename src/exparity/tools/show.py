@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
-from exparity.artefacts.grid import read_grid
+from exparity.artefacts.layout import read_grid
 from exparity.config.command_line import results_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible

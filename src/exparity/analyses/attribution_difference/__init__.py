@@ -21,7 +21,6 @@ from exparity.analyses.attribution_difference._words import (
 )
 from exparity.analyses.attribution_difference.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.core.errors import InputError
 from exparity.core.flags import Range
 from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
@@ -72,11 +71,9 @@ def attribution_difference_cell(
         min_sets: fewest matched sets that a word is tested with.
 
     Raises:
-        InputError: a file of another trained classifier or other data, or data without rationales.
+        InputError: a file of another trained classifier or other data.
     """
     prepared = read_prepared(data, "test")
-    if all(example.rationale is None for example in prepared.examples):
-        raise InputError(f"{data}: no example has a rationale, so no words can be compared")
     examples = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
     sets: dict[str, dict[str, Example]] = defaultdict(dict)
     for example in prepared.examples:

@@ -53,9 +53,6 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
         data: the data artefact.
         terms: words that name each group, by form: ``{"male": [["he"], ["him", "his"]], ...}``;
             co-occurrence is left out if None.
-
-    Raises:
-        InputError: terms that do not fit the groups.
     """
     prepared = read_prepared(data)
     rows = [

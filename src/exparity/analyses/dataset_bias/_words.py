@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.core.errors import InputError, did_you_mean
 from exparity.types import IntArray
 
 Forms = Sequence[Sequence[str]]
@@ -71,16 +70,7 @@ def cooccurrence(
 
     Returns:
         One per group; with two, a share of 0.5 is balance.
-
-    Raises:
-        InputError: terms of an unknown group, or none for a known one.
     """
-    for group in (*terms, *order):
-        if group not in order:
-            hint = did_you_mean(group, order)
-            raise InputError(f"dataset_bias.terms: no group '{group}'; {hint}")
-        if not terms.get(group):
-            raise InputError(f"dataset_bias.terms: no terms for group '{group}'; give some")
     forms = {g: [{word.lower() for word in form} for form in terms[g]] for g in order}
     every = {word for of_group in forms.values() for form in of_group for word in form}
     counts, with_terms = dict.fromkeys(order, 0), dict.fromkeys(order, 0)

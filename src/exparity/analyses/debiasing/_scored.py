@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.examples import Examples
+from exparity.artefacts.columns import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.stages.cell import require_same_cell
 from exparity.stages.excess import random_by

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artefacts.examples import Examples
+from exparity.artefacts.columns import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.overrides import matches
 from exparity.core.settings import Statistics

@@ -192,12 +192,6 @@ class TestRefused:
         with pytest.raises(InputError, match="was scored with other options than"):
             made.run()
 
-    def test_no_training_of_both(self, tmp_path):
-        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
-        made.scores = made.scores[:3]
-        with pytest.raises(InputError, match="no scores of plain and of a recipe"):
-            made.run()
-
 
 def study(results):
     """A study whose verdicts are of the changes in a debiasing artefact beside ``results``."""
@@ -272,10 +266,6 @@ class TestConfig:
         ("settings", "message"),
         [
             ({"base": "plane"}, r"analyses.debiasing.base: no model 'plane' here; .*plain"),
-            (
-                {"base": "plain", "recipes": ["longer"]},
-                r"'longer' is no recipe of 'plain': it differs in training.epochs",
-            ),
             ({"base": "longer"}, r"no model differs from 'longer' in debias alone"),
         ],
     )

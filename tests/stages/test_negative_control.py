@@ -105,15 +105,6 @@ def test_correct_examples_and_predicted_classes_are_those_of_explanations(cell, 
     assert other == label.keys() - right
 
 
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [("sensitivity", "leave it out of the negative control"), ("ginni", "did you mean 'gini'")],
-)
-def test_refused(cell, tmp_path, metric, message):
-    with pytest.raises(InputError, match=message):
-        control(cell, tmp_path / "r.parquet", metric)
-
-
 @pytest.fixture(scope="module")
 def scored(cell, random):
     """Scores of gradients by comprehensiveness, and those of random explanations."""

@@ -17,7 +17,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
-from exparity.stages.cell import Lookup, cell_of, require_same_cell
+from exparity.stages.cell import Lookup, cell_of, read_all
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import (
@@ -79,19 +79,28 @@ def bias_model(
     """
     Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     declared = read_artefact(data, "data")[1]
-    trained = _by_seed(predictions, "predictions")
-    changed = _by_seed(counterfactual_predictions or (), "counterfactual_predictions")
-    first, _, ids = next(iter(trained.values()))
-    of_model = {name: ids[name] for name in ("dataset", "model")}
+    of_data = data, declared["wildcards"]
+    trained = list(read_all("predictions", predictions, of_data, over_seeds=True))
+    of_model = {name: trained[0][1]["wildcards"][name] for name in ("dataset", "model")}
+    others = counterfactual_predictions or ()
+    changed = {
+        cell_of(metadata)["seed"]: table
+        for table, metadata in read_all(
+            "counterfactual_predictions", others, (predictions[0], of_model), over_seeds=True
+        )
+    }
     rows: list[dict[str, Any]] = []
     notes: dict[str, int] = {}
-    for seed, own in trained.items():
-        path, _, ids = own
-        require_same_cell((data, declared["wildcards"]), (first, of_model), (path, ids))
-        measured, of_texts = _measured(
-            own, declared, changed.get(seed), confidence=confidence, resamples=resamples
-        )
-        rows += [{**asdict(row), "seed": seed} for row in measured]
+    for table, metadata in trained:
+        ids = cell_of(metadata)
+        if is_collapsed(table.column("predicted").to_pylist()):
+            log.warning(
+                "seed %s: the classifier predicts one class for every test example", ids["seed"]
+            )
+        seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
+        draws = Draws(confidence=confidence, resamples=resamples, seed=seed)
+        measured, of_texts = _measured(table, draws, declared, changed.get(ids["seed"]))
+        rows += [{**asdict(row), "seed": ids["seed"]} for row in measured]
         notes = notes or of_texts  # which are the same of every training
     undefined = sum(math.isnan(row["value"]) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
@@ -100,54 +109,33 @@ def bias_model(
     return StageResult(rows, of_model, facts)
 
 
-Predictions = tuple[Path, pa.Table, dict[str, Any]]
-"""A file of predictions, what it holds, and the ids of its cell."""
-
-
-def _by_seed(paths: Sequence[Path], artefact: str) -> dict[int, Predictions]:
-    """Read artefacts of examples, by the seed of each."""
-    by_seed: dict[int, Predictions] = {}
-    for path in paths:
-        table, metadata = read_artefact(path, artefact)
-        ids = cell_of(metadata)
-        by_seed[ids["seed"]] = path, table, ids
-    return by_seed
-
-
 def _measured(
-    trained: Predictions, declared: Mapping[str, Any], changed: Predictions | None, **options: Any
+    table: pa.Table,
+    draws: Draws,
+    declared: Mapping[str, Any],
+    changed: pa.Table | None,
 ) -> tuple[list[BiasRow], dict[str, int]]:
     """Return how predictions differ between groups, and how many counterfactuals there are."""
-    _, table, ids = trained
-    seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
-    draws = Draws(**options, seed=seed)
     columns = [table.column(name).to_pylist() for name in _COLUMNS]
     columns[4:4] = declared["groups"], declared["labels"]
     data = predictions_of(*columns)
     rows = model_bias(data, draws)
     notes: dict[str, int] = {}
-    if changed:
-        counterfactuals = _read_changed(changed, trained)
+    if changed is not None:
+        counterfactuals = _read_changed(changed, table.column("example_id").to_pylist())
         notes["counterfactuals"] = len(counterfactuals)
         notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
         rows += [*fpr_gaps(rows), *causal_bias(data, counterfactuals, draws)]
     elif len(data.classes) > 2:  # of two classes, one says everything
         over_classes = list(rms_of_groups(data, draws))
         rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, data.predicted)]
-    if is_collapsed(data.predicted):
-        log.warning(
-            "seed %s: the classifier predicts one class for every test example", ids["seed"]
-        )
     return rows, notes
 
 
-def _read_changed(given: Predictions, trained: Predictions) -> list[CounterfactualPrediction]:
+def _read_changed(table: pa.Table, examples: Sequence[str]) -> list[CounterfactualPrediction]:
     """Read what is predicted for the counterfactuals of predicted examples."""
-    (path, table, own), (predictions, predicted, ids) = given, trained
-    require_same_cell((predictions, ids), (path, own))
-    examples = predicted.column("example_id").to_pylist()
     places = zip(examples, range(len(examples)), strict=True)
-    position = Lookup(predictions, "prediction of example", places)
+    position = Lookup("--predictions", "example", places)
     names = ("group_to", "predicted", "probabilities", "n_changed")
     return [
         CounterfactualPrediction(position[row["example_id"]], *(row[name] for name in names))

@@ -24,7 +24,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
-from exparity.stages.cell import read_all, require_same_cell
+from exparity.stages.cell import read_all
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.verdicts import JUDGED, judge
@@ -172,16 +172,13 @@ def _read(
     dataset: str, data: Path, predictions: Sequence[Path], explanations: Sequence[Path], unit: Unit
 ) -> Explained:
     """Read the attributions of every classifier that predicts more than one class."""
-    collapsed = set()
-    for path in predictions:
-        table, metadata = read_artefact(path, "predictions")
-        require_same_cell((data, {"dataset": dataset}), (path, metadata["wildcards"]))
+    collapsed, source = set(), (data, {"dataset": dataset})
+    for table, metadata in read_all("predictions", predictions, source, over_seeds=True):
         if is_collapsed(table.column("predicted").to_pylist()):
             collapsed.add(metadata["wildcards"]["seed"])
     of: dict[int, dict[str, dict[str, Attribution]]] = defaultdict(dict)
     uses: dict[str, str] = {}
     signed = set()
-    source = data, {"dataset": dataset}
     for table, metadata in read_all("explanations", explanations, source, over_seeds=True):
         ids = metadata["wildcards"]
         uses.setdefault(ids["method"], metadata["parameters"].get("use", ids["method"]))

@@ -19,7 +19,6 @@ from exparity.analyses.debiasing._recipes import caution, job_options
 from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.core.errors import InputError
 from exparity.core.flags import Id
 from exparity.core.settings import Statistics
 from exparity.stages.cell import compared_in
@@ -82,14 +81,11 @@ def debiasing_cell(
         InputError: a file is damaged or of another dataset than the first, recipe and base were
             scored otherwise, or an option is out of range.
     """
-    scored = Scored([base, *recipes], random_scores or (), removal_limits or (), bias)
-    for path in scores:
-        scored.add(path)
+    models = [base, *recipes]
+    scored = Scored(models, scores, random_scores or (), removal_limits or (), bias)
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
     comparison = RecipeComparison(scored, base, options)
     rows: list[Mapping[str, Any]] = [row for recipe in recipes for row in comparison.rows(recipe)]
-    if not rows:
-        raise InputError(f"debiasing: no scores of {base} and of a recipe for the same training")
     return StageResult(
         rows,
         {"dataset": scored.facts["wildcards"]["dataset"]},

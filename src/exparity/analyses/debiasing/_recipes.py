@@ -19,22 +19,14 @@ def job_options(
     ids: Mapping[str, Any],
     *,
     base: str = "",
-    recipes: list[str] | None = None,
 ) -> dict[str, Any] | None:
     """Find the recipes of a dataset, and take the options from how groups are compared."""
     where = "analyses.debiasing"
-    for key, model in (("base", base), *(("recipes", one) for one in recipes or ())):
-        if model not in experiment.models:
-            hint = did_you_mean(model, experiment.models)
-            raise InputError(f"{where}.{key}: no model '{model}' here; {hint}")
-    for model in recipes or ():
-        if other := _difference(experiment, base, model):
-            raise InputError(f"{where}.recipes: '{model}' is no recipe of '{base}': it {other}")
-    fitting = [
-        model
-        for model in recipes or experiment.models
-        if model != base and not _difference(experiment, base, model)
-    ]
+    if base not in experiment.models:
+        hint = did_you_mean(base, experiment.models)
+        raise InputError(f"{where}.base: no model '{base}' here; {hint}")
+    others = [model for model in experiment.models if model != base]
+    fitting = [model for model in others if not _difference(experiment, base, model)]
     if not fitting:
         raise InputError(
             f"{where}: no model differs from '{base}' in debias alone; add one, models.{base}_cda: "
@@ -49,10 +41,8 @@ def job_options(
     return {"base": base, "recipes": there, **options}
 
 
-def caution(experiment: ExperimentView, *, base: str = "", **settings: Any) -> str | None:
+def caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     """Return which models are left out, and why, in one line; None if none is."""
-    if settings.get("recipes"):
-        return None
     others = [model for model in experiment.models if model != base]
     reasons = {model: _difference(experiment, base, model) for model in others}
     unfit = [f"{model} ({why})" for model, why in reasons.items() if why]

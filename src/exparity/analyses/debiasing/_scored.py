@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from exparity.artefacts.columns import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.stages.cell import require_same_cell
@@ -41,6 +43,7 @@ class Scored:
 
     Args:
         models: which.
+        scores: scores artefacts, of these and maybe of others.
         random_scores: those of random explanations.
         removal_limits: removal_limits artefacts of the dataset, for the skill of explanations.
         bias: bias artefacts of the models.
@@ -55,11 +58,11 @@ class Scored:
     def __init__(
         self,
         models: Sequence[str],
+        scores: Sequence[Path],
         random_scores: Sequence[Path],
         removal_limits: Sequence[Path],
         bias: Sequence[Path],
     ) -> None:
-        self._models = models
         self._controls = controls_by_model(removal_limits)
         self._random = random_by(random_scores, "model", "metric", "seed")
         self.examples = Examples()
@@ -72,12 +75,13 @@ class Scored:
             if "collapsed" in row["flags"]
         }
 
-    def add(self, path: Path) -> None:
-        """Add a scores artefact."""
-        table, metadata = read_artefact(path, "scores")
+        for path in scores:
+            table, metadata = read_artefact(path, "scores")
+            if metadata["wildcards"]["model"] in models:
+                self._add(path, table, metadata)
+
+    def _add(self, path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
         ids = metadata["wildcards"]
-        if ids["model"] not in self._models:
-            return
         self.facts = self.facts or metadata
         first, own = ({"dataset": one["wildcards"]["dataset"]} for one in (self.facts, metadata))
         require_same_cell(("the first file", first), (path, own))

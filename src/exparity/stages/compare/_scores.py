@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from exparity.artefacts.columns import Examples
-from exparity.artefacts.files import read_artefact
 from exparity.core.overrides import matches
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
@@ -157,19 +156,17 @@ def better_group(
     return group_a if (difference > 0) == (direction == "higher") else group_b
 
 
+@dataclass(frozen=True)
 class Settings:
     """Settings by which the groups of each cell are compared."""
 
-    def __init__(
-        self, statistics: Mapping[str, Any], overrides: Sequence[Mapping[str, Any]]
-    ) -> None:
-        self._statistics = statistics
-        self._overrides = overrides
+    statistics: Mapping[str, Any]
+    overrides: Sequence[Mapping[str, Any]]
 
     def of(self, cell: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of a cell; overrides that name an id that it lacks do not count."""
-        changes = [one["statistics"] for one in self._overrides if matches(one["match"], cell)]
-        settings = {**self._statistics, **{key: of[key] for of in changes for key in of}}
+        changes = [one["statistics"] for one in self.overrides if matches(one["match"], cell)]
+        settings = {**self.statistics, **{key: of[key] for of in changes for key in of}}
         return complete(Statistics, settings, "statistics")
 
 
@@ -207,9 +204,8 @@ def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classif
     accuracy: dict[int, float] = {}
     certainty: dict[int, dict[str, FloatArray]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
-    for path in predictions:
-        table, metadata = read_artefact(path, "predictions")
-        require_same_cell(("the scores", model.ids), (path, metadata["wildcards"]))
+    of_scores = "the scores", model.ids
+    for table, metadata in read_all("predictions", predictions, of_scores, over_seeds=True):
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
         labels = table.column("label").to_numpy()
         accuracy[seed] = float((predicted == labels).mean())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -20,7 +20,6 @@ from exparity.analyses import ExperimentView, StageResult, Table, analysis, fiel
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
@@ -38,34 +37,17 @@ _OF_TEXTS = ("mean_a", "mean_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd"
 
 
 class Attribution(NamedTuple):
-    """The attribution of one text.
+    """The attribution of one text, without special tokens.
 
     Attributes:
         tokens: what it is of: token ids, or the number of words.
         target: the class that it explains.
-        scores: (t,) a value for each of them, without special tokens.
+        scores: (t,) a value for each of them.
     """
 
     tokens: tuple[int, ...]
     target: int
     scores: FloatArray
-
-
-@dataclass(frozen=True)
-class Explained:
-    """All attributions of a model on a dataset.
-
-    Attributes:
-        of: by seed, method and example.
-        methods: ids of the methods, sorted.
-        signed: those with a negative attribution somewhere.
-        random: those that are random explanations.
-    """
-
-    of: Mapping[int, Mapping[str, Mapping[str, Attribution]]]
-    methods: Sequence[str]
-    signed: frozenset[str]
-    random: frozenset[str]
 
 
 def _job_options(
@@ -141,9 +123,20 @@ def agreement_cell(
             training to the next.
     """
     prepared = read_prepared(data, "test")
-    explained = _read(prepared.dataset, data, predictions, explanations, unit)
-    examples = {e.example_id: i for i, e in enumerate(prepared.examples)}
-    values = _Values(explained, examples, top_share)
+    source, collapsed = (data, {"dataset": prepared.dataset}), set()
+    for table, metadata in read_all("predictions", predictions, source, over_seeds=True):
+        if is_collapsed(table.column("predicted").to_pylist()):
+            collapsed.add(metadata["wildcards"]["seed"])
+    uses: dict[str, str] = {}
+    of: dict[int, dict[str, Mapping[str, Attribution]]] = defaultdict(dict)
+    for table, metadata in read_all("explanations", explanations, source, over_seeds=True):
+        ids = metadata["wildcards"]
+        uses[ids["method"]] = metadata["parameters"].get("use", ids["method"])
+        if ids["seed"] not in collapsed:
+            rows_of_method = table.to_pylist()
+            attributions = {row["example_id"]: _attribution(row, unit) for row in rows_of_method}
+            of[ids["seed"]][ids["method"]] = attributions
+    values = _Values(of, uses, [example.example_id for example in prepared.examples], top_share)
     compared = [
         {"between": "methods", "method_a": a, "method_b": b, "measure": measure, **test}
         for a, b, measure, of_pair in values.between_methods()
@@ -154,42 +147,17 @@ def agreement_cell(
         {
             **{"between": "trainings", "method_a": method, "method_b": "", "measure": measure},
             **_described(test),
-            "n_seeds": len(explained.of),
+            "n_seeds": len(of),
         }
         for method, measure, of_method in values.over_trainings()
         for test in _tests(prepared, of_method[None], statistics)
     ]
     asked = {"unit": unit, "top_share": top_share}
-    ids = read_artefact(explanations[0], "explanations")[1]["wildcards"]
     return StageResult(
         [{**row, **asked} for row in rows],
         {name: ids[name] for name in ("dataset", "model")},
         prepared.compared,
     )
-
-
-def _read(
-    dataset: str, data: Path, predictions: Sequence[Path], explanations: Sequence[Path], unit: Unit
-) -> Explained:
-    """Read the attributions of every classifier that predicts more than one class."""
-    collapsed, source = set(), (data, {"dataset": dataset})
-    for table, metadata in read_all("predictions", predictions, source, over_seeds=True):
-        if is_collapsed(table.column("predicted").to_pylist()):
-            collapsed.add(metadata["wildcards"]["seed"])
-    of: dict[int, dict[str, dict[str, Attribution]]] = defaultdict(dict)
-    uses: dict[str, str] = {}
-    signed = set()
-    for table, metadata in read_all("explanations", explanations, source, over_seeds=True):
-        ids = metadata["wildcards"]
-        uses.setdefault(ids["method"], metadata["parameters"].get("use", ids["method"]))
-        if ids["seed"] in collapsed:
-            continue
-        attributions = {r["example_id"]: _attribution(r, unit) for r in table.to_pylist()}
-        of[int(ids["seed"])][ids["method"]] = attributions
-        if any((one.scores < 0).any() for one in attributions.values()):
-            signed.add(ids["method"])
-    random = frozenset(method for method, use in uses.items() if use == _RANDOM)
-    return Explained(dict(sorted(of.items())), sorted(uses), frozenset(signed), random)
 
 
 def _attribution(row: Mapping[str, Any], unit: Unit) -> Attribution:
@@ -204,26 +172,44 @@ def _attribution(row: Mapping[str, Any], unit: Unit) -> Attribution:
 
 
 class _Values:
-    """The agreement of attributions, text by text."""
+    """The agreement of attributions, text by text.
 
-    def __init__(self, explained: Explained, examples: Mapping[str, int], top_share: float) -> None:
-        self._explained = explained
-        self._examples = examples
-        self._top_share = top_share
+    Args:
+        of: attributions by seed, method and example.
+        uses: what each method is an instance of.
+        examples: (n,) ids.
+        top_share: share of a text's tokens that counts as its top.
+    """
+
+    def __init__(
+        self,
+        of: Mapping[int, Mapping[str, Mapping[str, Attribution]]],
+        uses: Mapping[str, str],
+        examples: Sequence[str],
+        top_share: float,
+    ) -> None:
+        self._of = [by_method for _, by_method in sorted(of.items())]
+        self._methods, self._examples, self._top_share = sorted(uses), examples, top_share
+        self._random = {method for method, use in uses.items() if use == _RANDOM}
+        self._signed = {
+            method
+            for by_method in self._of
+            for method, attributions in by_method.items()
+            if any((one.scores < 0).any() for one in attributions.values())
+        }
 
     def between_methods(self) -> Iterator[tuple[str, str, str, FloatArray]]:
         """Yield two methods, the measure and its (s, n) values; empty names are of all pairs."""
-        explained, n = self._explained, len(self._examples)
-        pairs = list(combinations(explained.methods, 2))
         values = {
-            (measure, *pair): np.full((len(explained.of), n), np.nan)
+            (measure, *pair): np.full((len(self._of), len(self._examples)), np.nan)
             for measure in MEASURES
-            for pair in pairs
-            if measure != "sign" or explained.signed.issuperset(pair)
+            for pair in combinations(self._methods, 2)
+            if measure != "sign" or self._signed.issuperset(pair)
         }
-        for s, by_method in enumerate(explained.of.values()):
-            for example, place in self._examples.items():
-                own = {m: of[example] for m, of in by_method.items() if example in of}
+        for s, by_method in enumerate(self._of):
+            for place, example in enumerate(self._examples):
+                found = ((m, by_method.get(m, {}).get(example)) for m in self._methods)
+                own = {method: one for method, one in found if one is not None}
                 for measure, matrix in self._agreements(example, list(own.values())).items():
                     for (i, a), (j, b) in combinations(enumerate(own), 2):
                         if (measure, a, b) in values:
@@ -232,24 +218,24 @@ class _Values:
             yield a, b, measure, of_pair
         for measure in MEASURES:
             real = [
-                of for (name, *pair), of in values.items()
-                if name == measure and not explained.random.intersection(pair)
-            ]  # fmt: skip
+                of
+                for (name, *pair), of in values.items()
+                if name == measure and self._random.isdisjoint(pair)
+            ]
             if len(real) > 1:
                 yield "", "", measure, _mean(np.stack(real))
 
     def over_trainings(self) -> Iterator[tuple[str, str, FloatArray]]:
         """Yield a method, the measure and its (n,) mean values over the pairs of trainings."""
-        explained = self._explained
-        for method in explained.methods:
+        for method in self._methods:
             values = {measure: np.full(len(self._examples), np.nan) for measure in MEASURES}
-            for example, place in self._examples.items():
-                own = [of[method][example] for of in explained.of.values()
-                       if example in of.get(method, {})]  # fmt: skip
+            trained = [of[method] for of in self._of if method in of]
+            for place, example in enumerate(self._examples):
+                own = [of[example] for of in trained if example in of]
                 for measure, matrix in self._agreements(example, own).items():
                     values[measure][place] = _mean(matrix[np.triu_indices(len(own), 1)])
             for measure, of_method in values.items():
-                if measure != "sign" or method in explained.signed:
+                if measure != "sign" or method in self._signed:
                     yield method, measure, of_method
 
     def _agreements(

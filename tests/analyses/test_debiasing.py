@@ -280,7 +280,7 @@ class TestConfig:
     def test_a_metric_of_changed_words_needs_a_generator(self, experiment, repository):
         config = {**copy.deepcopy(TINY), "datasets": {"bios": {"paired": False}},
                   "metrics": {"term_attribution": {}}}  # fmt: skip
-        with pytest.raises(InputError, match="dataset 'bios' has no generator; name one"):
+        with pytest.raises(InputError, match="'bios': it has no generator of counterfactuals"):
             Experiment.from_mapping(config)
         config["counterfactuals"] = {"bios": "gender_words"}
         found = Experiment.from_mapping(config)

@@ -16,12 +16,6 @@ def by_key(rows):
     return {(row.subset, row.group): row for row in rows}
 
 
-@pytest.mark.parametrize("sets", [None, [None, None]])
-def test_without_sets_there_is_no_subset_of_them(sets):
-    found = performance([0.5, 0.5], [True, True], ["a", "b"], ["a", "b"], sets)
-    assert {row.subset for row in found} == {"all", "correct"}
-
-
 @pytest.mark.property
 @given(st.data())
 def test_equals_the_loop(data):

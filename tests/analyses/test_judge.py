@@ -95,12 +95,6 @@ def test_the_tests_of_trainings_are_corrected_each_quantity_by_itself(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_family_may_be_smaller(tmp_path):
-    rows, _ = judged(across(tmp_path), tmp_path, family=["dataset", "model"])
-    own = [row for row in rows if (row["model"], row["quantity"]) == ("b", "score")]
-    assert [row["p_mean_holm"] for row in own] == pytest.approx([0.022, 0.9])
-
-
 def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
     silent = across(tmp_path, models={"silent": [1e-6]}, flags=["constant"])
     rows, _ = judged([*across(tmp_path), *silent], tmp_path)

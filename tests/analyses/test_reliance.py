@@ -7,7 +7,6 @@ import pytest
 from made_up import GROUPS, Results
 from scipy import stats
 
-from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.stages.reliance import reliance_cell
 from exparity.stats.rank_correlation import rank_correlation
@@ -77,23 +76,6 @@ def test_attribution_that_follows_the_effect(target, tmp_path):
 def test_attribution_that_does_not(tmp_path):
     (row,) = run(tmp_path, made(tmp_path, relies=False))
     assert row["ci_low"] < 0 < row["ci_high"]
-
-
-def test_three_groups_are_compared_two_by_two(tmp_path):
-    rows = run(tmp_path, made(tmp_path, relies=True, groups=("a", "b", "c")))
-    pairs = [(row["group_a"], row["group_b"]) for row in rows]
-    assert pairs == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert sum(row["n"] + row["n_unchanged"] for row in rows) == 2 * N
-
-
-def test_files_of_another_classifier_are_refused(tmp_path):
-    paths = made(tmp_path, relies=True)
-    other = tmp_path / "other"
-    other.mkdir()
-    of_other = made(other, relies=True, cell={**CELL, "seed": 7})
-    paths["counterfactual_predictions"] = of_other["counterfactual_predictions"]
-    with pytest.raises(InputError, match="is of seed '7', but"):
-        run(tmp_path, paths)
 
 
 class TestRankCorrelation:

@@ -1,16 +1,14 @@
 """The sections of the analyses: what they average, what stands beside it, and that they render."""
 
 import csv
-import json
 import math
-from dataclasses import replace
 
 import pytest
-from made_up import GROUPS, MEANS, Grid
+from made_up import GROUPS, Grid
 from made_up import RANKED as METHODS
 
 from exparity.analyses.attribution_difference.section import difference_tables
-from exparity.analyses.correctness.section import correctness_tables, schemes_of
+from exparity.analyses.correctness.section import correctness_tables
 from exparity.analyses.dataset_bias.section import associations_of, shares_of
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.published.study import Key, load_study
@@ -68,12 +66,6 @@ def rendered(grid):
     return {id: page_of(analysis, study(grid)) for id, analysis in report_of(grid).items()}
 
 
-class TestReading:
-    def test_nothing_is_read_that_nobody_asked_for(self, tmp_path):
-        assert read_analysis(tmp_path, {"seeds": [0]}, "correctness") == []
-        assert read_analysis(tmp_path, {"seeds": [0], "analyses": {}}, "mlm_score") == []
-
-
 class TestCorrectness:
     def test_means_and_ranks_over_seeds(self, grid):
         (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
@@ -83,19 +75,6 @@ class TestCorrectness:
         assert level.sd == pytest.approx(0.02 / math.sqrt(2))
         assert (level.n, level.undefined) == (20, 2)
         assert table.best_first == ["pattern_variant", "gradient_x_input", "uniform_random"]
-
-    def test_the_best_methods_come_first(self, tmp_path):
-        means = {"c": {**MEANS, "uniform_random": 0.99}, "ola": {**MEANS, "uniform_random": 0.8}}
-        grid = Grid(tmp_path, ("c", "ola"), means).make()
-        (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
-        assert table.models == ["c", "ola"]
-        assert table.best_first == ["uniform_random", "pattern_variant", "gradient_x_input"]
-        of = {model: table.levels[model, "uniform_random", "correct", ""] for model in table.models}
-        assert of["c"].mean == pytest.approx(1.0)
-        assert of["ola"].mean == pytest.approx(0.81)
-        page = rendered(grid)["correctness"]
-        assert 'class="n a s8">1.000' in page
-        assert 'class="n a s6">0.810' in page
 
     def test_classifiers_stand_beside_the_published_ones(self, grid):
         values = report_of(grid)["correctness"][1].values
@@ -152,13 +131,6 @@ class TestPage:
         assert page.count("0.410*") == 1
         assert "* the attributions are zero in exact arithmetic" in page
 
-    def test_rounding_noise_has_no_colour(self, grid):
-        values = {"noise": {("geco", "c", "gradient_x_input")}, "meaning": "zero"}
-        page = page_of(report_of(grid)["attribution_difference"], study(grid), **values)
-        assert "+0.200*" in page
-        assert 'class="n a' not in page
-        assert "* zero." in page
-
     def test_every_section_renders(self, grid):
         pages = rendered(grid)
         assert set(pages) == set(grid.analyses)
@@ -173,11 +145,6 @@ class TestPage:
         assert "<b>" not in pages["dataset_bias"]
         assert "&lt;b&gt;" in pages["dataset_bias"]
         assert "<00>" not in pages["attribution_difference"]
-
-    def test_a_grid_without_analyses_has_no_section(self, tmp_path):
-        grid = Grid(tmp_path)
-        without = replace(study(grid), options={**grid.options, "analyses": {}})
-        assert list(reported(without)) == []
 
     def test_tables_are_downloaded_whole(self, grid):
         analyses = report_of(grid).values()
@@ -204,7 +171,3 @@ class TestPublished:
         accuracy = printed[Key("geco_subj", "bert_cefaf", metric="accuracy")]
         assert accuracy.mean == pytest.approx(0.981)
         assert printed[Key("geco_all", metric="bias_c")].mean == 0.499
-
-    def test_only_known_schemes_count(self):
-        options = {"models": [["a", "ola_cea"], ["b", None], ["c", "tinybert"]]}
-        assert schemes_of(json.loads(json.dumps(options))) == {"a": "ola_cea"}

@@ -228,7 +228,3 @@ def test_bad_input_is_one_line(tmp_path):
     data, made, output = (tmp_path / f"{name}.parquet" for name in ("data", "made", "probe"))
     with pytest.raises(InputError, match=r"term_weight_probe\.debias: unknown .*'oss'.*'os'"):
         term_weight_probe(data, made, output, debias=("oss",))
-    other = tmp_path / "other.parquet"
-    prepare(other, use="bios", params=small, data_dir=tmp_path, dataset_id="others")
-    with pytest.raises(InputError, match=r"made\.parquet: is of dataset 'bios'"):
-        term_weight_probe(other, made, output)

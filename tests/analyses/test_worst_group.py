@@ -10,7 +10,6 @@ from exparity.analyses.worst_group import worst_group_cell
 from exparity.analyses.worst_group._spread import combined, spread_of
 from exparity.analyses.worst_group.section import worst_groups
 from exparity.artefacts.files import read_artefact
-from exparity.core.errors import InputError
 
 CELL = {"dataset": "d", "model": "m", "seed": 3}
 GROUPS = ("a", "b", "c", "d")
@@ -54,14 +53,6 @@ class TestFormulas:
         assert found.q == pytest.approx(18.97898773006135, rel=1e-13)
         assert found.tau2 == pytest.approx(0.01771819727891156, rel=1e-13)
         assert found.center == pytest.approx(0.22052766738495982, rel=1e-13)
-
-    # The same for [.31, .30, .32] and [.004, .0025, .012], where tau2 is negative there and 0 here,
-    # so that the mean is mean_effect_fe.
-    def test_statsmodels_without_a_difference(self):
-        found = combined(np.array([0.31, 0.30, 0.32]), np.array([0.004, 0.0025, 0.012]))
-        assert found.q == pytest.approx(0.03465909090910202, rel=1e-9)
-        assert found.tau2 == 0
-        assert found.shrunk == pytest.approx([0.30568181818181817] * 3, rel=1e-13)
 
     @pytest.mark.parametrize("design", ["rows", "sets_of_one_group", "pairs"])
     def test_naive_loops(self, design):
@@ -215,11 +206,6 @@ class TestAnalysis:
     def test_a_classifier_of_one_class_is_in_no_family(self, tmp_path):
         rows = self.run(tmp_path, predicted=(1, 1))
         assert all(row["flags"] == ["collapsed"] and math.isnan(row["p_bh"]) for row in rows)
-
-    def test_another_cell_is_refused(self, tmp_path):
-        scores = [write_scores(tmp_path, "gini", 0.0, seed=4)]
-        with pytest.raises(InputError, match=r"is of seed '4', but .* is of '3'"):
-            worst_group_cell(write_predictions(tmp_path), scores, None, tmp_path / "out.parquet")
 
     def test_the_page_names_the_worst_by_the_direction_of_the_metric(self, tmp_path):
         rows = self.run(tmp_path, random=False)

@@ -125,11 +125,6 @@ class TestRoundTrip:
         assert column.null_count == 0
         assert math.isnan(column[0].as_py())
 
-    def test_a_row_may_override_the_ids_of_the_cell(self, tmp_path):
-        path = tmp_path / "s.parquet"
-        write(path, "scores", [{**_KEY, "score": 1.0, "metric": "other"}])
-        assert read_artefact(path, "scores")[0].column("metric").to_pylist() == ["other"]
-
     def test_the_same_rows_give_the_same_bytes(self, tmp_path, monkeypatch):
         monkeypatch.setattr("exparity.artefacts.files.usage", lambda: {"cpu_seconds": 1.0})
         with job():
@@ -383,12 +378,6 @@ class TestReadResults:
         assert list(found["score"]) == [
             s + i / 4 for _ in range(2) for s in (0, 1) for i in range(3)
         ]
-
-    def test_a_hidden_folder_above_the_results_hides_nothing(self, study):
-        moved = study / ".cache" / "results"
-        moved.mkdir(parents=True)
-        (study / "scores").rename(moved / "scores")
-        assert len(read_results(moved, "scores")) == 12
 
     def test_no_files(self, tmp_path):
         with pytest.raises(InputError, match=r"tests: no 'tests' files there; has that stage run"):

@@ -86,11 +86,3 @@ class TestRefused:
             evaluate_cell(
                 cell / "data.parquet", explanations, None, tmp_path / "s.parquet", **METRIC
             )
-
-    def test_those_of_another_dataset(self, cell, explanations, tmp_path):
-        data = cell / "data.parquet"
-        other = counterfactuals(data, tmp_path / "c.parquet", first_word, dataset="others")
-        with pytest.raises(InputError, match="is of dataset 'others', but"):
-            evaluate_cell(
-                data, explanations, None, tmp_path / "s.parquet", counterfactuals=[other], **METRIC
-            )

@@ -6,7 +6,6 @@ from stages.cells import inputs_of, train
 from support import CPU
 
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.core.errors import InputError
 from exparity.engine.loading import load_classifier
 from exparity.stages.bias import bias_model
 from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
@@ -91,15 +90,6 @@ class TestPredictions:
             original = before[row["example_id"]]
             assert row["probabilities"] == original["probabilities"]
             assert row["predicted"] == original["predicted"]
-
-    def test_counterfactuals_of_other_data_are_refused(self, made, tmp_path):
-        def change(row):
-            return {**row, "example_id": f"x{row['example_id']}"}
-
-        path, rows = tmp_path / "counterfactuals.parquet", rows_of(made / "data.parquet")
-        write_counterfactuals(path, rows, change=change)
-        with pytest.raises(InputError, match=r"data.parquet: has no test example 'x"):
-            predict(made, tmp_path / "out.parquet", counterfactuals=path)
 
 
 class TestBias:

@@ -224,9 +224,3 @@ def test_a_classifier_with_a_head_of_its_own_takes_no_prompt(tmp_path, data):
     model = {**SCRATCH, "head": "sequence"}
     with pytest.raises(InputError, match="head sequence: takes no prompt"):
         Cell(tmp_path, data).finetune(model, CALM)
-
-
-def test_a_masked_language_model_is_refused(tmp_path, data, checkpoints):
-    model = {"checkpoint": checkpoints["bert"], "head": "label_words"}
-    with pytest.raises(InputError, match="is not a causal language model"):
-        Cell(tmp_path, data).finetune(model, {"epochs": 0})

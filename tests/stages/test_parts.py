@@ -22,7 +22,7 @@ from stages import cells
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
-from exparity.jobs.parts import Parts, chunk_size
+from exparity.jobs.parts import Parts
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
 from exparity.stages.explain import checked_encoder
@@ -75,13 +75,6 @@ def interrupted(monkeypatch):
                 run(*arguments, **changes)
 
     return call
-
-
-@pytest.mark.parametrize(
-    ("passes", "size"), [(1, 256), (62, 256), (500, 32), (3999, 4), (4000, 4), (10**9, 4)]
-)
-def test_sizes(passes, size):
-    assert chunk_size(passes) == size
 
 
 def test_explain_continues(cell, whole, slow, interrupted, tmp_path, caplog):

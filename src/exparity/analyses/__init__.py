@@ -6,8 +6,7 @@ declares. What is made unasked, such as verdicts, is registered in the same way,
 """
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings, Table
-from exparity.artefacts.columns import KEY, fields
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import KEY, Export, fields
 from exparity.artefacts.running import StageResult, analysis
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.core.escaping import file_name
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, options_of

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts import layout
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked

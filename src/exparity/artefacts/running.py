@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from exparity.artefacts.analyses import ANALYSES, OF_JOB, arguments_of, inputs_of
+from exparity.artefacts.analyses import ANALYSES, OF_JOB, arguments_of
 from exparity.artefacts.files import running, write_artefact
-from exparity.core.errors import InputError
 from exparity.core.flags import Output
 
 
@@ -100,12 +99,6 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         writes = "output" in inspect.signature(function).parameters
         function = stage(id, *([] if writes else facts["writes"]))(function)
-        reads, inputs = facts["reads"], inputs_of(function)
-        if len(inputs) != len(reads):
-            raise InputError(
-                f"analysis '{id}': reads {len(reads)} artefacts, but the function takes "
-                f"{len(inputs)}"
-            )
         return register(function)
 
     return decorate

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
 from exparity.published.cells import IDS, Agreement, CellComparison, MatchedCell

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.core.registry import Entry
 from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import bias_tables

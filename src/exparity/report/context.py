@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.published.output import Comparison
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study

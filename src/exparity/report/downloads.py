@@ -11,8 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.columns import type_named
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export, type_named
 from exparity.artefacts.files import atomic_path, save_export
 from exparity.artefacts.schemas import schema_of
 from exparity.core.escaping import file_name, plain_cell

@@ -40,11 +40,6 @@ class RandomScores:
         table, metadata = read_artefact(path, "random_scores")
         return cls(path, metadata, table, _means(path, table))
 
-    @property
-    def ids(self) -> Mapping[str, Any]:
-        """Dataset, model, seed and metric."""
-        return dict(self.metadata["wildcards"])
-
     def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether a scores artefact was made by the same metric with the same options."""
         own, theirs = self.metadata["parameters"], metadata["parameters"]
@@ -58,12 +53,10 @@ class RandomScores:
         drawn = self.table.column("draw").to_numpy()
         first, *rest = np.unique(drawn).tolist()
         others = self.table.filter(drawn != first)
-        yield first, self.table.filter(drawn == first), self._of(others) if rest else None
+        control = replace(self, table=others, means=_means(self.path, others)) if rest else None
+        yield first, self.table.filter(drawn == first), control
         for draw in rest:
             yield draw, self.table.filter(drawn == draw), None
-
-    def _of(self, table: pa.Table) -> RandomScores:
-        return replace(self, table=table, means=_means(self.path, table))
 
     def excess(self, table: pa.Table) -> FloatArray:
         """Return (n,) each score minus the mean of its text's random ones; NaN where one is."""
@@ -77,7 +70,7 @@ class RandomScores:
 def random_by(paths: Sequence[Path] | None, *names: str) -> dict[tuple[str, ...], RandomScores]:
     """Read the scores of random explanations, by some of their ids as text."""
     read = map(RandomScores.read, paths or ())
-    return {tuple(str(random.ids[name]) for name in names): random for random in read}
+    return {tuple(str(one.metadata["wildcards"][name]) for name in names): one for one in read}
 
 
 def _means(path: Path, table: pa.Table) -> Lookup[float]:

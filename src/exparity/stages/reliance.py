@@ -15,8 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Findings, Table
-from exparity.artefacts.columns import fields, record_columns
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export, fields, record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics

@@ -186,7 +186,7 @@ def _of_removal(
         for scale in SCALES
     }
     stepless = any(own is not None and not (own.sizes > 0).any() for own, _ in found)
-    return Skill(*_columns(steps), _groups(table), flags=[STEPLESS] * stepless)
+    return Skill(*_columns(steps), table.column("group").to_pylist(), flags=[STEPLESS] * stepless)
 
 
 def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
@@ -202,7 +202,7 @@ def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
             continue
         pool = np.concatenate(pools[example])
         steps.append(step_among(pool, falls.log_odds, higher_is_better=higher))
-    return Skill(*_columns({"ranks": steps}), _groups(table), claims_means=False)
+    return Skill(*_columns({"ranks": steps}), table.column("group").to_pylist(), claims_means=False)
 
 
 def _of_ratio(
@@ -220,12 +220,7 @@ def _of_ratio(
     sign = 1.0 if higher else -1.0
     least = LEAST_ROOM if np.isfinite([low, high]).all() else 0.0  # of a share
     gain, room = sign * (scores - chance), sign * (best - chance)
-    return Skill({"score": gain}, {"score": room}, _groups(table), least)
-
-
-def _groups(table: pa.Table) -> list[str]:
-    groups: list[str] = table.column("group").to_pylist()
-    return groups
+    return Skill({"score": gain}, {"score": room}, table.column("group").to_pylist(), least)
 
 
 def _falls(table: pa.Table) -> Iterator[Falls | None]:

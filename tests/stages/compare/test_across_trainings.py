@@ -99,15 +99,6 @@ class TestArtefact:
             assert (row["n_seeds"], row["n_sets"]) == (4, 12 if matched else 0)
             assert set(row["flags"]) <= {"driven_by_one_training"}
 
-    def test_three_groups(self, tmp_path):
-        order = ("c", "a", "b")
-        paths = grid(tmp_path, methods=("lime",), groups=order)
-        rows, _ = made(paths, tmp_path)
-        assert [(r["group_a"], r["group_b"]) for r in rows] == [("a", "b"), ("c", "a"), ("c", "b")]
-        tests = {(t.group_a, t.group_b): t for t in expected(paths, order)}
-        for row in rows:
-            assert_same(row, tests[row["group_a"], row["group_b"]])
-
     def test_examples_that_some_seeds_lack(self, tmp_path):
         # as where only what is classified correctly is explained, in another order
         paths = [
@@ -129,14 +120,6 @@ class TestArtefact:
         assert not any("missing_cells" in row["flags"] for row in rows)
         assert_same(rows[0], expected(part)[0])
         assert_same(rows[1], expected(whole)[0])
-
-    def test_a_cell_of_fewer_seeds(self, tmp_path):
-        paths = [*grid(tmp_path, methods=("lime",)), scores_file(tmp_path, seed=2, method="shap")]
-        rows, _ = made(paths, tmp_path)
-        assert [r["n_seeds"] for r in rows] == [4, 1]
-        assert ["one_training" in row["flags"] for row in rows] == [False, True]
-        assert rows[1]["d"] == rows[1]["d"]
-        assert math.isnan(rows[1]["p_large"])
 
     def test_flags_of_any_seed(self, tmp_path):
         paths = [

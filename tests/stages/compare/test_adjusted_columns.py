@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from made_up import Results
 
-from exparity import InputError
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
 from exparity.stats.adjusted import adjusted_gaps
 
@@ -102,22 +101,3 @@ def test_they_are_those_of_the_function(files):
         assert row[f"{gap.adjustment}_adjusted_flags"] == list(gap.flags)
     assert sampled["class_adjusted_difference"] != row["class_adjusted_difference"]
     assert (sampled["n_pairs"], sampled["flags"][-1]) == (PAIRS - 2, "rounding_noise")
-
-
-class TestRefused:
-    def refused(self, files, message):
-        with pytest.raises(InputError, match=message):
-            rows_of(files)
-        assert not files[4].exists()
-
-    def test_data_of_another_dataset(self, files):
-        texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
-        texts = [{**row, "attributes": []} for row in texts]
-        write_artefact(files[0], "data", texts, {"dataset": "e"}, parameters={})
-        self.refused(files, "is of dataset")
-
-    def test_a_score_without_a_text(self, files):
-        texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
-        texts = [{**row, "attributes": []} for row in texts[1:]]
-        write_artefact(files[0], "data", texts, {"dataset": "d"}, parameters={})
-        self.refused(files, "has no example '00-")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from exparity.analyses.agreement._pairwise import MEASURES
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.core.grouping import grouped
 from exparity.report.verdicts import named
 

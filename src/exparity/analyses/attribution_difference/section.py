@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.core.grouping import grouped
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd

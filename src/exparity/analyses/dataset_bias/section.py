@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 

@@ -47,11 +47,11 @@ def _job_options(
             "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
         )
     for model in asked:
-        where = "analyses.mlm_score.models"
-        if model not in specs:
-            raise InputError(f"{where}: no '{model}' here; {did_you_mean(model, specs)}")
         if model not in pretrained:
-            raise InputError(f"{where}: '{model}' is not of a checkpoint, so it has no such head")
+            raise InputError(
+                f"analyses.mlm_score.models: no '{model}' of a checkpoint here; "
+                f"{did_you_mean(model, pretrained)}"
+            )
     if ids["model"] not in asked:
         return None
     spec = specs[ids["model"]]

@@ -154,8 +154,6 @@ def load_masked_lm(
     setattr(model, prefix, classifier.base_model)
     tokenizer = load_tokenizer(str(tuned))
     check_vocabulary(str(tuned), classifier, tokenizer)
-    if tokenizer.mask_token_id is None:
-        raise InputError(f"{tuned}: its tokenizer has no mask token")
     place = resolve_device(device)
     budget = token_budget or _TOKEN_BUDGET.get(place.type, 2048)
     model = model.to(place).eval()  # type: ignore[arg-type]

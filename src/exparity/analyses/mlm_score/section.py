@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 from exparity.stats.compare import compare_groups

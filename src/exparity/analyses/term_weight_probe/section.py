@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.artefacts.schemas import schema_of
 from exparity.core.grouping import grouped
 

@@ -114,7 +114,7 @@ def read_scores_of_model(
         cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
     model = {name: metadata["wildcards"][name] for name in ("dataset", "model")}
     for one in random.values():
-        require_same_cell(("the scores", model), (one.path, one.ids))
+        require_same_cell(("the scores", model), (one.path, one.metadata["wildcards"]))
         for draw, table, others in one.draws():
             quantities = Quantities.of(table, one.metadata, others, controls, is_drawn=True)
             places = examples.places(table)

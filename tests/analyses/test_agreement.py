@@ -239,8 +239,3 @@ class TestAnalysis:
         page = page_of(three)
         assert "−0.70 <small>male − other</small>" in page
         assert "male − female" not in page
-
-    def test_a_single_training_is_judged_for_its_texts(self, tmp_path):
-        found = Study(tmp_path, seeds=(0,)).run()
-        assert not any(between == "trainings" for between, *_ in found)
-        assert "one_training" in found["methods", "one", "two", "spearman"]["flags"]

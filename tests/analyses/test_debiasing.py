@@ -148,20 +148,6 @@ class TestArtefact:
             for name, value in asdict(change).items():
                 assert row[name] == pytest.approx(value, nan_ok=True), name
 
-    def test_the_excess_is_over_the_mean_of_the_draws(self, tmp_path):
-        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
-        rows, _ = made.run()
-        (of_excess,) = [r for r in rows if r["quantity"] == "excess" and r["seed"] is None]
-        over = [
-            values_of(path) - values_of_random(random).mean(axis=0)
-            for path, random in zip(made.scores, made.random, strict=True)
-        ]
-        keys = sorted(examples(), key=lambda key: key["example_id"])
-        groups, sets = [key["group"] for key in keys], [key["match_id"] for key in keys]
-        (excess,) = gap_changes(over[3:], over[:3], groups, GROUPS, sets)
-        assert of_excess["change"] == pytest.approx(excess.over_seeds.change)
-        assert of_excess["p_mean"] == pytest.approx(excess.over_seeds.p_mean)
-
     def test_a_seed_that_one_model_lacks_is_left_out_and_excess_without_draws(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0)
         made.scores = [path for path in made.scores if "cda-1" not in path.name]
@@ -175,11 +161,6 @@ class TestArtefact:
         assert ["collapsed" in row["flags"] for row in rows] == [False, True, True, False]
         assert math.isnan(rows[1]["change"])
         assert rows[3]["change"] == pytest.approx(rows[0]["change"])
-
-
-def values_of_random(path):
-    rows = read_artefact(path, "random_scores")[0].to_pylist()
-    return np.array([[row["score"] for row in rows if row["draw"] == draw] for draw in range(2)])
 
 
 class TestRefused:

@@ -62,12 +62,6 @@ class TestOnBiographies:
             names = [row["quantity"] for row in here]
             assert {name: names.count(name) for name in names} == by_class | overall
 
-    def test_words_of_both_genders_are_found(self, bios):
-        words = bios[1]["words"]
-        assert {"he", "his"} <= set(words["male"])
-        assert {"she"} <= set(words["female"])
-        assert not set(words["male"]) & set(words["female"])
-
     def test_without_the_words_no_prediction_changes(self, bios):
         rows = of(bios[0], weight=0.0)
         causal = [row for row in rows if row["quantity"].startswith("causal_")]

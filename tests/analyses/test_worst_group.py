@@ -217,10 +217,3 @@ class TestAnalysis:
         assert up[0].worst != "c"
         assert (down[0].worst, down[0].times, down[0].smallest) == ("c", 1, 40)
         assert up[1].worst == ""
-
-    def test_seeds_are_put_together(self, tmp_path):
-        rows = self.run(tmp_path, random=False)
-        others = [{**row, "seed": 4, "range": row["range"] + 2, "p_bh": 1.0} for row in rows]
-        lines = worst_groups([*rows, *others], {"gini": "lower", "sparsity": "lower"}, 0.05)
-        assert (lines[0].seeds, lines[0].found, lines[0].worst) == (2, 1, "c")
-        assert lines[0].range == pytest.approx(rows[0]["range"] + 1)

@@ -1,6 +1,5 @@
 """The stages of the analyses: what they read, what they write, what they refuse."""
 
-import json
 import math
 
 import numpy as np
@@ -13,7 +12,6 @@ from exparity.analyses.attribution_difference import attribution_difference_cell
 from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.dataset_bias import measure_dataset_bias
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.cli import main
 from exparity.data import DATASETS
 from exparity.data.table import read_prepared
 
@@ -144,24 +142,3 @@ class TestDatasetBias:
         measure_dataset_bias(cell / "data.parquet", tmp_path / "b.parquet")
         rows = rows_of(tmp_path / "b.parquet", "dataset_bias")
         assert {row["quantity"] for row in rows} == {"tfidf_correlation"}
-
-
-class TestCommands:
-    def test_each_is_a_command(self, cell, made, tmp_path):
-        explanations, scores = ([str(path) for path in part] for part in made)
-        data, predictions = str(cell / "data.parquet"), str(cell / "predictions.parquet")
-        options = json.dumps({"min_sets": 3, "digest": "x"})
-        terms = json.dumps({"male": [["he"]], "female": [["she"]]})
-        for command in (
-            ["correctness", "--scores", *scores, "--predictions", predictions],
-            ["attribution-difference", "--data", data, "--explanations", *explanations,
-             "--options", options, "--attribution", "positive"],
-            ["dataset-bias", "--data", data, "--terms", terms],
-        ):  # fmt: skip
-            output = tmp_path / f"{command[0]}.parquet"
-            assert main([*command, "--output", str(output)]) == 0
-            assert output.is_file()
-        facts = read_artefact(
-            tmp_path / "attribution-difference.parquet", "attribution_differences"
-        )[1]
-        assert facts["parameters"] == {"attribution": "positive", "min_sets": 3}

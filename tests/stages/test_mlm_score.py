@@ -15,7 +15,6 @@ from exparity.analyses import mlm_score
 from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.analyses.mlm_score._masked_lm import load_masked_lm, questions
 from exparity.artefacts.files import read_artefact
-from exparity.cli import main
 from exparity.data.table import read_prepared
 from exparity.engine.encoding import encode_texts
 from exparity.models.checkpoints import build_model
@@ -152,16 +151,3 @@ def test_a_checkpoint_without_the_head_is_refused(tuned, tmp_path):
 def test_an_encoder_of_another_size_is_refused(tuned, checkpoints):
     with pytest.raises(InputError, match="its encoder does not fit the head of"):
         load_masked_lm(Path(checkpoints["bert"]), str(tuned / "original"), None, "cpu")
-
-
-def test_the_command(tuned, tmp_path, capsys):
-    command = [
-        "mlm-score", "--data", str(tuned / "data.parquet"), "--checkpoint",
-        str(tuned / "mine" / "0"), "--output", str(tmp_path / "m.parquet"), "--device", "cpu",
-    ]  # fmt: skip
-    with pytest.raises(SystemExit):
-        main(command)
-    assert "--original" in capsys.readouterr().err
-    assert main([*command, "--original", str(tuned / "original"), "--max-examples", "4"]) == 0
-    facts = read_artefact(tmp_path / "m.parquet", "mlm_scores")[1]
-    assert facts["wildcards"] == {"dataset": "pairs", "model": "mine", "seed": 0}

@@ -112,15 +112,6 @@ class TestArtefact:
         assert row["flags"] == ["missing_cells"]
         assert (row["n_seeds"], row["n_sets"]) == (4, 12)
 
-    def test_a_sample_of_one_method_leaves_the_others_whole(self, tmp_path):
-        whole = grid(tmp_path, methods=("shap",))
-        part = grid(tmp_path, methods=("lime",), n=5)
-        rows, _ = made([*part, *whole], tmp_path)
-        assert [(r["method"], r["n_sets"]) for r in rows] == [("lime", 5), ("shap", 12)]
-        assert not any("missing_cells" in row["flags"] for row in rows)
-        assert_same(rows[0], expected(part)[0])
-        assert_same(rows[1], expected(whole)[0])
-
     def test_flags_of_any_seed(self, tmp_path):
         paths = [
             scores_file(tmp_path, seed=seed, flags=["rounding_noise"] if seed else [])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from exparity.analyses.attribution_difference._words import WordPair, attribution_differences
+from exparity.analyses.attribution_difference import WordPair, attribution_differences
 from exparity.stats.multiplicity import holm
 
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from support import REAL, need
 
-from exparity.analyses.dataset_bias._words import cooccurrence, word_associations
+from exparity.analyses.dataset_bias import cooccurrence, word_associations
 from exparity.data import DATASETS, load_dataset
 from exparity.data.files import DataSource
 

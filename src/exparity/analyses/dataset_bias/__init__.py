@@ -1,8 +1,13 @@
-"""Analysis dataset_bias: what the words of a dataset say of its groups and classes."""
+"""Analysis dataset_bias: what the words of a dataset say of its groups and classes.
+
+Wilming et al. 2024, A.1.3, has both measures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +15,140 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
-from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.analyses.dataset_bias.section import findings
 from exparity.data.table import read_prepared
+from exparity.types import IntArray
 
 _SPLITS = ("all", "train", "test")
+Forms = Sequence[Sequence[str]]
+"""Terms that name a group, by form: words that stand for one another, such as him and his."""
+
+
+@dataclass(frozen=True)
+class Cooccurrence:
+    """Number of words beside the terms of a group.
+
+    Attributes:
+        n_texts: the group's texts with one of its terms.
+        count: pairs of a form and a word beside it, over these texts.
+        share: its part of the counts of all groups; NaN if there are none.
+    """
+
+    group: str
+    n_texts: int
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class WordAssociation:
+    """Correlation of a word with a class.
+
+    Attributes:
+        word: the word, in lower case.
+        class_index: the class.
+        n_texts: texts that have it.
+        correlation: Pearson's, of its tf-idf value with being of the class; NaN where either is
+            constant.
+        rationale_share: share of its occurrences that are marked as rationale; NaN where unknown.
+    """
+
+    word: str
+    class_index: int
+    n_texts: int
+    correlation: float
+    rationale_share: float
+
+
+def cooccurrence(
+    texts: Sequence[Sequence[str]],
+    groups: Sequence[str],
+    order: Sequence[str],
+    terms: Mapping[str, Forms],
+) -> list[Cooccurrence]:
+    r"""Count the words beside the terms of each group (Zhao et al. 2017; Cabello et al. 2023).
+
+    In group g, :math:`C_g = \sum_S \sum_{a \in A_g} \sum_{w \in V} 1_S(a, w)`: over its texts S,
+    the forms a of its terms that S has, and the words w of S that are no term of any group. A form
+    counts once a text, a word as often as it stands there.
+
+    Args:
+        texts: (n,) words of each text.
+        groups: (n,) each text's group.
+        order: the groups.
+        terms: the forms of each group.
+
+    Returns:
+        One per group; with two, a share of 0.5 is balance.
+    """
+    forms = {g: [{word.lower() for word in form} for form in terms[g]] for g in order}
+    every = {word for of_group in forms.values() for form in of_group for word in form}
+    counts, with_terms = dict.fromkeys(order, 0), dict.fromkeys(order, 0)
+    for text, group in zip(texts, groups, strict=True):
+        words = [word.lower() for word in text]
+        there = sum(not form.isdisjoint(words) for form in forms[group])
+        counts[group] += there * sum(word not in every for word in words)
+        with_terms[group] += there > 0
+    total = sum(counts.values())
+    return [
+        Cooccurrence(g, with_terms[g], counts[g], counts[g] / total if total else np.nan)
+        for g in order
+    ]
+
+
+def word_associations(
+    texts: Sequence[Sequence[str]],
+    labels: Sequence[int] | IntArray,
+    n_classes: int,
+    rationales: Sequence[Sequence[int] | None] | None = None,
+) -> list[WordAssociation]:
+    """Correlate the tf-idf value of each word with the classes (Wilming et al. 2024, figure 3).
+
+    Words are lower-cased. tf-idf is scikit-learn's: smoothed, each text scaled to length 1.
+
+    Args:
+        texts: (n,) words of each text.
+        labels: (n,) class index of each.
+        n_classes: number of classes.
+        rationales: (n,) a 0 or 1 per word of each text, or None where unknown.
+
+    Returns:
+        One per word and class.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.feature_selection import r_regression
+
+    vectorizer = TfidfVectorizer(analyzer=lambda words: [word.lower() for word in words])
+    values = vectorizer.fit_transform(texts)  # sparse: (n, words)
+    words = vectorizer.get_feature_names_out().tolist()
+    # A word with the same value everywhere varies by rounding alone.
+    varies = (values.max(axis=0) - values.min(axis=0)).toarray()[0] > 1e-12
+    marked = _marked_shares(texts, rationales)
+    associations = []
+    for c in range(n_classes):
+        with np.errstate(all="ignore"):  # a class of all texts, or of none
+            r = r_regression(values, np.equal(labels, c), force_finite=False)
+        correlations = np.where(varies, r.clip(-1, 1), np.nan).tolist()
+        associations += [
+            WordAssociation(word, c, n, correlation, marked.get(word, np.nan))
+            for word, n, correlation in zip(
+                words, values.getnnz(axis=0).tolist(), correlations, strict=True
+            )
+        ]
+    return associations
+
+
+def _marked_shares(
+    texts: Sequence[Sequence[str]], rationales: Sequence[Sequence[int] | None] | None
+) -> dict[str, float]:
+    every: Counter[str] = Counter()
+    marked: Counter[str] = Counter()
+    for text, marks in zip(texts, rationales or (), strict=rationales is not None):
+        if marks is not None:
+            words = [word.lower() for word in text]
+            every.update(words)
+            marked.update(word for word, mark in zip(words, marks, strict=True) if mark)
+    return {word: marked[word] / n for word, n in every.items()}
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:

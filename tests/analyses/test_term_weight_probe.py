@@ -10,8 +10,7 @@ import pytest
 from support import REAL, need
 
 from exparity import InputError
-from exparity.analyses.term_weight_probe import gap_rows, term_weight_probe
-from exparity.analyses.term_weight_probe._bag_of_words import group_words
+from exparity.analyses.term_weight_probe import gap_rows, group_words, term_weight_probe
 from exparity.analyses.term_weight_probe.section import findings
 from exparity.artefacts.files import read_artefact
 from exparity.data.compas import FILE

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import ttest_1samp
 from support import CPU
 
-from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords
+from exparity.analyses.term_weight_probe import BagOfWords
 from exparity.artefacts.files import read_artefact
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import read_prepared

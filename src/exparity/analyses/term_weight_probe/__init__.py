@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
-from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
 from exparity.analyses.term_weight_probe.section import NONE, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
@@ -32,7 +31,7 @@ from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import Predictions, predictions_of
 from exparity.stats.rms import RATES
-from exparity.types import Example
+from exparity.types import Example, IntArray
 
 log = logging.getLogger(__name__)
 _WEIGHTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
@@ -43,6 +42,11 @@ _GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
 _QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}
 Versions = Mapping[tuple[str, str], Sequence[Example]]
 """Counterfactuals by example_id and group of what they are made of."""
+
+Words = Sequence[str]
+# Words of one letter and numbers count: "she's" is she and s, "5 priors" is 5 and priors.
+_TOKEN = r"(?u)\b\w+\b"
+_MOST_ITERATIONS = 20_000
 
 
 def _job_options(
@@ -196,3 +200,71 @@ def _words_of(prepared: PreparedData, versions: Versions) -> dict[str, frozenset
             counterfactuals.append(made.words)
     words = group_words(pairs)
     return {group: words.get(group, frozenset()) for group in prepared.groups}
+
+
+class BagOfWords:
+    """A multinomial logistic regression on counts of words, trained until it converges.
+
+    Args:
+        training_set: what to train on, with weights.
+
+    Raises:
+        InputError: fewer than two classes.
+    """
+
+    def __init__(self, training_set: TrainingSet) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+        from sklearn.linear_model import LogisticRegression
+
+        labels = [example.label for example in training_set.examples]
+        if len(set(labels)) < 2:
+            raise InputError(
+                f"{training_set.dataset}: the training split has one class; nothing can be learnt"
+            )
+        self._vectoriser = CountVectorizer(token_pattern=_TOKEN)
+        counts = self._vectoriser.fit_transform(_texts(e.words for e in training_set.examples))
+        self._regression = LogisticRegression(tol=1e-6, max_iter=_MOST_ITERATIONS)
+        self._regression.fit(counts, labels, sample_weight=training_set.weights)
+
+    def counts(self, texts: Iterable[Words]) -> Any:
+        """Count the known words of texts: (n, v), sparse."""
+        return self._vectoriser.transform(_texts(texts))
+
+    def predict(self, counts: Any, scaled: Collection[str], weight: float) -> IntArray:
+        """Predict classes from counts, some of them scaled."""
+        from scipy.sparse import diags_array
+
+        names = self._vectoriser.get_feature_names_out()
+        factors = np.where(np.isin(names, list(scaled)), weight, 1.0)
+        return np.asarray(self._regression.predict(counts @ diags_array(factors)), dtype=np.int64)
+
+
+def group_words(
+    versions: Mapping[tuple[str, str], tuple[Sequence[Words], Sequence[Words]]],
+) -> dict[str, frozenset[str]]:
+    """Return the words that tell groups apart: those that counterfactuals remove or bring in.
+
+    Each is a word of the group in whose versions it is more often, as his is although it stays in
+    some texts about women.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = [words for pair in versions.values() for side in pair for words in side]
+    vectoriser = CountVectorizer(token_pattern=_TOKEN).fit(_texts(texts))
+    names = vectoriser.get_feature_names_out()
+    groups = list(dict.fromkeys(group for pair in versions for group in pair))
+    surplus = np.zeros((len(groups), len(names)), dtype=np.int64)
+    for (group, other), (originals, counterfactuals) in versions.items():
+        change = vectoriser.transform(_texts(originals)) - vectoriser.transform(
+            _texts(counterfactuals)
+        )
+        surplus[groups.index(group)] += np.asarray(change.maximum(0).sum(axis=0)).ravel()
+        surplus[groups.index(other)] += np.asarray((-change).maximum(0).sum(axis=0)).ravel()
+    changed, owner = surplus.any(axis=0), surplus.argmax(axis=0)
+    return {
+        group: frozenset(names[changed & (owner == i)].tolist()) for i, group in enumerate(groups)
+    }
+
+
+def _texts(texts: Iterable[Words]) -> list[str]:
+    return [" ".join(words) for words in texts]

@@ -23,7 +23,7 @@ from exparity.report.templating import html_environment
 
 STATISTICS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
 TOP = 0.3
-N_SETS, LENGTH = 30, 12
+N_SETS, LENGTH = 20, 12
 
 
 def naive(a, b):

@@ -389,18 +389,6 @@ class TestReadResults:
         with pytest.raises(InputError, match=r"bert/0/lime/gini.parquet: not a 'scores' artefact"):
             read_results(study, "scores")
 
-    @pytest.mark.parametrize(
-        ("artefact", "file"),
-        [
-            ("history", "models/pairs/bert/3/history.parquet"),
-            ("disparity", "disparity.parquet"),
-        ],
-    )
-    def test_some_lie_beside_files_that_are_no_artefacts(self, tmp_path, artefact, file):
-        write(tmp_path / file, artefact)
-        (tmp_path / file).with_name("other.parquet").write_bytes(b"not an artefact")
-        assert len(read_results(tmp_path, artefact)) == len(ROWS[artefact])
-
 
 class TestJobsThatMeet:
     """A job of a killed run lives on and ends after its successor in the next run."""

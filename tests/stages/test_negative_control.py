@@ -156,13 +156,6 @@ class TestExcess:
         # Six sets are too few for an interval.
         assert rows["excess"]["flags"] == ["interval_none", "collapsed"]
 
-    def test_what_is_said_of_the_scores_stays(self, cell, rows, scored, tmp_path):
-        compare(cell, scored, tmp_path / "w.parquet", resamples=300)
-        (without,) = rows_of(tmp_path / "w.parquet", "tests")
-        assert 0 <= rows["score"].pop("random_significant") <= 1
-        assert math.isnan(without.pop("random_significant"))
-        assert str(rows["score"]) == str(without)
-
     def test_there_is_none_over_random_scores_by_other_options(self, cell, scored, tmp_path):
         control(cell, tmp_path / "r.parquet", "comprehensiveness", params={})
         compare(cell, scored, tmp_path / "t.parquet", tmp_path / "r.parquet")

@@ -232,7 +232,7 @@ def interpolated(sizes, values, size):
 @pytest.mark.reference
 def test_gain_and_room_equal_loops(experiment, pytestconfig):
     """Texts are drawn from all trainings."""
-    n_texts = 10 if pytestconfig.getoption("--exhaustive") else 2
+    n_texts = 10 if pytestconfig.getoption("--exhaustive") else 1
     folder, rng = experiment.folder, np.random.default_rng(5)
     for seed in SEEDS:
         drawn, searched = experiment.controls(None, seed)

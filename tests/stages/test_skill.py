@@ -22,13 +22,12 @@ from exparity.methods import explain_encodings
 from exparity.metrics import MetricBatch
 from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.excess import RandomScores
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.limits import removal_limits_cell
 from exparity.stages.negative_control import negative_control_cell
 from exparity.stages.prepare import prepare
-from exparity.stages.skill import Controls, Skill, rooms_of, skill_of
+from exparity.stages.skill import Controls, RandomScores, Skill, rooms_of, skill_of
 from exparity.stats.skill import LEAST_ROOM, SCALES
 
 SEEDS, DRAWS, STAGES = range(3), 5, 5

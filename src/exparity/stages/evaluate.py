@@ -102,15 +102,15 @@ def evaluate_cell(
     facts = metric.entry.facts
     if facts.runs_model and checkpoint is None:
         raise InputError(f"metric {metric.id}: runs the model; name its --checkpoint")
-    job = scoring.job(
+    scoring.run(
         output,
         {"max_examples": max_examples},
         [explanations],
         [METHODS.get(metadata["parameters"]["use"])] if facts.needs == "explainer" else [],
         checkpoint if facts.runs_model else None,
         machine,
+        partial(_reading, scoring, table, metadata),
     )
-    scoring.run(job, partial(_reading, scoring, table, metadata))
 
 
 class Metric(NamedTuple):
@@ -182,7 +182,7 @@ class Scoring:
             options["top_k"] = mean_length([sum(marks) for marks in rationales])
         return options
 
-    def job(
+    def run(
         self,
         output: Path,
         chosen: Mapping[str, Any],
@@ -190,10 +190,11 @@ class Scoring:
         methods: Sequence[Entry[MethodFacts]],
         checkpoint: Path | None,
         machine: Inference,
-    ) -> Job:
-        """Return the job that scores; ``chosen`` says which texts and random explanations."""
+        begin: Begin,
+    ) -> None:
+        """Score the examples; ``chosen`` says which texts and random explanations."""
         metric, facts = self.metric, self.metric.entry.facts
-        return Job(
+        job = Job(
             output,
             "random_scores" if "draws" in chosen else "scores",
             {**self.ids, "metric": metric.id},
@@ -217,15 +218,10 @@ class Scoring:
                 "skill": facts.compared_by,
             },
         )
-
-    def run(self, job: Job, begin: Begin) -> None:
-        """Score the examples and write the artefact."""
         table = run(job, self.examples, begin)
         scores = table.column("score").to_numpy() if table else np.zeros(0)
         if undefined := int(np.isnan(scores).sum()):
-            log.warning(
-                "%s is undefined for %d of %d examples", self.metric.id, undefined, len(scores)
-            )
+            log.warning("%s is undefined for %d of %d examples", metric.id, undefined, len(scores))
 
     def score(
         self,

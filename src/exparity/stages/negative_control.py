@@ -140,12 +140,13 @@ def negative_control_cell(
     files, methods = [predictions], [METHODS.get(RANDOM)]
     steps = _steps(metric)
     if removal_limits and steps:
-        job = scoring.job(output, chosen, [*files, removal_limits[0]], methods, None, machine)
-        scoring.run(job, partial(_looking_up, metric, steps, removal_limits[0], draws))
+        begin = partial(_looking_up, metric, steps, removal_limits[0], draws)
+        files.append(removal_limits[0])
+        scoring.run(output, chosen, files, methods, None, machine, begin)
         return
-    job = scoring.job(output, chosen, files, methods, checkpoint, machine)
     targets = predicted if target == "predicted" else {}
-    scoring.run(job, partial(_drawing, scoring, draws, targets))
+    begin = partial(_drawing, scoring, draws, targets)
+    scoring.run(output, chosen, files, methods, checkpoint, machine, begin)
 
 
 def _unit(metric: Metric) -> Unit:

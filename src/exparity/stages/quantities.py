@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.stages.excess import RandomScores
-from exparity.stages.skill import Controls, Skill, skill_of
+from exparity.stages.skill import Controls, RandomScores, Skill, skill_of
 from exparity.stats.skill import Scale, ScaleTests, Test, on_all_scales
 from exparity.types import FloatArray
 

@@ -1,9 +1,9 @@
-"""Gain and room of the explanations of a cell, by what its metric is compared with."""
+"""What the explanations of a cell have over random ones: the excess, and gain and room of skill."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.files import facts_of
+from exparity.artefacts.files import facts_of, read_artefact
 from exparity.artefacts.seal import read_metadata
 from exparity.core.grouping import grouped
 from exparity.explanations.units import Unit
-from exparity.stages.excess import RandomScores
+from exparity.stages.cell import Lookup
 from exparity.stages.limits import direction_of, limits_by_example
 from exparity.stats.skill import (
     LEAST_ROOM,
@@ -33,6 +33,72 @@ from exparity.types import Falls, FloatArray
 
 STEPLESS = "stepless"
 """Flag of a cell in which some explanation takes no step."""
+SCORED_ALIKE = ("use", "params", "precision")
+"""Parameters of the metric that scores must share with those of random explanations."""
+
+
+@dataclass(frozen=True)
+class RandomScores:
+    """A random_scores artefact.
+
+    Attributes:
+        path: the file.
+        metadata: how it was made; its ``wildcards`` are dataset, model, seed and metric.
+        table: its rows.
+        means: mean score of each example's random explanations; a file serves every method.
+    """
+
+    path: Path
+    metadata: Mapping[str, Any]
+    table: pa.Table
+    means: Mapping[str, float]
+
+    @classmethod
+    def read(cls, path: Path) -> RandomScores:
+        """Read a random_scores artefact."""
+        table, metadata = read_artefact(path, "random_scores")
+        return cls(path, metadata, table, _means(path, table))
+
+    def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
+        """Return whether a scores artefact was made by the same metric with the same options."""
+        own, theirs = self.metadata["parameters"], metadata["parameters"]
+        return all(theirs.get(name) == own.get(name) for name in SCORED_ALIKE)
+
+    def draws(self) -> Iterator[tuple[int, pa.Table, RandomScores | None]]:
+        """Yield each random explanation: its number, its rows, and the others beside the first.
+
+        There are none beside later ones: all of them would say the same.
+        """
+        drawn = self.table.column("draw").to_numpy()
+        first, *rest = np.unique(drawn).tolist()
+        others = self.table.filter(drawn != first)
+        control = replace(self, table=others, means=_means(self.path, others)) if rest else None
+        yield first, self.table.filter(drawn == first), control
+        for draw in rest:
+            yield draw, self.table.filter(drawn == draw), None
+
+    def excess(self, table: pa.Table) -> FloatArray:
+        """Return (n,) each score minus the mean of its text's random ones; NaN where one is."""
+        keys = table.column("example_id").to_pylist()
+        over: FloatArray = table.column("score").to_numpy() - np.array(
+            [self.means[key] for key in keys], dtype=np.float64
+        )
+        return over
+
+
+def random_by(paths: Sequence[Path] | None, *names: str) -> dict[tuple[str, ...], RandomScores]:
+    """Read the scores of random explanations, by some of their ids as text."""
+    read = map(RandomScores.read, paths or ())
+    return {tuple(str(one.metadata["wildcards"][name]) for name in names): one for one in read}
+
+
+def _means(path: Path, table: pa.Table) -> Lookup[float]:
+    """Return the mean score of each example's random explanations; NaN where one of them is."""
+    keys = np.asarray(table.column("example_id").to_pylist(), dtype=str)
+    examples, owners = np.unique(keys, return_inverse=True)
+    means = np.bincount(owners, weights=table.column("score").to_numpy()) / np.bincount(owners)
+    content = zip(examples.tolist(), means.tolist(), strict=True)
+    return Lookup(path, "random explanation of example", content)
 
 
 @dataclass(frozen=True)

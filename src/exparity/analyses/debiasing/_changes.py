@@ -10,8 +10,8 @@ import numpy as np
 
 from exparity.analyses.debiasing._scored import Scored, ScoredCell
 from exparity.core.errors import InputError
-from exparity.stages.excess import SCORED_ALIKE
 from exparity.stages.quantities import over_scales, scales_of
+from exparity.stages.skill import SCORED_ALIKE
 from exparity.stats.gap_change import GapChanges, gap_changes
 from exparity.types import FloatArray
 

@@ -12,9 +12,8 @@ import pyarrow as pa
 from exparity.artefacts.columns import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.stages.cell import require_same_cell
-from exparity.stages.excess import random_by
 from exparity.stages.quantities import Quantities
-from exparity.stages.skill import Controls, controls_by_model
+from exparity.stages.skill import Controls, controls_by_model, random_by
 from exparity.types import IntArray
 
 Cell = tuple[str, str, str, int]

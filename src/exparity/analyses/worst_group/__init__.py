@@ -22,7 +22,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.flags import Range
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, compared_in, read_all
-from exparity.stages.excess import random_by
+from exparity.stages.skill import random_by
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg

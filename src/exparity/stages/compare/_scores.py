@@ -16,10 +16,9 @@ from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.metrics import METRICS
 from exparity.stages.cell import Lookup, read_all, require_same_cell
-from exparity.stages.excess import random_by
 from exparity.stages.limits import RANDOM
 from exparity.stages.quantities import Quantities
-from exparity.stages.skill import Controls
+from exparity.stages.skill import Controls, random_by
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed

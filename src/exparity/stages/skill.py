@@ -1,4 +1,4 @@
-"""What the explanations of a cell have over random ones: the excess, and gain and room of skill."""
+"""The excess of explanations over random ones, and gain and room of their skill."""
 
 from __future__ import annotations
 

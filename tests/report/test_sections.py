@@ -14,7 +14,7 @@ from made_up import MadeUp, config, make_study, options_of
 from report.reading import Page
 from support import need
 
-from exparity.artefacts.exports import Export
+from exparity.artefacts.columns import Export
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.build import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost

@@ -329,7 +329,7 @@ class TestRandomWeights:
     def test_a_pooler_may_be_new_where_it_is_trained(self, folder):
         rewrite(folder, lambda k, v: (k, None if "pooler" in k else v))
         load_model(str(folder), labels=["a", "b"], scheme="all")
-        with pytest.raises(InputError, match=r"scheme 'embedding' does not train them; use scheme"):
+        with pytest.raises(InputError, match=r"lacks .*pooler.* needs training \(scheme: all\)"):
             load_model(str(folder), labels=["a", "b"], scheme="embedding")
 
 

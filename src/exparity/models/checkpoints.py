@@ -138,7 +138,7 @@ def load_model(
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()
     random = [weight for weight in new if _part(model, weight) not in trained]
     if random:
-        raise lacking_weights(name, random, scheme)
+        raise lacking_weights(name, random)
     if new:
         log.info("checkpoint %s: new weights, to be trained: %s", name, ", ".join(new))
     return model
@@ -152,18 +152,13 @@ def _part(model: PreTrainedModel, weight: str) -> str | None:
     return None if inside else "classification"
 
 
-def lacking_weights(name: str, weights: Sequence[str], scheme: str | None = None) -> InputError:
+def lacking_weights(name: str, weights: Sequence[str]) -> InputError:
     """Return the refusal of weights that a checkpoint lacks or has in another shape."""
-    if scheme not in (None, "all") and all(".pooler." in weight for weight in weights):
-        remedy = f"scheme '{scheme}' does not train them; use scheme: all"
-    else:
-        remedy = (
-            "save weights and config.json from one model, without a prefix (module., _orig_mod.) "
-            "before its names; what is only a new head needs training"
-        )
     return InputError(
         f"checkpoint {name}: lacks {_names(weights)}, or has them in another shape than "
-        f"config.json says, so that they would be random; {remedy}"
+        "config.json says, so that they would be random; save weights and config.json from one "
+        "model, without a prefix (module., _orig_mod.) before its names; what is only a new head "
+        "or pooler needs training (scheme: all)"
     )
 
 

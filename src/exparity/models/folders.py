@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import logging
 import math
 from collections.abc import Iterator
 from functools import cache, partial
@@ -190,18 +189,12 @@ def snapshot_of(name: str, revision: str | None, *, weights: bool) -> Path:
     does not answer for minutes. Errors are those of its client.
     """
     from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
-    from huggingface_hub.utils import logging as hub_logging
 
     if cached_folder(name, revision) is None:
         with contextlib.suppress(errors.EntryNotFoundError):
             get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
     patterns = [*SHAPE_FILES, *(WEIGHT_FILES if weights else ())]
-    before = hub_logging.get_verbosity()
-    hub_logging.set_verbosity(logging.ERROR)  # of every retry it says several lines
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
-    finally:
-        hub_logging.set_verbosity(before)
+    return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
 
 
 def own_sources(spec: ModelSpec) -> list[str]:

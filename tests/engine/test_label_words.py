@@ -37,6 +37,7 @@ FAMILIES: dict[str, dict[str, object]] = {
     "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4},
     "opt": {**_SMALL, "ffn_dim": 48, "word_embed_proj_dim": 16},
     "falcon": _SMALL,
+    "granite": {**{k: v for k, v in _LLAMA.items() if k != "head_dim"}, "logits_scaling": 3.0},
     "cohere": {**{k: v for k, v in _LLAMA.items() if k != "head_dim"}, "logit_scale": 0.5},
 }
 

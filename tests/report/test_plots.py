@@ -99,17 +99,12 @@ class TestTests:
         assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["m"]
 
     def test_bad_input(self):
-        plot = exparity.plot_effects
-        with pytest.raises(InputError, match="no tests"):
-            plot([])
-        with pytest.raises(InputError, match="row 0 has no 'p'"):
-            plot([{"method": "m", "metric": "k", "group_a": "a", "group_b": "b"}])
         with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
-            plot(rows_of() + rows_of(dataset="e"))
+            exparity.plot_effects(rows_of() + rows_of(dataset="e"))
 
 
 class TestNamesFromOutside:
-    ODD = "\x1b[31m\u202e\x9b"
+    ODD = "\x1b[31m\u202e\x9b$\\frac$"
 
     def drawn(self, figure):
         """Return the figure as SVG, which must be XML."""
@@ -118,7 +113,7 @@ class TestNamesFromOutside:
         ElementTree.fromstring(file.getvalue())
         return figure
 
-    def test_control_characters_are_written_out(self):
+    def test_control_characters_are_written_out_and_no_name_is_a_formula(self):
         odd = [{**row, "group_a": f"a{self.ODD}", "model": self.ODD} for row in rows_of()]
         groups = [f"a{self.ODD}", "b"]
         figures = [
@@ -130,7 +125,7 @@ class TestNamesFromOutside:
         ]
         for figure in figures:
             shown = [t.get_text() for t in self.drawn(figure).findobj(Text)]
-            assert any(r"\x1b[31m\u202e\x9b" in text for text in shown)
+            assert any(r"\x1b[31m\u202e\x9b$\frac$" in text for text in shown)
 
 
 class TestWhere:

@@ -114,22 +114,6 @@ def has_both_signs(rows):
     return min(effects, default=0) < 0 < max(effects, default=0)
 
 
-class TestDisparity:
-    def test_holds_every_test_by_key_and_what_is_added(self, study, disparity):
-        key = [*KEY, "quantity", "draw"]
-        source = read_results(study, "tests").sort_values(key).reset_index(drop=True)
-        found = disparity.sort_values(key).reset_index(drop=True)
-        of_methods = found[~found["quantity"].str.startswith("random_")]
-        assert len(of_methods) == 2 * 2 * 3 * 3 * 3 * 2
-        for row in of_methods.to_dict("records"):
-            assert ("collapsed" in row["flags"]) == has_collapsed(row)
-            assert row["test_accuracy"] == (0.5 if has_collapsed(row) else 1.0)
-        for name in source.columns:
-            assert str(found[name].tolist()) == str(source[name].tolist()), name
-        keys = list(disparity[KEY].itertuples(index=False))
-        assert keys == sorted(keys)
-
-
 class TestPage:
     def test_every_cell_shows_the_verdict_and_who_is_better_off(self, study, page, tests_of):
         judged = read_results(study, "verdicts")

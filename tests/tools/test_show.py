@@ -1,13 +1,11 @@
 """``exparity show``: the verdicts of the artefact, at any width, with and without colour."""
 
 import io
-import os
 import re
 
 import pytest
 from made_up import config, make_study
 from rich.console import Console
-from support import run_code
 
 from exparity.artefacts.files import read_results
 from exparity.config.experiment import Experiment
@@ -134,19 +132,6 @@ class TestTerminal:
         ]  # fmt: skip
         (line,) = [one for one in printed(rows, 200).splitlines() if "is less sure of" in one]
         assert line.startswith("m, k of y, z: The classifier is less sure of b; ")
-
-
-def test_piped_text_is_plain_and_nothing_slow_is_loaded(results):
-    arguments = ["show", str(results), "--metric", "sufficiency", "--method", "gradient"]
-    code = (
-        f"import sys\nfrom exparity.cli import main\nmain({arguments!r})\n"
-        "print({'torch', 'matplotlib', 'transformers'} & set(sys.modules))"
-    )
-    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-    text = run_code(code, env=kept)
-    assert "\x1b" not in text
-    assert re.search(r"explanations: decided \d of 4 cells", text)
-    assert text.splitlines()[-1] == "set()"
 
 
 def test_the_folder_is_that_of_the_config(repository, results, shown, monkeypatch, tmp_path):

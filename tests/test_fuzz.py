@@ -216,7 +216,6 @@ prepare --output DATA --dataset-id pairs --use pairs_all --param n_pairs=20
 finetune --data DATA --output MODEL --predictions PREDICTIONS --options BLOCKS --device cpu
 explain --data DATA --checkpoint MODEL --predictions PREDICTIONS --output EXPLAINED --use gradient
 evaluate --data DATA --explanations EXPLAINED --output SCORES --use gini
-gather --output SCORES SCORES SCORES
 compare-groups --data DATA --predictions PREDICTIONS --scores SCORES OUTPUTS
 bias --data DATA --predictions PREDICTIONS --output BIAS --resamples 10
 correctness --scores SCORES --predictions PREDICTIONS --output out.parquet

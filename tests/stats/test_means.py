@@ -1,10 +1,8 @@
 """Mean scores and their intervals, against loops and against scipy."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from exparity.stats.means import mean_score
 
@@ -19,32 +17,6 @@ def test_of_one_training_it_is_students_interval():
     assert made.mean == pytest.approx(np.mean(values[:4]))
     assert (made.ci_low, made.ci_high) == pytest.approx(tuple(expected))
     assert (made.n_seeds, made.n_examples) == (1, 4)
-
-
-@pytest.mark.reference
-def test_over_trainings_it_is_that_of_two_random_factors():
-    """Variance of the mean of a table of seeds and texts by its mean squares, loop by loop."""
-    rng = np.random.default_rng(3)
-    s, n = 6, 9
-    scores = rng.normal(size=(s, 1)) + 2 * rng.normal(size=(1, n)) + rng.normal(size=(s, n))
-    grand = sum(scores[i][j] for i in range(s) for j in range(n)) / (s * n)
-    seeds = [sum(scores[i]) / n for i in range(s)]
-    texts = [sum(scores[i][j] for i in range(s)) / s for j in range(n)]
-    of_seeds = n * sum((mean - grand) ** 2 for mean in seeds) / (s - 1)
-    of_texts = s * sum((mean - grand) ** 2 for mean in texts) / (n - 1)
-    rest = sum(
-        (scores[i][j] - seeds[i] - texts[j] + grand) ** 2 for i in range(s) for j in range(n)
-    ) / ((s - 1) * (n - 1))
-    made = mean_score(scores)
-    assert made.mean == pytest.approx(grand)
-    assert (made.ci_low + made.ci_high) / 2 == pytest.approx(grand)
-    # half of it is what the sum of two t variables exceeds in 2.5 %
-    half = (made.ci_high - made.ci_low) / 2
-    first, second = (math.sqrt(v / (s * n)) for v in (of_seeds, of_texts - rest))
-    beyond, _ = integrate.quad(
-        lambda u: stats.t.pdf(u, n - 1) * stats.t.sf((half - second * u) / first, s - 1), -60, 60
-    )
-    assert beyond == pytest.approx(0.025, rel=1e-5)
 
 
 @pytest.mark.property

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
@@ -117,42 +117,20 @@ class TestSignedRank:
         assert found[1, 2] == 1
 
 
-class TestKruskalWallis:
-    @given(st.lists(samples(1, 15), min_size=2, max_size=5))
-    @example([[1.0] * 10, [1.0] * 15])  # of which the sums of squares differ by rounding
-    def test_is_scipys(self, groups):
-        h, p = map(float, kruskal_wallis([array(group) for group in groups]))
-        if len({x for group in groups for x in group}) == 1:
-            assert (h, p) == (0.0, 1.0)
-            return
-        expected = scipy.stats.kruskal(*groups)
-        assert h == pytest.approx(expected.statistic, rel=1e-9, abs=1e-9)
-        assert p == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-9)
+class TestSeveralGroups:
+    """Beside test_compare_all.py: sums of squares that differ by rounding, and many rows."""
+
+    def test_of_equal_values(self):
+        sizes = [np.ones(10), np.ones(15)]
+        for found in (kruskal_wallis(sizes), friedman(np.ones((11, 6)))):
+            assert tuple(map(float, found)) == (0.0, 1.0)
 
     def test_of_many_rows_is_that_of_each(self):
         rng = np.random.default_rng(5)
         groups = [rng.integers(0, 5, (4, n)).astype(float) for n in (6, 9, 3)]
-        h, p = kruskal_wallis(groups)
+        tables = rng.integers(0, 3, (4, 7, 3)).astype(float)
+        at_once = kruskal_wallis(groups), friedman(tables)
         for i in range(4):
-            alone = kruskal_wallis([group[i] for group in groups])
-            assert (h[i], p[i]) == (float(alone[0]), float(alone[1]))
-
-
-class TestFriedman:
-    @given(st.integers(3, 5).flatmap(lambda k: st.lists(samples(k, k), min_size=1, max_size=12)))
-    @example([[1.0] * 6] * 11)
-    def test_is_scipys(self, rows):
-        statistic, p = map(float, friedman(array(rows)))
-        if all(len(set(row)) == 1 for row in rows):
-            assert (statistic, p) == (0.0, 1.0)
-            return
-        expected = scipy.stats.friedmanchisquare(*array(rows).T)
-        assert statistic == pytest.approx(expected.statistic, rel=1e-9, abs=1e-9)
-        assert p == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-9)
-
-    def test_of_many_tables_is_that_of_each(self):
-        tables = np.random.default_rng(6).integers(0, 3, (4, 7, 3)).astype(float)
-        statistic, p = friedman(tables)
-        for i in range(4):
-            alone = friedman(tables[i])
-            assert (statistic[i], p[i]) == (float(alone[0]), float(alone[1]))
+            alone = kruskal_wallis([group[i] for group in groups]), friedman(tables[i])
+            for (statistic, p), (one, of_one) in zip(at_once, alone, strict=True):
+                assert (statistic[i], p[i]) == (float(one), float(of_one))

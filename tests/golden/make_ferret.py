@@ -1,4 +1,4 @@
-"""Make the golden numbers: run ferret on sentences of GECO and store what it answers.
+"""Make the golden numbers: run ferret on sentences of GECO and on drawn rationales.
 
 Usage, with a Python that has ferret-xai 0.4.2 (exparity is not needed):
 
@@ -15,10 +15,10 @@ import hashlib
 import json
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -30,13 +30,17 @@ from checkpoint import build_checkpoint
 from ferret import (
     AOPC_Comprehensiveness_Evaluation,
     AOPC_Sufficiency_Evaluation,
+    AUPRC_PlausibilityEvaluation,
     GradientExplainer,
     IntegratedGradientExplainer,
     LIMEExplainer,
     SHAPExplainer,
     TauLOO_Evaluation,
+    Tokenf1_PlausibilityEvaluation,
+    TokenIOU_PlausibilityEvaluation,
 )
 from ferret.benchmark import lp_normalize
+from ferret.explainers.explanation import ExplanationWithRationale
 from lime.lime_text import LimeTextExplainer
 from shap.explainers._partition import PartitionExplainer
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -46,19 +50,22 @@ TEST_FILE = Path("geco", "binary_gender_all", "test.jsonl")
 N_EXAMPLES = 60
 OTHER_SEEDS = (1000, 2000, 3000, 4000)  # LIME's agreement with itself needs further runs
 PACKAGES = ("ferret-xai", "torch", "transformers", "shap", "lime", "captum", "numpy")
+N_CASES = 240
+PLAUSIBILITY = {
+    "rationale_auprc": AUPRC_PlausibilityEvaluation,
+    "rationale_token_f1": Tokenf1_PlausibilityEvaluation,
+    "rationale_iou": TokenIOU_PlausibilityEvaluation,
+}
 _SAMPLER = "_LimeTextExplainer__data_labels_distances"
 
 
 def main() -> None:
-    """Write ``ferret.json.gz`` next to this script."""
+    """Write ``ferret.json.gz`` and ``plausibility.json.gz`` next to this script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", type=Path, required=True, help="folder that holds geco/")
-    parser.add_argument("--output", type=Path, default=HERE / "ferret.json.gz")
-    arguments = parser.parse_args()
-    path = arguments.data_dir / TEST_FILE
+    path = parser.parse_args().data_dir / TEST_FILE
     examples = read_examples(path)
     torch.set_num_threads(1)
-    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         digest = build_checkpoint(folder, [text for _, text, _, _ in examples])
         model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
@@ -69,11 +76,43 @@ def main() -> None:
         "checkpoint_sha256": digest,
         "examples": [explain(model, tokenizer, *example) for example in examples],
     }
+    write("ferret", golden)
+    write("plausibility", plausibility())
+
+
+def write(name: str, golden: dict[str, Any]) -> None:
+    """Write numbers without the time of writing, so that equal numbers make an equal file."""
     text = json.dumps(golden, sort_keys=True, separators=(",", ":"))
-    # Without the time of writing, so that equal numbers make an equal file.
-    arguments.output.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    size = arguments.output.stat().st_size
-    print(f"{arguments.output.name}: {size} bytes, {time.perf_counter() - start:.0f} s")
+    (HERE / f"{name}.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def plausibility() -> dict[str, Any]:
+    """Return what ferret says of drawn scores and rationales: it sees neither model nor text."""
+    rng = np.random.default_rng(0)
+    tokenizer = SimpleNamespace(cls_token="[CLS]")
+    evaluators = {id: kind(None, tokenizer) for id, kind in PLAUSIBILITY.items()}
+    drawn = [draw(rng) for _ in range(N_CASES)]
+    top_k = int(np.mean([sum(marks) for _, marks in drawn]) + 0.5)
+    cases = []
+    for scores, marks in drawn:
+        tokens = ["[CLS]", *["t"] * len(marks), "[SEP]"]
+        explanation = ExplanationWithRationale("", tokens, scores, "drawn", 0, [0, *marks, 0])
+        values = {
+            id: float(evaluator.compute_evaluation(explanation, 0, top_k_rationale=top_k).score)
+            for id, evaluator in evaluators.items()
+        }
+        cases.append({"scores": scores.tolist(), "marks": marks, "values": values})
+    return {"versions": {"ferret-xai": version("ferret-xai")}, "top_k": top_k, "cases": cases}
+
+
+def draw(rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:
+    """Draw scores of a text, [CLS] and [SEP] among them, of both signs and some 0, and marks."""
+    size = int(rng.integers(1, 40))
+    scores = rng.normal(size=size + 2) + rng.normal()
+    scores[rng.uniform(size=size + 2) < 0.1] = 0.0
+    marks = (rng.uniform(size=size) < rng.uniform(0.05, 0.9)).astype(int)
+    marks[rng.integers(size)] = 1
+    return scores / np.abs(scores).sum(), marks.tolist()
 
 
 def read_examples(path: Path) -> list[tuple[str, str, int, int]]:

@@ -13,10 +13,6 @@ for analysis in EXPERIMENT.analyses.used:
         benchmark:
             get_benchmark(analysis.id, analysis.facts.artefact)
         priority: analysis.facts.minutes if analysis.facts.runs_model else 0
-        group:
-            TRAINING
-            if analysis.facts.runs_model and "seed" in analysis.facts.levels
-            else None
         conda:
             get_environment()
         threads: 1

@@ -11,8 +11,6 @@ rule evaluate:
     benchmark:
         get_benchmark("evaluate", "scores")
     priority: get_minutes("evaluate", "metric")
-    group:
-        TRAINING
     conda:
         get_environment()
     threads: 1

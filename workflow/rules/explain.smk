@@ -11,8 +11,6 @@ rule explain:
     benchmark:
         get_benchmark("explain", "explanations")
     priority: get_minutes("explain", "method")
-    group:
-        TRAINING
     conda:
         get_environment()
     threads: 1

@@ -9,8 +9,6 @@ rule finetune:
     benchmark:
         get_benchmark("finetune", "models")
     priority: 1000
-    group:
-        TRAINING
     conda:
         get_environment()
     threads: 1

@@ -66,8 +66,6 @@ class TestVerdicts:
     def test_bad_input(self):
         with pytest.raises(InputError, match="there are no verdicts to plot"):
             exparity.plot_verdicts([])
-        with pytest.raises(InputError, match="row 0 has no 'quantity'; give rows of"):
-            exparity.plot_verdicts([{key: v for key, v in verdict().items() if key != "quantity"}])
 
 
 class TestDistributions:

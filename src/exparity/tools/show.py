@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,15 +59,13 @@ def show(
     if not verdicts and not means:
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
+        known = {row[kind] for row in (*verdicts, *means)} - {""}
+        if unknown := [id for id in ids if id not in known]:
+            hint = did_you_mean(unknown[0], known)
+            raise InputError(f"there is no {kind} '{unknown[0]}' in the results shown; {hint}")
         if ids:
-            known = {row[kind] for row in (*verdicts, *means) if not _is_of_any(row, kind)}
-            if unknown := [id for id in ids if id not in known]:
-                hint = did_you_mean(unknown[0], known)
-                raise InputError(f"there is no {kind} '{unknown[0]}' in the results shown; {hint}")
-            verdicts, means = (
-                [row for row in rows if row[kind] in ids or _is_of_any(row, kind)]
-                for rows in (verdicts, means)
-            )
+            verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
+            means = [row for row in means if row[kind] in ids]
     threshold = grid.get("statistics", {}).get("threshold", Statistics.threshold)
     parts = chain(
         verdicts_of(verdicts, threshold),
@@ -77,17 +75,13 @@ def show(
 
 
 def _verdicts(results: Path) -> list[dict[str, Any]]:
-    """Return what may be concluded of the cells, as far as they have been judged."""
+    """Return the verdicts that there are; random explanations belong to every method."""
     path = results / layout.path_of("verdicts", {})
-    return list(read_artefact(path, "verdicts")[0].to_pylist()) if path.is_file() else []
+    rows = read_artefact(path, "verdicts")[0].to_pylist() if path.is_file() else []
+    return [{**row, "method": ""} if is_random(row) else row for row in rows]
 
 
 def _means(results: Path) -> list[dict[str, Any]]:
     """Return the mean scores that the report has."""
     path = results / layout.path_of("tables", {}) / f"{MEANS}.parquet"
     return list(read_parquet(path)[0].to_pylist()) if path.is_file() else []
-
-
-def _is_of_any(row: Mapping[str, Any], kind: str) -> bool:
-    """Return whether a row is of random explanations, which belong to every method."""
-    return kind == "method" and "quantity" in row and is_random(row)

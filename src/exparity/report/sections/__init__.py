@@ -60,22 +60,8 @@ def _distributions(context: Context) -> Content | None:
 def _means(context: Context) -> Content | None:
     if not context.means:
         return None
-    study = context.study
-    return Content(
-        {
-            "tables": context.means,
-            "run": study.run,
-            "undefined": {
-                table.dataset: sum(line.n_undefined for line in table.lines.values() if line.method)
-                for table in context.means
-            },
-            "unused": {
-                table.dataset: [m for m in study.metrics if m not in table.metrics]
-                for table in context.means
-            },
-        },
-        unfolded=not study.compares,
-    )
+    values = {"tables": context.means, "run": context.study.run}
+    return Content(values, unfolded=not context.study.compares)
 
 
 def _prompts(context: Context) -> Content | None:

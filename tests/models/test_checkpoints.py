@@ -18,7 +18,7 @@ from exparity import InputError, load_classifier
 from exparity.analyses.mlm_score._masked_lm import load_masked_lm
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer
 from exparity.models.folders import check_checkpoint, quiet_transformers
-from exparity.models.reference import read_reference, write_reference
+from exparity.models.manifest import read_reference, write_reference
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ModelSpec
 

@@ -16,9 +16,8 @@ from exparity.models.checkpoints import load_config, load_model, load_tokenizer
 from exparity.models.functions import load_function, read_function
 from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.inputs import check_vocabulary, input_limit, input_table
-from exparity.models.manifest import require_intact
+from exparity.models.manifest import read_reference, require_intact
 from exparity.models.prompts import TEXT, PromptSpec
-from exparity.models.reference import read_reference
 
 if TYPE_CHECKING:
     import torch

@@ -133,16 +133,12 @@ def _prompted(
 
 def _require_classes(training_set: TrainingSet) -> None:
     """Refuse what nothing can be learnt from."""
-    where, examples = f"dataset {training_set.dataset}", training_set.examples
-    if not examples:
+    labels = {example.label for example in training_set.examples}
+    if len(labels) < 2:
         raise InputError(
-            f"{where}: there is no training example; bring some, or take a checkpoint as it is, "
-            "with training: {epochs: 0}"
-        )
-    if len({e.label for e in examples}) < 2:
-        raise InputError(
-            f"{where}: all training examples have the label {examples[0].label}; a classifier "
-            "needs two classes"
+            f"dataset {training_set.dataset}: its training examples have {len(labels)} labels, and "
+            "a classifier needs two; bring others, or take a checkpoint as it is, with training: "
+            "{epochs: 0}"
         )
 
 

@@ -212,7 +212,7 @@ def _save(
     """
     from exparity.models.folders import quiet_transformers
     from exparity.models.lora import is_adapter
-    from exparity.models.reference import write_reference
+    from exparity.models.manifest import write_reference
 
     model, training = specs
     prompted = HEADS.get(model.head).facts.prompted

@@ -16,7 +16,10 @@ from exparity.debiasing.recipes import calls_of
 
 pytestmark = pytest.mark.reference
 OTHER = {"male": "female", "female": "male"}
-SIZES = {"us": 2350, "os_cda": 19988, "us_cda_jigsaw": 4700, "rw_cda_jigsaw": 12344}
+SIZES = {
+    "us": 2350, "os": 9994, "rw": 6172, "cda": 12344, "us_cda": 4700, "os_cda": 19988,
+    "rw_cda": 12344, "us_cda_jigsaw": 4700, "os_cda_jigsaw": 19988, "rw_cda_jigsaw": 12344,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +63,8 @@ def test_sizes(rows, recipe):
     after = debiased(rows, recipe)
     assert len(after.examples) == SIZES[recipe]
     sizes = Counter((example.label, example.group) for example in after.examples)
-    assert all(sizes[label, "male"] == sizes[label, "female"] for label in (0, 1))
+    if recipe != "rw":
+        assert all(sizes[label, "male"] == sizes[label, "female"] for label in (0, 1))
     copies = [row for row in after.rows() if row["made_by"]]
     assert len(copies) == (SIZES[recipe] // 2 if "cda" in recipe else 0)
     # All counterfactuals of COMPAS differ, and name their own group.

@@ -99,7 +99,9 @@ def test_what_has_no_counterfactual_or_no_other_words():
     )
 
 
-@pytest.mark.parametrize("recipe", ["us_cda_jigsaw", {"counterfactuals": "substitute"}])
+@pytest.mark.parametrize(
+    "recipe", ["us_cda_jigsaw", {"use": "counterfactual_data", "mode": "substitute"}]
+)
 @pytest.mark.parametrize("none", [False, True], ids=["same words", "no counterfactuals"])
 def test_counterfactuals_that_change_nothing_are_refused(recipe, none):
     """A model was trained on copies, as if they were of the other group."""

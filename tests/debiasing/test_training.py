@@ -71,12 +71,7 @@ def test_where_a_recipe_changes_nothing_weights_are_bit_for_bit_the_same(reposit
     assert trained["cda"].weights != plain.weights
 
 
-ALL_AT_ONCE = {
-    "weights": "group_class",
-    "counterfactuals": "add",
-    "resample": "over",
-    "order": "counterfactuals_first",
-}
+ALL_AT_ONCE = ["rw", "cda", "os"]
 
 
 def in_a_fork(training: Training, epoch: int | None = None) -> None:

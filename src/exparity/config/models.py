@@ -112,15 +112,13 @@ class Model(ModelSettings):
             (bert_c, ...) bring their published ones.
         debias: what the model is trained on instead of the data as they are: the name of a recipe
             (us_cda, ...) or the id of a registered intervention, ``use`` and its options, or a list
-            of these, in order; or the keys resample (under, over), weights (group_class),
-            counterfactuals (add, substitute), order (resample_first, counterfactuals_first),
-            counterfactual_weights (same, one, own) and equal_steps.
+            of these, in order.
         datasets: datasets that this model is trained on; all if left out.
     """
 
     use: str = LEFT_OUT
     training: TrainingSettings = TrainingSettings()
-    debias: str | Mapping[str, Any] | Annotated[Sequence[str | Named], MinLen(1)] = LEFT_OUT
+    debias: str | Named | Annotated[Sequence[str | Named], MinLen(1)] = LEFT_OUT
     datasets: Names = LEFT_OUT
 
 

@@ -183,7 +183,7 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
     means = []
     for scorer in scorers:
         made = list(map(with_marks, drawn(classifier, texts, targets, scorer)))
-        options = {"steps": 3, "bisections": 5, "max_tokens": 5, "draws": 20, "num_samples": 1}
+        options = {"steps": 3, "bisections": 4, "max_tokens": 2, "draws": 20, "num_samples": 1}
         options = {
             name: x
             for name, x in options.items()

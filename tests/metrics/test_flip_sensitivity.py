@@ -99,7 +99,7 @@ def test_counting_as_zero_leaves_what_flipped_alone(classifiers):
     """With one token a text has one search: it is at the bound, or the same under both."""
     classifier = classifiers["gpt2"]
     explanations = make(classifier)
-    options = {"max_tokens": 1, "max_radius": 0.5}
+    options = {"max_tokens": 1, "max_radius": 0.5, "steps": 3, "bisections": 3}
     censored, notes = run(classifier, explanations, **options)
     zero, same = run(classifier, explanations, **options, never_flipped="zero")
     assert notes == same

@@ -61,3 +61,13 @@ def test_explanations_and_scores_are_those_of_the_saved_checkpoint(
     for metric, options in METRICS.items():
         values = [exparity.evaluate(one, expected, metric, **options) for one in (left, plain)]
         np.testing.assert_array_equal(*values, err_msg=metric)
+
+
+def test_a_checkpoint_that_was_saved_to_return_tuples_names_its_outputs(checkpoints, tmp_path):
+    """Otherwise a training would not find the logits."""
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoints["bert"])
+    tupled(model)
+    model.save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(checkpoints["bert"]).save_pretrained(tmp_path)
+    assert '"return_dict": false' in (tmp_path / "config.json").read_text()
+    assert exparity.load_classifier(tmp_path, "cpu").model.config.return_dict

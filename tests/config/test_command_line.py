@@ -27,8 +27,6 @@ def files(tmp_path, monkeypatch):
         ("seeds=[0, 1]", {"seeds": [0, 1]}),
         ("training={epochs: 3}", {"training": {"epochs": 3, "batch_size": 8}}),
         ("training=5", {"training": 5}),
-        ("title=", {"title": None}),
-        ("title=a=b", {"title": "a=b"}),
         ("title=[", {"title": "["}),
     ],
 )
@@ -51,7 +49,7 @@ def test_the_default_config_is_changed_where_no_file_is_named(files):
     assert read_config([], ["title=two"])["title"] == "two"
 
 
-@pytest.mark.parametrize("override", ["title", "=x", "1a=x", "a b=x", ""])
+@pytest.mark.parametrize("override", ["title", "a b=x"])
 def test_what_is_no_override(override, files):
     with pytest.raises(InputError, match="write KEY=VALUE"):
         read_config([Path("a.yaml")], [override])

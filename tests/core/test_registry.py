@@ -277,18 +277,3 @@ class TestEveryEntry:
         entry = REGISTRIES[kind].get(id)
         for name in entry.options.model_fields:
             assert f"{name}:" in (entry.function.__doc__ or ""), name
-
-
-@pytest.mark.contract
-class TestFactsOfKinds:
-    # A table of the user's own says them when it is read.
-    @pytest.mark.parametrize(
-        "id", [id for id in DATASETS.ids() if not DATASETS.get(id).facts.path_options]
-    )
-    def test_a_dataset_has_groups_and_labels(self, id):
-        facts = DATASETS.get(id).facts
-        assert len(facts.groups) != 1  # with none, nothing is compared
-        assert len(facts.labels) >= 2
-        for names in (facts.groups, facts.labels):
-            assert len(set(names)) == len(names)
-            assert all(names)

@@ -58,15 +58,9 @@ class TestYaml:
         assert read_yaml(path) == read
         assert parse_yaml("", "x") is None
 
-    @pytest.mark.parametrize("name", ["c.yaml", "c.json"])
-    def test_a_byte_order_mark_is_skipped(self, name, tmp_path):
-        path = tmp_path / name
-        path.write_text('{"seeds": [0]}', encoding="utf-8-sig")
-        assert read_yaml(path) == {"seeds": [0]}
-
     def test_json_with_tabs_is_no_yaml_but_a_config(self, tmp_path):
         path = tmp_path / "c.json"
-        path.write_text('{\n\t"seeds": [0]\n}')
+        path.write_text('{\n\t"seeds": [0]\n}', encoding="utf-8-sig")
         assert read_yaml(path) == {"seeds": [0]}
 
 

@@ -51,8 +51,6 @@ JOBS = [
     (lambda m: explained(m, "6.00", work_seconds=6.004), "explain", {"work_seconds": 6.0}),
     (lambda m: analysed(m, "bias", "bias", "1.00", OF_MODEL), "bias",
      {"examples": None, "seconds": 1.0, "work_seconds": None}),
-    (lambda m: analysed(m, "correctness", "correctness", "1.00"), "correctness",
-     {"examples": None, "seconds": 1.0}),
     (lambda m: analysed(m, "dataset_bias", "dataset_bias", "3.00", {"dataset": "pairs"}),
      "dataset_bias", {"examples": None, "seconds": 3.0}),
     (lambda m: analysed(m, "mlm_scores", "mlm_score", "9.00", device="cuda:0", work_seconds=2.0),
@@ -138,10 +136,3 @@ class TestOdd:
         (folder / "lime.parquet.parts" / "00000.part").write_bytes(b"in work")
         assert len(read_finished(made.root)) == 1
         assert f"left out 1 unreadable files, such as {folder / 'torn.parquet'}: " in caplog.text
-
-    def test_the_last_of_several_rows_counts(self, made):
-        made.explanations()
-        path = made.benchmark("explain/pairs/bert/3/lime", "1.00")
-        path.write_text(path.read_text() + "2.00\t0:00:02\t5\t1\t1\t1\t0\t0\t50\t3\n")
-        job = only(made, "explain")
-        assert (job.seconds, job.cpu_seconds) == (2.0, 3.0)

@@ -52,11 +52,6 @@ class TestSame:
         assert (code, output) == (1, "")
         assert errors.splitlines()[-1] == "ValueError: wrong"
 
-    def test_many_at_once(self):
-        jobs = [begin("leave", str(number)) for number in range(8)]
-        assert [job.communicate(timeout=60) for job in jobs] == [("", "")] * 8
-        assert [job.returncode for job in jobs] == list(range(8))
-
 
 @pytest.mark.usefixtures("server")
 class TestSignals:

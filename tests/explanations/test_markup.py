@@ -160,11 +160,8 @@ class TestComparison:
         assert "1 of 4, left out" in text
         assert "nan" not in text
 
-    @pytest.mark.parametrize(
-        ("order", "shown"),
-        [(("<b>", "&c"), "<b> − &c"), (("a\x1b[2J\u202e", "b"), r"a\x1b[2J\u202e − b")],
-    )
-    def test_groups_are_text(self, order, shown):
+    def test_groups_are_text(self):
+        order = ("<b>", "a\x1b[2J\u202e")
         found = compare_groups([1.0, 2.0, 3.0, 5.0], order * 2, order)
-        assert shown in "".join(read(found).text)
+        assert r"<b> − a\x1b[2J\u202e" in "".join(read(found).text)
         assert {tag for tag, _ in read(found).tags} == {"table", "tr", "th", "td", "b"}

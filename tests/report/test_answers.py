@@ -16,17 +16,12 @@ QUESTIONS = (
 )
 
 
-def page_of(folder, seeds):
-    settings = config(datasets=1, models=1, seeds=seeds, methods=2, metrics=2)
-    settings["report"] = {"figures": False}
-    make_study(folder, settings, pairs=12)
-    page = folder / "report" / "index.html"
-    report(folder, page, options_of(settings))
-    return " ".join(page.read_text(encoding="utf-8").split())
-
-
 def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
-    text = page_of(tmp_path, seeds=1)
+    settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
+    make_study(tmp_path, settings, pairs=12)
+    page = tmp_path / "report" / "index.html"
+    report(tmp_path, page, {**options_of(settings), "report": {"figures": False}})
+    text = " ".join(page.read_text(encoding="utf-8").split())
     end = text[text.index('<section id="answers"') :]
     assert "<section" not in end[1:]
     for question in QUESTIONS:

@@ -129,12 +129,6 @@ class TestSample:
         chosen = choose_sets(sets, {"m": everything, "few": few}, {}, 2)
         assert set(chosen) == {"set 02", "set 05"}
 
-    def test_undefined_scores_do_not_count(self):
-        sets = self.sets(3)
-        values = {("m", "k"): {"0-a": 9.0, "0-b": math.nan, "1-a": 1.0, "1-b": 0.0, "2-a": 0.0,
-                               "2-b": 0.0}}  # fmt: skip
-        assert choose_sets(sets, {}, values, 1) == ["set 01"]
-
 
 def job(stage, output, seconds, work=None, **facts):
     return {

@@ -236,25 +236,10 @@ class Benchmark:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write all of it to a file.
-
-        Args:
-            path: file to write. ``.html`` is what a notebook shows, of all texts; ``.csv`` the
-                scores, a row for each text, method and metric.
-
-        Raises:
-            InputError: another ending, or there are no explanations yet.
-        """
-        path = Path(path)
+        """Write what a notebook shows as an HTML page of its own, with all texts."""
         if not self.explanations:
             raise InputError("there are no explanations to save yet; call explain() first")
-        if path.suffix == ".html":
-            page = self._html(len(self._encodings))
-            path.write_text(f"{_HEAD}{page}", encoding="utf-8")
-        elif path.suffix == ".csv":
-            self.to_frame().to_csv(path, index=False)
-        else:
-            raise InputError(f"{path}: save a benchmark as .html or .csv")
+        Path(path).write_text(f"{_HEAD}{self._html(len(self._encodings))}", encoding="utf-8")
 
     def __repr__(self) -> str:
         methods, metrics = (", ".join(ids) or "none" for ids in (self.explanations, self._metrics))

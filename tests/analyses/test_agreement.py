@@ -183,8 +183,9 @@ class TestAnalysis:
         assert found["methods", "", "", "spearman"]["mean_b"] == pytest.approx(np.mean(means))
         rows = [{**row, "groups": GROUPS} for row in study.rows]
         (table,) = agreement_tables(rows)
-        assert [line.method_a for line in table.lines["methods"]] == ["", "copied", "copied", "one"]
-        assert table.lines["methods"][1].cells["spearman"][0].keys() == set(GROUPS)
+        lines = table["lines"]["methods"]
+        assert [line.method_a for line in lines] == ["", "copied", "copied", "one"]
+        assert lines[1].cells["spearman"][0].keys() == set(GROUPS)
         page = page_of(rows)
         assert "copied and one" in page
         assert "The gap d of male − female has" in page

@@ -69,12 +69,12 @@ def rendered(grid):
 class TestCorrectness:
     def test_means_and_ranks_over_seeds(self, grid):
         (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
-        assert (table.dataset, table.metric, table.groups) == ("geco", "mass", GROUPS)
-        level = table.levels["c", "gradient_x_input", "correct", ""]
+        assert (table["dataset"], table["metric"], table["groups"]) == ("geco", "mass", GROUPS)
+        level = table["levels"]["c", "gradient_x_input", "correct", ""]
         assert level.mean == pytest.approx(0.41)
         assert level.sd == pytest.approx(0.02 / math.sqrt(2))
         assert (level.n, level.undefined) == (20, 2)
-        assert table.best_first == ["pattern_variant", "gradient_x_input", "uniform_random"]
+        assert table["best_first"] == ["pattern_variant", "gradient_x_input", "uniform_random"]
 
     def test_classifiers_stand_beside_the_published_ones(self, grid):
         values = report_of(grid)["correctness"][1].values
@@ -90,14 +90,14 @@ class TestCorrectness:
 def test_words_with_most_sets_are_shown(grid):
     rows = read_analysis(grid.root, grid.options, "attribution_difference")
     (table,) = difference_tables(rows, 0.05)
-    assert len(table.words) == 10
-    assert table.words[0] == ("he", "she")
-    assert table.tested == 13  # the queen's is too rare
-    together = table.cells["c", "gradient_x_input", ("", "")]
+    assert len(table["words"]) == 10
+    assert table["words"][0] == ("he", "she")
+    assert table["tested"] == 13  # the queen's is too rare
+    together = table["cells"]["c", "gradient_x_input", ("", "")]
     assert together.mean_difference == pytest.approx(0.2)
     assert (together.significant, together.tested, together.n_sets) == (2, 2, 40)
-    assert table.cells["c", "gradient_x_input", ("he", "she")].significant == 1
-    assert table.cells["c", "gradient_x_input", ("king", "queen")].tested == 0
+    assert table["cells"]["c", "gradient_x_input", ("he", "she")].significant == 1
+    assert table["cells"]["c", "gradient_x_input", ("king", "queen")].tested == 0
 
 
 def test_shares_stand_beside_the_published_one(grid):

@@ -43,34 +43,22 @@ class Line:
     cells: Mapping[str, tuple[Mapping[str, float], Row]]
 
 
-@dataclass(frozen=True)
-class AgreementTable:
-    """One dataset and model.
+def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Put the rows of the agreement artefact into one table for each dataset and model.
 
-    Attributes:
-        lines: by ``methods`` and ``trainings``; all pairs of methods come first.
+    Its ``lines`` are by ``methods`` and ``trainings``; all pairs of methods come first.
     """
-
-    dataset: str
-    model: str
-    groups: Sequence[str]
-    lines: Mapping[str, Sequence[Line]]
-
-
-def agreement_tables(rows: Sequence[Row]) -> list[AgreementTable]:
-    """Put the rows of the agreement artefact into one table for each dataset and model."""
-    tables = []
-    for (dataset, model), part in grouped(rows, itemgetter("dataset", "model")).items():
-        lines = {
-            between: [_line(of_pair) for of_pair in grouped(some, _pair).values()]
-            for between, some in grouped(part, itemgetter("between")).items()
+    pair = itemgetter("method_a", "method_b")
+    return [
+        {
+            **{name: part[0][name] for name in ("dataset", "model", "groups")},
+            "lines": {
+                between: [_line(of_pair) for of_pair in grouped(some, pair).values()]
+                for between, some in grouped(part, itemgetter("between")).items()
+            },
         }
-        tables.append(AgreementTable(dataset, model, part[0]["groups"], lines))
-    return tables
-
-
-def _pair(row: Row) -> tuple[str, str]:
-    return row["method_a"], row["method_b"]
+        for part in grouped(rows, itemgetter("dataset", "model")).values()
+    ]
 
 
 def _line(rows: Sequence[Row]) -> Line:

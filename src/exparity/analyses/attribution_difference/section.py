@@ -44,46 +44,29 @@ class Difference:
     n_sets: int
 
 
-@dataclass(frozen=True)
-class DifferenceTable:
-    """One dataset and pair of groups.
+def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[dict[str, Any]]:
+    """Average the attribution_differences artefact over seeds: a table per dataset and pair.
 
-    Attributes:
-        words: the words with most matched sets that are tested, as (first, second).
-        cells: by (model, method, word); the word ("", "") is all of them.
+    Its ``words`` are those with most matched sets that are tested, as (first, second); its
+    ``cells`` are by (model, method, word), where the word ("", "") is all of them.
     """
-
-    dataset: str
-    group_a: str
-    group_b: str
-    models: Sequence[str]
-    methods: Sequence[str]
-    words: Sequence[tuple[str, str]]
-    cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
-    tested: int
-
-
-def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[DifferenceTable]:
-    """Average the attribution_differences artefact over seeds."""
     parts = grouped(rows, itemgetter("dataset", "group_a", "group_b"))
-    return [_table(key, part, alpha) for key, part in parts.items()]
+    return [_table(part, alpha) for part in parts.values()]
 
 
-def _table(
-    key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], alpha: float
-) -> DifferenceTable:
+def _table(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, Any]:
     word_of = itemgetter("word_a", "word_b")
     parts = grouped(rows, lambda row: (row["model"], row["method"], word_of(row)))
     tested = grouped((row for row in rows if row["p"] == row["p"] and any(word_of(row))), word_of)
     sizes = {word: max(row["n_sets"] for row in of) for word, of in tested.items()}
-    return DifferenceTable(
-        *key,
-        models=list(dict.fromkeys(row["model"] for row in rows)),
-        methods=list(dict.fromkeys(row["method"] for row in rows)),
-        words=sorted(sizes, key=lambda word: (-sizes[word], word))[:SHOWN_WORDS],
-        cells={cell: _difference(part, alpha) for cell, part in parts.items()},
-        tested=len(sizes),
-    )
+    return {
+        **{name: rows[0][name] for name in ("dataset", "group_a", "group_b")},
+        "models": list(dict.fromkeys(row["model"] for row in rows)),
+        "methods": list(dict.fromkeys(row["method"] for row in rows)),
+        "words": sorted(sizes, key=lambda word: (-sizes[word], word))[:SHOWN_WORDS],
+        "cells": {cell: _difference(part, alpha) for cell, part in parts.items()},
+        "tested": len(sizes),
+    }
 
 
 def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> Difference:
@@ -103,7 +86,7 @@ def findings(
     """Return what the report says: the differences over seeds."""
     tables = difference_tables(rows, study.statistics["alpha"])
     title = "Attribution of words within matched sets"
-    differences = [difference for table in tables for difference in table.cells.values()]
+    differences = [difference for table in tables for difference in table["cells"].values()]
     return Findings(
         {
             "differences": tables,

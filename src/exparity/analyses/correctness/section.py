@@ -50,30 +50,16 @@ class SeedMean:
     undefined: int
 
 
-@dataclass(frozen=True)
-class CorrectnessTable:
-    """One metric on one dataset.
+def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Average the correctness artefact over seeds: a table per dataset and metric.
 
-    Attributes:
-        best_first: its methods; the highest mean over models comes first.
-        levels: by (model, method, subset, group); group "" is all.
+    Its methods are ``best_first``: the highest mean over models. Its ``levels`` are by (model,
+    method, subset, group); the group "" is all.
     """
-
-    dataset: str
-    metric: str
-    groups: tuple[str, ...]
-    models: Sequence[str]
-    best_first: Sequence[str]
-    levels: Mapping[tuple[str, str, str, str], SeedMean]
+    return [_table(part) for part in grouped(rows, itemgetter("dataset", "metric")).values()]
 
 
-def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[CorrectnessTable]:
-    """Average the correctness artefact over seeds: a table per dataset and metric."""
-    parts = grouped(rows, itemgetter("dataset", "metric"))
-    return [_table(dataset, metric, part) for (dataset, metric), part in parts.items()]
-
-
-def _table(dataset: str, metric: str, rows: Sequence[Mapping[str, Any]]) -> CorrectnessTable:
+def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     parts = grouped(rows, itemgetter("model", "method", "subset", "group"))
     levels = {key: _level(part) for key, part in parts.items()}
     means = {key[:2]: level.mean for key, level in levels.items() if key[2:] == ("correct", "")}
@@ -82,16 +68,13 @@ def _table(dataset: str, metric: str, rows: Sequence[Mapping[str, Any]]) -> Corr
         of_method = [m for (_, name), m in means.items() if name == method and m is not None]
         return mean_and_sd(of_method)[0] or 0.0
 
-    return CorrectnessTable(
-        dataset,
-        metric,
-        groups=rows[0]["groups"],
-        models=list(dict.fromkeys(model for model, _ in means)),
-        best_first=sorted(
-            dict.fromkeys(method for _, method in means), key=over_models, reverse=True
-        ),
-        levels=levels,
-    )
+    methods = dict.fromkeys(method for _, method in means)
+    return {
+        **{name: rows[0][name] for name in ("dataset", "metric", "groups")},
+        "models": list(dict.fromkeys(model for model, _ in means)),
+        "best_first": sorted(methods, key=over_models, reverse=True),
+        "levels": levels,
+    }
 
 
 def _level(rows: Sequence[Mapping[str, Any]]) -> SeedMean:
@@ -106,7 +89,7 @@ def findings(
 ) -> Findings:
     """Return what the report says: the rows over seeds, beside what was published."""
     tables, schemes = correctness_tables(rows), schemes_of(options)
-    levels = [level for table in tables for level in table.levels.values()]
+    levels = [level for table in tables for level in table["levels"].values()]
     return Findings(
         {
             "correctness": tables,

@@ -12,10 +12,9 @@ import pytest
 from compared import beside
 
 from exparity import cli
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.jobs.stop import Stopped
 from exparity.stages.compare import _scores as stage
-from exparity.stats import compare_groups
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
@@ -215,32 +214,6 @@ def comparing(folder, **changes):
 
 
 class TestCompareGroups:
-    def test_a_scores_artefact(self, run, tmp_path):
-        command, output = comparing(tmp_path)
-        code, _, err = run(
-            *command, "--param", "alpha=0.01",
-            "--options", '{"statistics": {"alpha": 0.5, "resamples": 300}, "digest": "x"}',
-        )  # fmt: skip
-        assert (code, err) == (0, [])
-        table, facts = read_artefact(output, "tests")
-        (row,) = table.to_pylist()
-        assert {name: row[name] for name in CELL} == CELL
-        assert facts["parameters"]["statistics"] == {
-            "alpha": 0.01,
-            "confidence": 0.95,
-            "ddof": 1,
-            "resamples": 300,
-            "threshold": 0.2,
-        }
-        given = read_artefact(tmp_path / "s.parquet", "scores")[0].to_pydict()
-        expected = compare_groups(
-            given["score"], given["group"], pairs=given["match_id"], resamples=0, alpha=0.01
-        )
-        for name in ("p", "U", "cohens_d", "mean_a", "n_pairs", "wilcoxon_p", "significant"):
-            assert row[name] == getattr(expected, name), name
-        assert row["d_ci_low"] < row["cohens_d"] < row["d_ci_high"]
-        assert (row["group_a"], row["group_b"]) == ("male", "female")
-
     def test_by_hand_it_says_what_it_wrote(self, run, tmp_path, capsys):
         command, output = comparing(tmp_path)
         for more, lines in (([], 1), (["--options", '{"statistics": {}}'], 0)):

@@ -133,24 +133,12 @@ def test_private_modules_are_used_by_their_own_package_alone(modules):
                 assert f"{package}.".startswith(f"{home}."), f"{module} imports {target}"
 
 
-@pytest.mark.parametrize(
-    "modules",
-    [
-        "exparity",
-        "exparity.config.experiment",
-        "exparity.stats, exparity.stages.compare",
-        "exparity.stages.report, exparity.report.render",
-        "exparity.stages.bias, exparity.report.bias",
-        "exparity.tools.show, exparity.report.plots, exparity.explanations.markup",
-        "exparity.published.cells, exparity.stages.compare_published",
-        "exparity.metrics.gini, exparity.metrics.sparsity, exparity.stages.evaluate",
-        "exparity.data.geco, exparity.stages.prepare",
-        "exparity.tools.plan, exparity.tools.cost",
-    ],
-)
-def test_light_modules_never_reach_torch(modules):
+def test_light_modules_never_reach_torch():
     code = (
-        f"import sys, {modules}\n"
+        "import sys, exparity, exparity.config.experiment, exparity.stats, exparity.data.geco\n"
+        "from exparity.stages import bias, compare, compare_published, evaluate, prepare, report\n"
+        "from exparity.report import plots, render\nfrom exparity.explanations import markup\n"
+        "from exparity.tools import cost, plan, show\n"
         "from exparity.methods import METHODS\nfrom exparity.metrics import METRICS\n"
         "METHODS.ids(), METRICS.ids()\n"
         "heavy = {'torch', 'transformers', 'accelerate', 'captum', 'pandas', 'matplotlib'}\n"

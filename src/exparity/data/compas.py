@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-import pandas as pd
-
 from exparity.core.flags import Share
 from exparity.data import dataset
 from exparity.data._split import split_examples
@@ -72,6 +70,8 @@ def compas(
     Returns:
         The rows that ProPublica analysed: 6,172, of 1,175 women and 4,997 men.
     """
+    import pandas as pd
+
     path = source.find(FILE, verify=verify)
     examples = []
     with published_row(str(path)):

@@ -100,7 +100,7 @@ def test_kill_everything_and_a_job_and_snakemake_at_some_stages(
                 job.wait(run)
                 run.kill()
                 run.wait(timeout=60)
-        if stage == "explain":
+        if stage == "explain" and "finetune" not in of_jobs:
             log = (checkout.results / f"logs/finetune/{CELL}.log").read_text()
             assert "continuing after epoch" in log
             assert not state.exists()

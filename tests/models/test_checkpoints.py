@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 import torch
-from support import CPU, refused_by, run_code
+from support import refused_by, run_code
 from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
@@ -180,25 +180,12 @@ def make_hostile(folder):
     )
 
 
-def finetune_from(folder, tmp_path):
-    from exparity.stages.finetune import finetune_cell
-    from exparity.stages.prepare import prepare
-
-    data = tmp_path / "data.parquet"
-    prepare(data, use="pairs_all", params={"n_pairs": 4}, data_dir=tmp_path, dataset_id="pairs")
-    finetune_cell(
-        data, tmp_path / "out" / "0", tmp_path / "predictions.parquet",
-        model={"checkpoint": str(folder)}, training={"epochs": 1}, model_id="m", seed=0,
-        machine=CPU,
-    )  # fmt: skip
-
-
 ROUTES = {
-    "load_classifier": lambda folder, _: load_classifier(str(folder), "cpu"),
-    "load_tokenizer": lambda folder, _: load_tokenizer(str(folder)),
-    "load_masked_lm": lambda folder, _: load_masked_lm(folder, str(folder), None, "cpu"),
-    "finetune": finetune_from,
-    "config": lambda folder, _: check_checkpoint(str(folder)),
+    "load_classifier": lambda folder: load_classifier(str(folder), "cpu"),
+    "load_tokenizer": lambda folder: load_tokenizer(str(folder)),
+    "load_masked_lm": lambda folder: load_masked_lm(folder, str(folder), None, "cpu"),
+    "build_model": lambda folder: build_model(ModelSpec(checkpoint=str(folder)), "ab", []),
+    "config": lambda folder: check_checkpoint(str(folder)),
 }
 
 
@@ -234,10 +221,10 @@ class TestCode:
         monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path))
 
     @pytest.mark.parametrize("route", ROUTES)
-    def test_it_is_refused_before_transformers_asks(self, folder, tmp_path, route):
+    def test_it_is_refused_before_transformers_asks(self, folder, route):
         make_hostile(folder)
         with pytest.raises(InputError, match=r"config\.json names Python code") as refused:
-            ROUTES[route](folder, tmp_path)
+            ROUTES[route](folder)
         assert "\n" not in str(refused.value)
         assert not (folder / "ran").exists()
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +9,15 @@ import pytest
 from support import CPU, NARROW, killed_after
 
 from exparity import ExparityError, InputError, load_classifier, read_results
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
-from exparity.models.checkpoints import load_model, load_tokenizer
-from exparity.models.folders import quiet_transformers
+from exparity.models.checkpoints import load_model
 from exparity.models.loop import TrainingLoop, linear_schedule
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.models.training import finetune
-from exparity.stages.finetune import finetune_cell, predict
+from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
 MODEL = ModelSpec(init="scratch", architecture="bert", size=NARROW)
@@ -183,8 +181,6 @@ def test_fp16_without_a_gpu_is_refused(data, tmp_path):
 
 
 def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
-    from exparity.models.checkpoints import load_model, load_tokenizer
-
     spec = ModelSpec(checkpoint=checkpoints["bert"])
     found = train(data, tmp_path, training_with(epochs=0), spec)
     before = {k: v.numpy() for k, v in load_model(checkpoints["bert"]).state_dict().items()}
@@ -195,20 +191,12 @@ def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
     assert same(weights(found), before)
     with pytest.raises(InputError, match="training examples have 0 labels"):
         train(tested, tmp_path / "none", model=spec)
-    turned = replace(data, labels=data.labels[::-1])
-    with pytest.raises(InputError, match="classes are female, male, in this order, and those of"):
-        train(turned, tmp_path / "turned", training_with(epochs=0), spec)
-    three = tmp_path / "three"
-    model = load_model(checkpoints["bert"], labels=["a", "b", "c"], scheme="all")
-    model.save_pretrained(three)
-    load_tokenizer(checkpoints["bert"]).save_pretrained(three)
-    with pytest.raises(InputError, match="has 3 classes and the data 2"):
-        train(
-            data,
-            tmp_path / "x",
-            training_with(epochs=0),
-            ModelSpec(checkpoint=str(three)),
-        )
+    for labels, message in (
+        (data.labels[::-1], "classes are female, male, in this order, and those of"),
+        (("a", "b", "c"), "has 2 classes and the data 3"),
+    ):
+        with pytest.raises(InputError, match=message):
+            train(replace(data, labels=labels), tmp_path / "x", training_with(epochs=0), spec)
 
 
 class TestDivergence:
@@ -247,21 +235,3 @@ def test_a_tokenizer_that_does_not_know_the_words_is_refused(data, tmp_path, che
     spec = ModelSpec(checkpoint=checkpoints["bert"])
     with pytest.raises(InputError, match=message):
         train(replace(data, examples=strange), tmp_path, model=spec)
-
-
-def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, data, tmp_path, caplog):
-    """One class for every test example: what is explained then means nothing."""
-    import torch
-
-    model, tokenizer = load_model(checkpoints["bert"]), load_tokenizer(checkpoints["bert"])
-    with torch.no_grad():
-        model.classifier.weight.zero_()
-        model.classifier.bias.copy_(torch.tensor([0.0, 5.0]))
-    with quiet_transformers():
-        model.save_pretrained(tmp_path / "model")
-        tokenizer.save_pretrained(tmp_path / "model")
-    ids = {"dataset": "pairs", "model": "m", "seed": 0}
-    with caplog.at_level("WARNING"):
-        write = partial(write_artefact, ids=ids, parameters={})
-        predict(tmp_path / "model", data, tmp_path / "p.parquet", write, CPU)
-    assert "predicts class 1 for every test example" in caplog.text

@@ -169,6 +169,11 @@ def _parser() -> Parser:
         "all.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
+    parser.add_argument(
+        "--print-completion",
+        choices=("bash", "zsh", "tcsh"),
+        help="print a script that completes commands and flags in a shell",
+    )
     return parser
 
 
@@ -194,6 +199,22 @@ def _summary(command: Command) -> str:
     return plain((ast.get_docstring(function) or "").partition("\n")[0]).rstrip(".")
 
 
+def _completion(shell: str) -> str:
+    """Return the script that completes command lines."""
+    import shtab
+
+    parser = _parser()
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for name, command in known_commands().items():
+        own = commands.add_parser(name, help=name, parents=[command.parser()], add_help=False)
+        paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
+        for action in own._actions:
+            if action.dest in paths:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    script: str = shtab.complete(parser, shell)
+    return script
+
+
 def _without_command(arguments: Sequence[str]) -> NoReturn:
     """Answer a command line that names no command: help, version, or what is wrong with it."""
     parser = _parser()
@@ -204,6 +225,9 @@ def _without_command(arguments: Sequence[str]) -> NoReturn:
         from exparity import __version__
 
         say(f"exparity {__version__}")
+        parser.exit()
+    if parsed.print_completion:
+        say(_completion(parsed.print_completion))
         parser.exit()
     parser.error("name a command: `exparity --help` lists them")
 

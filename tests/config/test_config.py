@@ -99,7 +99,7 @@ class TestSchema:
 REFUSED = yaml.safe_load((Path(__file__).parent / "refused.yaml").read_text())["refused"]
 REFUSED.append([{"title": "t" * 300}, "config: title: 'tt... is refused: use at most 200"])
 REFUSED.append(
-    [{"methods": {"g" * 300: {"use": "gradient"}}}, "methods: 'gg...' is refused: ...64"]
+    [{"methods": {"g" * 300: {"use": "gradient"}}}, "methods: 'gg...' is not an id: ...64"]
 )
 
 
@@ -146,7 +146,7 @@ class TestExplains:
 class TestRefused:
     @pytest.fixture
     def at_hand(self, tmp_path, monkeypatch):
-        """A folder with a table."""
+        """A folder with a table and checkpoints, of which there are but the configurations."""
         monkeypatch.chdir(tmp_path)
         rows = [
             f"text {i} fine,{('no', 'yes')[i % 2]},{('old', 'young')[i // 2 % 2]},x,"
@@ -155,6 +155,15 @@ class TestRefused:
         ]
         table = "\n".join(["text,label,group,same,gaps,part,empty", *rows])
         Path("own.csv").write_text(table, encoding="utf-8")
+        classifier = {"architectures": ["BertForSequenceClassification"]}
+        for name, settings in {
+            "encoder": {"architectures": ["BertModel"]},
+            "three": {**classifier, "id2label": {0: "a", 1: "b", 2: "c"}},
+            "swapped": {**classifier, "id2label": {0: "male", 1: "female"}},
+            "several": {**classifier, "problem_type": "multi_label_classification"},
+        }.items():
+            Path(name).mkdir()
+            Path(name, "config.json").write_text(json.dumps({"model_type": "bert", **settings}))
 
     def begin(self, changes):
         """Check all that a plan and a dry run check."""

@@ -116,8 +116,10 @@ class TestChat:
             tokenizer.chat_template = None
 
     def test_a_template_is_rendered_once_into_strings(self, tokenizer):
-        prompt = self.rendered(tokenizer, self.TEMPLATE)
-        assert prompt == Prompt("<|user|>Is ", " good?\n<|assistant|>", special=False)
+        prompt = self.rendered(tokenizer, self.TEMPLATE, system="Be brief.")
+        assert prompt == Prompt(
+            "<|system|>Be brief.\n<|user|>Is ", " good?\n<|assistant|>", special=False
+        )
 
     def test_none_is_refused(self, tokenizer):
         with pytest.raises(InputError, match="has no chat template"):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from exparity.artefacts import layout
 from exparity.config.instances import Instance
 from exparity.config.resolved import ResolvedConfig
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.overrides import matches
+from exparity.core.strict import parse_json
 from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.functions import refusal, source_of
-from exparity.models.heads import HEADS
+from exparity.models.heads import HEADS, SEQUENCE, new_head
 from exparity.models.lora import check_base
 
 _OTHER = {"methods": "metric", "metrics": "method"}
@@ -71,14 +74,26 @@ def check_references(experiment: ResolvedConfig) -> None:
 
 
 def check_overrides(experiment: ResolvedConfig) -> None:
-    """Check that each block of an override can differ by what the override matches."""
+    """Check that each override can be kept, and changes something of some job."""
     for position, override in enumerate(experiment.overrides):
+        where, match = f"overrides[{position}]", override["match"]
         for block in override.keys() & _TOO_NARROW.keys():
-            for key in override["match"].keys() & _TOO_NARROW[block]:
+            for key in match.keys() & _TOO_NARROW[block]:
                 raise InputError(
-                    f"overrides[{position}]: '{block}' cannot differ by {key}; remove '{key}' from "
-                    "match"
+                    f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
                 )
+        if not override.keys() - {"match"}:
+            raise InputError(
+                f"{where}: changes nothing; add training, method, metric or statistics"
+            )
+        artefact = "scores" if "metric" in match else "predictions"
+        if "method" in match and "metric" not in match:
+            artefact = "explanations"
+        if not any(matches(match, cell) for cell in experiment.cells(artefact)):
+            raise InputError(
+                f"{where}.match: no job has all of this; some `datasets:` of a model, method or "
+                "metric excludes it"
+            )
 
 
 def check_applies(experiment: ResolvedConfig) -> None:
@@ -243,12 +258,39 @@ def check_cells(experiment: ResolvedConfig) -> None:
             raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
-            experiment.finetune_options(dataset, model, seed)
+            options = experiment.finetune_options(dataset, model, seed)
+            if not options["training"]["epochs"]:
+                _check_as_it_is(experiment, dataset, model)
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):
             experiment.evaluate_options(**cell)
             del cell["metric"]
             experiment.explain_options(**cell)
+
+
+def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:
+    """Check that a checkpoint that is not trained is a classifier of the classes of the data."""
+    spec, instance = experiment.model_spec(model), experiment.datasets[dataset]
+    path = Path(spec.checkpoint or "", "config.json")
+    whole = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
+    if not whole or not path.is_file():
+        return
+    written = parse_json(path.read_text(encoding="utf-8-sig"), str(path))
+    count = written.get("num_labels") or len(written.get("id2label") or "ab")
+    names = written.get("id2label") or {i: f"LABEL_{i}" for i in range(count)}
+    config = SimpleNamespace(
+        architectures=written.get("architectures"),
+        num_labels=len(names),
+        id2label={int(i): name for i, name in names.items()},
+        problem_type=written.get("problem_type"),
+    )
+    labels = _known_classes(instance)
+    try:
+        head = new_head(spec.head)
+        head.label = spec.label
+        head.require(str(spec.checkpoint), config, labels or None)
+    except InputError as error:
+        raise InputError(f"models.{model}: {error}") from None
 
 
 def check_imports(experiment: ResolvedConfig) -> None:

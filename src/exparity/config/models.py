@@ -7,16 +7,22 @@ are made from it. Models and their training are described by the classes that jo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import MinLen
-from pydantic import model_validator
+from pydantic import AfterValidator, WithJsonSchema, model_validator
 
+from exparity.core.errors import did_you_mean
 from exparity.core.flags import Range, Seed
 from exparity.core.settings import Statistics
 from exparity.core.validation import DISTINCT, Open, Settings, Text
-from exparity.methods import Explains
+from exparity.data import DATASETS
+from exparity.methods import METHODS, Explains
+from exparity.metrics import METRICS
+from exparity.models.catalogue import known_models
 from exparity.models.spec import ModelSettings, TrainingSettings
 
 LEFT_OUT: Any = None
@@ -25,14 +31,25 @@ MAX_ID = 64
 """Longest id in the config; ids become names of files."""
 
 
-Id = Annotated[
-    str,
-    Text(
-        r"[a-z][a-z0-9_]*",
-        longest=MAX_ID,
-        rule=f"use lower-case letters, digits and underscores, at most {MAX_ID}",
-    ),
-]
+def _check_id(known: Callable[[], Iterable[str]], written: str) -> str:
+    """Refuse what is no id, and name the registered one that is meant."""
+    if re.fullmatch(r"[a-z][a-z0-9_]*", written) and len(written) <= MAX_ID:
+        return written
+    meant = re.sub(r"[^a-z0-9]+", "_", written.lower()).strip("_")
+    hint = did_you_mean(meant, known())
+    shown = written if len(written) <= MAX_ID else f"{written[:MAX_ID]}..."
+    raise ValueError(
+        f"'{shown}' is not an id: use lower-case letters, digits and underscores, at most {MAX_ID}"
+        + (f"; {hint}" if hint.startswith("did you mean") else "")
+    )
+
+
+_ID = WithJsonSchema({"type": "string", "pattern": f"^[a-z][a-z0-9_]{{0,{MAX_ID - 1}}}$"})
+Id = Annotated[str, AfterValidator(partial(_check_id, tuple)), _ID]
+DatasetId = Annotated[str, AfterValidator(partial(_check_id, DATASETS.ids)), _ID]
+ModelId = Annotated[str, AfterValidator(partial(_check_id, known_models)), _ID]
+MethodId = Annotated[str, AfterValidator(partial(_check_id, METHODS.ids)), _ID]
+MetricId = Annotated[str, AfterValidator(partial(_check_id, METRICS.ids)), _ID]
 Size = Annotated[int, Range(at_least=2)] | None
 Names = Annotated[Sequence[str], MinLen(1)]
 NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
@@ -201,6 +218,7 @@ class Prompts(Settings):
         calibrate: what is added to the logits of the classes: nothing (none), or minus the
             logarithm of their mean probability on texts that say nothing (content_free) or on
             training texts (prior).
+        system: message of the system before the user's, in chats.
     """
 
     templates: Annotated[
@@ -212,6 +230,7 @@ class Prompts(Settings):
     words: Annotated[Mapping[str, str], MinLen(2)]
     absent: NonEmpty | None = None
     calibrate: Literal["none", "content_free", "prior"] = "none"
+    system: str | None = None
 
 
 Ids = str | Names
@@ -367,14 +386,14 @@ class Config(Settings):
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     gradient_precision: Literal["fp32", "bf16"] = "fp32"
     engine: Engine = Engine()
-    datasets: Annotated[Mapping[Id, InstanceEntry | None], MinLen(1)]
-    models: Annotated[Mapping[Id, Model | None], MinLen(1)]
+    datasets: Annotated[Mapping[DatasetId, InstanceEntry | None], MinLen(1)]
+    models: Annotated[Mapping[ModelId, Model | None], MinLen(1)]
     counterfactuals: Mapping[Id, str | Named] = {}
     prompts: Mapping[Id, Prompts] = {}
     encoder: NonEmpty | None = None
     training: TrainingSettings = TrainingSettings()
-    methods: Mapping[Id, InstanceEntry | None]
-    metrics: Mapping[Id, InstanceEntry | None]
+    methods: Mapping[MethodId, InstanceEntry | None]
+    metrics: Mapping[MetricId, InstanceEntry | None]
     statistics: StudyStatistics = StudyStatistics()
     report: Report = Report()
     controls: Controls = Controls()

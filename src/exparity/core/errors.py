@@ -34,12 +34,20 @@ def reason_of(error: BaseException) -> str:
     return f"{first} {more[0].strip()}" if first.endswith(":") and more else first
 
 
+def _abbreviates(short: str, name: str) -> bool:
+    """Return whether a name has the letters of a shorter one in order, the first one first."""
+    letters = iter(name)
+    begins = len(short) > 1 and name[:1] == short[:1]
+    return begins and all(letter in letters for letter in short.replace("_", ""))
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``."""
     names = sorted(known)
     alike = {name.lower().replace("-", "_"): name for name in names}
     wanted = name.lower().replace("-", "_")
     near = difflib.get_close_matches(wanted, alike, n=2, cutoff=0.6)
+    near = near or sorted((n for n in alike if _abbreviates(wanted, n)), key=len)[:2]
     if near:
         return "did you mean " + " or ".join(f"'{alike[n]}'" for n in near) + "?"
     return "known: " + (", ".join(names) or "none")

@@ -38,6 +38,7 @@ class PromptSpec(Settings):
         calibrate: what is added to the logits of the classes: nothing (``none``), or what makes
             ``content_free`` texts or the training texts (``prior``) equally likely of every class.
         chat: put the prompt into the tokenizer's chat template, as a message of the user.
+        system: message of the system before it.
     """
 
     template: str = TEXT
@@ -45,6 +46,7 @@ class PromptSpec(Settings):
     absent: str | None = None
     calibrate: Literal["none", "content_free", "prior"] = "none"
     chat: bool = False
+    system: str | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -55,6 +57,8 @@ class PromptSpec(Settings):
         for name, word in self.words.items():
             if not word.strip():
                 raise ValueError(f"words.{name}: {word!r} is empty; give the word of this class")
+        if self.system is not None and not self.chat:
+            raise ValueError("system: only chats have such a message; set chat: true, or leave it")
         return self
 
 
@@ -80,11 +84,15 @@ class Prompt:
             return cls(prefix, suffix)
         if not tokenizer.chat_template:
             raise InputError("chat: the tokenizer has no chat template; leave chat out")
+        system = [{"role": "system", "content": spec.system}] if spec.system is not None else []
         user = {"role": "user", "content": spec.template.replace(TEXT, _MARKER)}
         try:
             rendered = str(
                 tokenizer.apply_chat_template(
-                    [user], tokenize=False, add_generation_prompt=True, enable_thinking=False
+                    [*system, user],
+                    tokenize=False,
+                    add_generation_prompt=True,
+                    enable_thinking=False,
                 )
             )
         except Exception as error:  # a template is a program of the checkpoint's

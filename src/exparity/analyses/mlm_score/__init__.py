@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,9 @@ from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import checkpoint_ids, key_of, require_same_cell
 from exparity.types import Example
+
+if TYPE_CHECKING:
+    from exparity.models.spec import ModelSpec
 
 _PASSES = 30
 """Model passes per text, roughly: one a token."""
@@ -52,11 +56,28 @@ def _job_options(
                 f"analyses.mlm_score.models: no '{model}' of a checkpoint here; "
                 f"{did_you_mean(model, pretrained)}"
             )
+        if not _may_have_head(specs[model]):
+            raise InputError(
+                f"analyses.mlm_score: checkpoint {specs[model].checkpoint} of model '{model}' has "
+                "no masked-language-model head; name the other models in analyses.mlm_score.models"
+            )
     if ids["model"] not in asked:
         return None
     spec = specs[ids["model"]]
     sample = {} if max_examples is None else {"max_examples": max_examples}
     return {**sample, "original": spec.checkpoint, "revision": spec.revision}
+
+
+def _may_have_head(spec: ModelSpec) -> bool:
+    """Tell from a local folder whether it holds a masked language model; the Hub is not asked."""
+    path = Path(spec.checkpoint or "") / "config.json"
+    if not path.is_file():
+        return True
+    try:
+        named = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
+    except (OSError, ValueError):
+        return True  # whoever loads it will say what is wrong
+    return any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in named)
 
 
 @analysis(

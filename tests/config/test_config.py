@@ -95,7 +95,6 @@ class TestSchema:
             assert part["description"].endswith("."), key
 
 
-# Beyond what the tests above draw from the schema.
 REFUSED = yaml.safe_load((Path(__file__).parent / "refused.yaml").read_text())["refused"]
 REFUSED.append([{"title": "t" * 300}, "config: title: 'tt... is refused: use at most 200"])
 REFUSED.append(

@@ -296,19 +296,21 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
 def check_imports(experiment: ResolvedConfig) -> None:
     """Check methods that read their scores from files."""
     owners: dict[str, str] = {}
-    reading = [id for id, method in experiment.methods.items() if not method.entry.facts.repeatable]
     files = {id for id, method in experiment.methods.items() if method.entry.facts.path_options}
     for cell in experiment.cells("explanations") if files else ():  # a large grid has thousands
         method = str(cell["method"])
         classifier = "/".join(str(cell[name]) for name in ("dataset", "model", "seed"))
         for path in experiment.own_inputs("explain", cell):
             owner = owners.setdefault(path, classifier)
-            if owner != classifier and method in reading:
+            if owner != classifier and not experiment.methods[method].entry.facts.repeatable:
                 raise InputError(
                     f"methods.{method}: {path} is named for the classifiers {owner} and "
                     f"{classifier}, and explains one; write {{dataset}}, {{model}} or {{seed}} "
                     "into the file's name"
                 )
+    if experiment.unmeasured.keys() == experiment.methods.keys() != set():
+        metric = next(iter(experiment.unmeasured.values()))[0]
+        raise InputError(f"metrics.{metric}: explains again, which no method here can")
 
 
 def _require(value: Any, known: list[Any], where: str) -> None:

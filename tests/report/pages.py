@@ -10,9 +10,9 @@ from exparity.tools.cost import cost
 
 SIZES = {
     "large": ({"datasets": 4, "models": 6, "seeds": 5}, 160),
-    "nine": ({"datasets": 1, "models": 1, "seeds": 1, "methods": 2, "metrics": 2}, 6),
+    "many": ({"datasets": 1, "models": 1, "seeds": 1, "methods": 2, "metrics": 2}, 6),
 }
-"""Grids, and their matched sets: one of 5,040 tests, one of 9 groups."""
+"""Grids, and their matched sets: one of 5,040 tests, one of five groups."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def make_page(folder: Path, size: str) -> Path:
     counts, pairs = SIZES[size]
     settings = {**config(**counts), "report": {"figures": False}}
     if not (folder / "results" / "cost.parquet").is_file():
-        groups = [f"group {i}" for i in range(9)] if size == "nine" else GROUPS
+        groups = [f"group {i}" for i in range(5)] if size == "many" else GROUPS
         make_study(folder / "results", settings, pairs=pairs, groups=groups)
         cost(folder / "results")
     page = folder / "report" / "index.html"

@@ -358,6 +358,7 @@ def test_a_whole_run(repository, checkpoints, tmp_path, monkeypatch):
     # What Snakemake prints is in a file; the terminal says what the page begins with.
     log = page.parents[1] / "logs" / "snakemake.log"
     assert "steps (100%) done" in log.read_text()
+    assert "start anew" not in log.read_text()
     assert "Finished jobid" not in run.stdout + run.stderr
     assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
     assert "that works has scores that differ" in run.stdout

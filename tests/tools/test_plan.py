@@ -108,7 +108,6 @@ class TestCommand:
         ("changes", "warns"),
         [
             ({"study": "text"}, ["bert_tiny", "hub", "local"]),
-            ({}, []),
             ({"overrides": [SUMMED]}, ["hub"]),
         ],
     )

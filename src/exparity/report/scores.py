@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,8 +18,6 @@ from exparity.report.gather import Ids, Study
 from exparity.report.means import NEEDED, MeanLine, ModelScores
 from exparity.types import FloatArray
 
-log = logging.getLogger(__name__)
-
 POINTS = 32
 """Points of a density."""
 _BINS = 256
@@ -33,21 +30,19 @@ class Scores:
 
     distributions: Mapping[Ids, list[Any]]  # see :func:`distribution`
     metadata: Mapping[Ids, Mapping[bytes, bytes]]
-    missing: Sequence[Path]  # files that are not there
     examples: Mapping[Ids, Mapping[str, float]]  # by example id, of the seeds that are asked for
     means: Sequence[MeanLine] = ()
 
 
 def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
     """Read the scores of a grid."""
-    distributions, metadata, examples, missing = {}, {}, {}, []
+    distributions, metadata, examples = {}, {}, {}
     means: list[MeanLine] = []
     random = grouped(study.files("random_scores"), lambda file: file[0][:2])
     for (dataset, model), files in groupby(study.files("scores"), lambda file: file[0][:2]):
         of_model, order = ModelScores(), study.declared(str(dataset)).parts
         for ids, path in files:
             if not path.is_file():
-                missing.append(path)
                 continue
             table = read_columns(path, *NEEDED)
             _, _, seed, method, metric = ids
@@ -65,9 +60,7 @@ def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
             if metric in of_model.metrics and path.is_file():
                 of_model.add("", str(metric), _mean_over_draws(path))
         means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
-    if missing:
-        log.warning("%d files of scores are not there, such as %s", len(missing), missing[0])
-    return Scores(distributions, metadata, missing, examples, means)
+    return Scores(distributions, metadata, examples, means)
 
 
 def _mean_over_draws(path: Path) -> pa.Table:

@@ -35,7 +35,6 @@ def _distributions(context: Context) -> Content | None:
     if not scores.distributions:
         return None
     return Content(
-        values={"missing": len(scores.missing), "points": POINTS},
         data={
             "pairs": study.pairs,
             "methods": list(study.methods),

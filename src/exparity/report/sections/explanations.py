@@ -28,7 +28,7 @@ def build(context: Context) -> Content | None:
     datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
     examples = {dataset: _examples(context, dataset) for dataset in datasets}
     samples = [_sample(context, d, model, examples[d], limit) for d, model in study.pairs]
-    data = [sample for _, _, sample in samples if sample is not None]
+    data = [sample for _, sample in samples if sample is not None]
     if not data:
         return None
     return Content(
@@ -36,8 +36,7 @@ def build(context: Context) -> Content | None:
             "limit": limit,
             "seed": study.seeds[0],
             "chosen": sum(len(sample["sets"]) for sample in data),
-            "available": sum(n for n, _, sample in samples if sample is not None),
-            "missing": sum(missing for _, missing, _ in samples),
+            "available": sum(n for n, sample in samples if sample is not None),
         },
         data={
             "methods": {id: study.display("method", id) for id in study.methods},
@@ -64,18 +63,17 @@ def _examples(context: Context, dataset: str) -> dict[str, dict[str, Any]]:
 
 def _sample(
     context: Context, dataset: str, model: str, examples: Rows, limit: int
-) -> tuple[int, int, dict[str, Any] | None]:
-    """Return how many sets the first seed has, its missing files, and a sample for the script."""
+) -> tuple[int, dict[str, Any] | None]:
+    """Return how many sets there are, and a sample of the first seed for the script."""
     study, scores = context.study, context.scores.examples
     ids = dataset, model, study.seeds[0]
     cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
     predictions = study.path("predictions", **cell)
     applying = {kind: study.applying(kind, dataset) for kind in ("methods", "metrics")}
     files = {m: study.path("explanations", **cell, method=m) for m in applying["methods"]}
-    missing = sum(not path.is_file() for path in (predictions, *files.values())) + (not examples)
     sets = _matched_sets(examples)
     if not predictions.is_file() or not sets:
-        return len(sets), missing, None
+        return len(sets), None
     tables = {
         method: read_artefact(path, "explanations")[0]
         for method, path in files.items()
@@ -106,7 +104,7 @@ def _sample(
         "metrics": metrics,
         "sets": [[row for id, row in members.items() if id in sets[name]] for name in chosen],
     }
-    return len(sets), missing, data
+    return len(sets), data
 
 
 def _matched_sets(examples: Rows) -> dict[str, list[str]]:

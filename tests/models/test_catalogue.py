@@ -1,11 +1,9 @@
 """The catalogue of models: sizes known from the literature, and what an entry of a config adds."""
 
 import copy
-import re
 
 import pytest
 
-from exparity.core.errors import InputError
 from exparity.core.validation import read_settings
 from exparity.models.auto import AutoConfig, auto_class, on_meta
 from exparity.models.catalogue import known_id, known_models, resolve_model
@@ -140,25 +138,12 @@ class TestSchemes:
         own = {"vocab_size": 900}
         assert "checkpoint" not in resolve_model("ola_cea", own, "m", "./enc")
 
-    def test_from_scratch_a_part_cannot_be_trained_alone(self):
-        entry = resolve_model("bert_c", {"init": "scratch", "vocab_size": 900}, "models.m")
-        with pytest.raises(InputError, match="scheme 'classification' would leave random weights"):
-            read_settings(
-                ModelSpec, {k: v for k, v in entry.items() if k != "training"}, "models.m"
-            )
-
 
 @pytest.mark.contract
-class TestFacts:
-    def test_commits_are_whole(self):
-        for model in known_models().values():
-            if model.revision is not None and not model.revision.startswith("refs/"):
-                assert re.fullmatch("[0-9a-f]{40}", model.revision), model.id
-
-    def test_the_docs_have_every_model_with_its_size(self, repository):
-        text = (repository / "docs" / "models.md").read_text()
-        for model in known_models().values():
-            row = next(line for line in text.splitlines() if line.startswith(f"| `{model.id}` |"))
-            assert model.checkpoint in row
-            assert f"{model.n_parameters:,}" in row
-            assert (model.revision or "not pinned") in row
+def test_the_docs_have_every_model_with_its_size(repository):
+    text = (repository / "docs" / "models.md").read_text()
+    for model in known_models().values():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{model.id}` |"))
+        assert model.checkpoint in row
+        assert f"{model.n_parameters:,}" in row
+        assert (model.revision or "not pinned") in row

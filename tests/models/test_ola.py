@@ -87,13 +87,11 @@ class TestEngine:
         if exact:
             np.testing.assert_array_equal(ola.probabilities(ids), alone)
 
-    @pytest.mark.parametrize("exact", [True, False], ids=["equal lengths", "padded"])
-    def test_shortcuts_change_nothing(self, ola, quick, ids, exact, monkeypatch):
-        monkeypatch.setattr(quick, "exact", exact)
-        np.testing.assert_allclose(quick.probabilities(ids), ola.probabilities(ids), atol=1e-6)
-
-    def test_packed_layers_change_nothing(self, ola, ids, monkeypatch):
+    def test_shortcuts_and_packed_layers_change_nothing(self, ola, quick, ids, monkeypatch):
         packed = ola.probabilities(ids)
+        for exact in (True, False):
+            monkeypatch.setattr(quick, "exact", exact)
+            np.testing.assert_allclose(quick.probabilities(ids), packed, atol=1e-6)
         monkeypatch.setattr(ola, "_layers", None)
         np.testing.assert_allclose(packed, ola.probabilities(ids), atol=1e-6)
 

@@ -117,7 +117,7 @@ def test_sensitivity_takes_the_same_function(three, explains, monkeypatch):
         ({"against": "nurs"}, "explains: against 'nurs'; did you mean 'nurse'"),
         ({"versus": "nurse"}, "explains"),
         ({}, "explains"),
-        ("odds", "auto, logit, log_odds"),
+        ("odds", "'auto', 'logit' or 'log_odds'"),
     ],
 )
 def test_what_cannot_be_explained_is_refused(three, explains, message):

@@ -1,6 +1,5 @@
 """Pages of made-up studies, and how they open in a browser."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from made_up import GROUPS, config, make_study, options_of
@@ -13,19 +12,6 @@ SIZES = {
     "many": ({"datasets": 1, "models": 1, "seeds": 1, "methods": 2, "metrics": 2}, 6),
 }
 """Grids, and their matched sets: one of 5,040 tests, one of five groups."""
-
-
-@dataclass(frozen=True)
-class Opened:
-    """How a page opens in a window of 1280 × 900 pixels.
-
-    Attributes:
-        height: of the whole page with everything folded that is folded at first, in pixels.
-        busy: CPU time of the page's main thread until all controls work, in seconds.
-    """
-
-    height: int
-    busy: float
 
 
 def make_page(folder: Path, size: str) -> Path:
@@ -41,8 +27,11 @@ def make_page(folder: Path, size: str) -> Path:
     return page
 
 
-def open_once(browser, page: Path) -> Opened:
-    """Open a page in a window of its own."""
+def open_once(browser, page: Path) -> tuple[int, float]:
+    """Return how high a page is in pixels, and the CPU seconds until all controls work.
+
+    It opens in a window of 1280 × 900 pixels, with everything folded that is folded at first.
+    """
     window = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     client = window.context.new_cdp_session(window)
     client.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -52,4 +41,4 @@ def open_once(browser, page: Path) -> Opened:
     busy = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
     height = window.evaluate("document.documentElement.scrollHeight")
     window.context.close()
-    return Opened(height, busy)
+    return height, busy

@@ -180,11 +180,11 @@ def _small(known: Mapping[str, Any], family: str) -> dict[str, Any]:
     return {**small, "vocab_size": 400, **EXTRA.get(family, {})}
 
 
-def _tokenizer(kind: Any) -> Any:
-    spec = ModelSpec(init="scratch", architecture="bert", tokenizer=kind, vocab_size=400)
+def _tokenizer(architecture: str) -> Any:
+    spec = ModelSpec(init="scratch", architecture=architecture, vocab_size=400)
     tokenizer = train_tokenizer(spec, [*TEXTS, PROMPT, "It was ... bad", "It was ... good"] * 5)
     tokenizer.model_max_length = 128
-    if kind == "wordpiece":
+    if architecture == "bert":
         tokenizer.bos_token, tokenizer.eos_token = tokenizer.cls_token, tokenizer.sep_token
     return tokenizer
 
@@ -192,7 +192,7 @@ def _tokenizer(kind: Any) -> Any:
 def sequence_classifier(family: str) -> exparity.Classifier | None:
     if family not in SEQUENCE:
         return None
-    tokenizer = _tokenizer("wordpiece")
+    tokenizer = _tokenizer("bert")
     try:
         model = tiny_model(family, transformers.AutoModelForSequenceClassification, tokenizer)
         pipeline = transformers.pipeline(
@@ -221,7 +221,7 @@ def sequence_classifier(family: str) -> exparity.Classifier | None:
 def prompted_model(family: str) -> exparity.Classifier | None:
     if family not in LABEL_WORDS:
         return None
-    tokenizer = _tokenizer("bpe")
+    tokenizer = _tokenizer("gpt2")
     model = tiny_model(family, transformers.AutoModelForCausalLM, tokenizer)
     return exparity.load_classifier((model, tokenizer), "cpu", prompt=PROMPT, words=WORDS)
 

@@ -1,5 +1,6 @@
 # How jobs share a machine or a cluster. No result depends on it.
 
+
 # Where one number is known for all jobs it is given as such: Snakemake would call a function for each.
 def get_environment():
     """The environment to make, where Snakemake is asked to: it plans with the parameters of all jobs then."""

@@ -136,7 +136,7 @@ def default_budget(model: PreTrainedModel, device: torch.device) -> int:
     """
     if device.type == "cuda":
         return 65_536
-    return 8192 if _units(model) <= 128 else 2048
+    return 8192 if is_narrow(model) else 2048
 
 
 def gradient_share(model: PreTrainedModel, device: torch.device) -> int:
@@ -148,6 +148,11 @@ def gradient_share(model: PreTrainedModel, device: torch.device) -> int:
     if device.type != "cpu":
         return most
     return min(most, max(1, _units(model) // 192))
+
+
+def is_narrow(model: PreTrainedModel) -> bool:
+    """Return whether a model's layers are so small that what each call costs beside them counts."""
+    return _units(model) <= 128
 
 
 def _units(model: PreTrainedModel) -> int:

@@ -25,6 +25,7 @@ from exparity.engine.batching import (
     default_budget,
     gradient_share,
     in_batches,
+    is_narrow,
     padded,
 )
 from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
@@ -99,7 +100,8 @@ class Classifier(TokenEmbeddings):
         self._layers: PackedLayers | None = None
         if self.exact:
             steady_head(self.model)
-            if available(model.dtype):
+            # oneDNN prepares each shape of a batch anew, which takes longer than narrow layers do.
+            if available(model.dtype) and not (is_narrow(model) and model.dtype == torch.float32):
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)

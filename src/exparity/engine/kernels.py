@@ -2,8 +2,8 @@
 
 torch multiplies float32 matrices with MKL, which leaves half of some processors' speed unused
 (those of AMD with AVX-512, say), and packs a bfloat16 layer's weights anew at every call. oneDNN
-with weights packed once is faster for both, rounds alike (relative differences of about 1e-7 in
-float32), and gives a row the same bits whatever it is batched with.
+with weights packed once is faster for both, but where layers are narrow; it rounds alike (relative
+differences of about 1e-7 in float32), and gives a row the same bits whatever it is batched with.
 """
 
 from __future__ import annotations

@@ -11,7 +11,14 @@ from transformers import AutoConfig
 
 import exparity.models.ola  # noqa: F401  (makes its model type known)
 
-__all__ = ["AutoConfig", "auto_class", "on_meta"]
+__all__ = ["AutoConfig", "auto_class", "list_conversions", "on_meta"]
+
+
+def list_conversions() -> None:
+    """Have transformers list the old names of weights, which takes each process 0.1 s once."""
+    from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+
+    get_checkpoint_conversion_mapping("bert")
 
 
 def auto_class(name: str) -> Any:

@@ -18,7 +18,7 @@ _SERVER = str(Path(__file__).with_name("server.py"))
 """With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
 # Every job that runs a model imports the one, and every job looks up the other.
-ENGINE = ("exparity.engine.loading", "exparity.models.auto")
+ENGINE = ("exparity.engine.loading", "exparity.models.auto:list_conversions")
 FACTS = ("exparity.artefacts.files:facts_of_code", "exparity.core.registry:entry_points")
 # Snakemake sets these for each job to its threads, which are one in all rules.
 THREAD_VARIABLES = (

@@ -197,6 +197,7 @@ class TestOptions:
         [
             ('{"use":"x","use":"y"}', "--options: the key 'use' is there twice"),
             ("{", "--options: not valid JSON"),
+            ("[]", "--options: must be a JSON object"),
         ],
     )
     def test_what_is_no_object(self, options, message):

@@ -296,6 +296,8 @@ class Command:
         plugins, options = flags.pop("plugins", []), flags.pop("options", None)
         if options is not None:
             options = parse_json(options, "--options")
+            if not isinstance(options, dict):
+                raise InputError("--options: must be a JSON object")
         for name, argument in self.arguments.items():
             if argument.is_block and name in flags:
                 flags[name] = dict(flags[name])

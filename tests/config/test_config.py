@@ -455,16 +455,6 @@ class TestWhatAChangeTouches:
             for key, value in options.items():
                 assert f'"{key}":{json.dumps(value)}' in all_options(found)[job]
 
-    def test_statistics_of_some_cells_are_told_to_the_models_that_have_them(self):
-        match = {"dataset": "pairs_all", "metric": ["gini"], "seed": 1}
-        found = experiment(overrides=[{"match": match, "statistics": {"resamples": 0}}])
-        jobs = changed(experiment(), found)
-        assert jobs == {("compare", "pairs_all", model) for model in ("one", "two")}
-        for job in jobs:
-            assert json.loads(all_options(found)[job])["overrides"] == [
-                {"match": {"metric": ["gini"], "seed": 1}, "statistics": {"resamples": 0}}
-            ]
-
     def test_which_datasets_a_model_is_for_is_not_part_of_its_checkpoint(self):
         models = copy.deepcopy(SMALL["models"])
         models["two"]["datasets"] = ["pairs_all"]

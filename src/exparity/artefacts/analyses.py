@@ -49,8 +49,6 @@ class ExperimentView(Protocol):
     evaluate_options: Callable[..., dict[str, Any]]
     most_explained: Callable[[Mapping[str, Any]], int | None]
     model_spec: Callable[[str], Any]
-    statistics: Callable[[Mapping[str, str | int]], Mapping[str, Any]]
-    statistics_within: Callable[[Mapping[str, str | int]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.config.instances import Instance
+from exparity.config.presets import matches
 from exparity.config.resolved import ResolvedConfig
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.overrides import matches
 from exparity.core.strict import parse_json
 from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
@@ -83,9 +83,7 @@ def check_overrides(experiment: ResolvedConfig) -> None:
                     f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
                 )
         if not override.keys() - {"match"}:
-            raise InputError(
-                f"{where}: changes nothing; add training, method, metric or statistics"
-            )
+            raise InputError(f"{where}: changes nothing; add training, method or metric")
         artefact = "scores" if "metric" in match else "predictions"
         if "method" in match and "metric" not in match:
             artefact = "explanations"

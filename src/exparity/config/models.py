@@ -269,14 +269,12 @@ class Override(Settings):
         training: training settings of matching cells.
         method: method options (and max_examples) of matching cells.
         metric: metric options (and max_examples) of matching cells.
-        statistics: statistics settings of matching cells.
     """
 
     match: Match
     training: TrainingSettings = TrainingSettings()
     method: Changes = Changes()
     metric: Changes = Changes()
-    statistics: Statistics = Statistics()
 
 
 class Config(Settings):

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from exparity.core.overrides import matches
 from exparity.core.strict import read_yaml
 from exparity.resources import resource
 
@@ -45,6 +44,14 @@ def _entry(id: str, own: Any, known: Mapping[str, Any]) -> Any:
     own = own or {}
     use = own.get("use", known.get(id, {}).get("use", id))
     return {**known.get(str(use), {}), **own, "use": use}
+
+
+def matches(match: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Return whether a cell has the ids that an override names; a list names several."""
+    return all(
+        key in cell and cell[key] in (wanted if isinstance(wanted, list) else [wanted])
+        for key, wanted in match.items()
+    )
 
 
 def training_of_preset(study: str, dataset: str, model: str | None) -> list[Mapping[str, Any]]:

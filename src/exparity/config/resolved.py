@@ -16,9 +16,8 @@ from exparity.config.instances import (
     named_instance,
 )
 from exparity.config.models import NOT_OF_SPEC, Config, Model
-from exparity.config.presets import training_of_preset
+from exparity.config.presets import matches, training_of_preset
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.overrides import matches
 from exparity.core.registry import load_plugin
 from exparity.core.strict import canonical
 from exparity.core.validation import read_settings
@@ -228,21 +227,6 @@ class ResolvedConfig:
                 return None
             largest = max(size, largest or 0)
         return largest
-
-    def statistics(self, cell: Cell) -> dict[str, Any]:
-        """Return how the groups of a cell are compared, without how tests are corrected."""
-        resolved = {**self.config.statistics.whole, **self._changes("statistics", cell)}
-        return {key: value for key, value in resolved.items() if key != "family"}
-
-    def statistics_within(self, cell: Cell) -> dict[str, Any]:
-        """Return how groups are compared in all cells that agree in some ids."""
-        overrides = []
-        for one in self.overrides:
-            shared = {key: value for key, value in one["match"].items() if key in cell}
-            if "statistics" in one and matches(shared, cell):
-                rest = {key: value for key, value in one["match"].items() if key not in cell}
-                overrides.append({"match": rest, "statistics": one["statistics"]})
-        return {"statistics": self.statistics({}), "overrides": overrides}
 
     def _instance(self, kind: str, cell: Cell) -> Instance:
         instance: Instance = getattr(self, f"{kind}s")[str(cell[kind])]

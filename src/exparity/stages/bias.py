@@ -35,8 +35,8 @@ _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how the groups of a classifier's tests are compared."""
-    statistics = experiment.statistics(ids)
-    return {name: statistics[name] for name in ("confidence", "resamples")}
+    statistics = experiment.config.statistics
+    return {"confidence": statistics.confidence, "resamples": statistics.resamples}
 
 
 @analysis(

@@ -34,7 +34,7 @@ _SHOWN = ("dataset", "model", "seed", "method", "metric")
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how groups are compared, and the class from what is explained."""
     return {
-        "confidence": experiment.statistics(ids)["confidence"],
+        "confidence": experiment.config.statistics.confidence,
         "target": experiment.config.target,
     }
 

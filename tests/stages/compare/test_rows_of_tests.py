@@ -1,4 +1,4 @@
-"""The tests within trainings: those of each cell, by the settings that concern it."""
+"""The tests within trainings: those of each cell."""
 
 import numpy as np
 import pytest
@@ -10,21 +10,7 @@ from exparity.stats import compare_all
 
 pytestmark = pytest.mark.contract
 
-OVERRIDES = [
-    {"match": {}, "statistics": {"threshold": 0.5}},
-    {"match": {"metric": "gini", "seed": [1, 2]}, "statistics": {"ddof": 0, "alpha": 0.5}},
-    {"match": {"method": "lime", "seed": 1}, "statistics": {"alpha": 0.001}},
-]
-
-
-def settings_of(seed, method, metric):
-    """What the overrides above make of the settings of a cell."""
-    settings = {"threshold": 0.5, "ddof": 1, "alpha": 0.05}
-    if metric == "gini" and seed == 1:
-        settings |= {"ddof": 0, "alpha": 0.5}
-    if method == "lime" and seed == 1:
-        settings |= {"alpha": 0.001}
-    return settings
+STATISTICS = {"resamples": 0, "threshold": 0.5, "ddof": 0, "alpha": 0.5}
 
 
 @pytest.fixture
@@ -51,32 +37,18 @@ def scores(tmp_path):
 
 
 def test_each_cell_has_what_it_has_alone(scores, tmp_path):
-    compare(
-        [*scores.values()], None, tmp_path / "t", tmp_path / "a",
-        statistics={"resamples": 0}, overrides=OVERRIDES,
-    )  # fmt: skip
+    compare([*scores.values()], None, tmp_path / "t", tmp_path / "a", statistics=STATISTICS)
     rows = read_artefact(tmp_path / "t", "tests")[0].to_pylist()
     found = {(row["seed"], row["method"], row["metric"]): row for row in rows}
     assert found.keys() == scores.keys()
     for cell, path in scores.items():
         given = read_artefact(path, "scores")[0].to_pydict()
         (expected,) = compare_all(
-            given["score"], given["group"], GROUPS, given["match_id"],
-            resamples=0, **settings_of(*cell),
-        )  # fmt: skip
+            given["score"], given["group"], GROUPS, given["match_id"], **STATISTICS
+        )
         for name, value in vars(expected).items():
             is_float = isinstance(value, float)
             same = pytest.approx(value, rel=1e-12, nan_ok=True) if is_float else value
             assert found[cell][name] == same, (cell, name)
     of_gini = [found[1, method, "gini"]["cohens_d"] for method in ("lime", "shap")]
     assert all(d == d for d in of_gini)
-
-
-def test_settings_of_single_cells_leave_the_gaps_over_trainings_alone(scores, tmp_path):
-    tables = []
-    for overrides in ([], OVERRIDES[1:]):
-        compare([*scores.values()], None, tmp_path / "t", tmp_path / "a", overrides=overrides)
-        tables.append(read_artefact(tmp_path / "a", "across_trainings")[0])
-        (tmp_path / "a").unlink()
-        (tmp_path / "t").unlink()
-    assert str(tables[0].to_pylist()) == str(tables[1].to_pylist())

@@ -60,8 +60,7 @@ def _job_options(
     """Take from the config how groups are compared, too."""
     if len(experiment.methods) < 2 and len(experiment.seeds) < 2:
         raise InputError("analyses.agreement: takes two methods or two seeds; name another one")
-    statistics = experiment.statistics(dict(ids))
-    options = {name: statistics[name] for name in _OPTIONS}
+    options = experiment.config.statistics.model_dump(include={*_OPTIONS})
     return {"top_share": top_share, "unit": unit, "statistics": options}
 
 

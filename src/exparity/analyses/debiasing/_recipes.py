@@ -36,8 +36,7 @@ def job_options(
     there = [model for model in fitting if (dataset, model) in experiment.pairs]
     if (dataset, base) not in experiment.pairs or not there:
         return None
-    statistics = experiment.statistics(ids)
-    options = {name: statistics[name] for name in _OPTIONS}
+    options = experiment.config.statistics.model_dump(include={*_OPTIONS})
     return {"base": base, "recipes": there, **options}
 
 

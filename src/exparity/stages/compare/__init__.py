@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.running import StageResult, analysis
-from exparity.core.flags import Flag, Params
+from exparity.core.flags import Params
+from exparity.core.settings import Statistics
+from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
 from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, Covariates
-from exparity.stages.compare._scores import Settings, read_classifiers, read_scores_of_model
+from exparity.stages.compare._scores import read_classifiers, read_scores_of_model
 from exparity.stages.compare._tests import rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
@@ -55,8 +57,8 @@ _ACROSS_TRAININGS = Table(
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the options from how groups are compared, as far as it may concern this model."""
-    return dict(experiment.statistics_within(ids))
+    """Take the options from how groups are compared, without how tests are corrected."""
+    return {"statistics": experiment.config.statistics.model_dump(exclude={"family"})}
 
 
 @analysis(
@@ -77,7 +79,6 @@ def compare_model(
     removal_limits: Sequence[Path] | None = None,
     *,
     statistics: Params,
-    overrides: Annotated[Sequence[Mapping[str, Any]], Flag(hidden=True)] = (),
 ) -> StageResult:
     """Compare the groups by all scores of a model on a dataset.
 
@@ -99,22 +100,20 @@ def compare_model(
             tokens.
         statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
             ``confidence`` or ``resamples``.
-        overrides: what of it differs in the cells that ``match`` some of seed, method and metric.
 
     Raises:
         InputError: a file is damaged or of another dataset or model than the first, or an option is
             unknown or out of range.
     """
-    settings = Settings(statistics, overrides)
+    settings = complete(Statistics, statistics, "statistics")
     model = read_scores_of_model(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model)
     tests = rows_of_tests(model, settings, classifiers, Covariates.read(data, model))
     across = training_rows(model, settings, classifiers)
-    parameters = {"statistics": settings.of({}), "overrides": overrides}
     return StageResult(
         [*tests],
         model.ids,
         compared_in(model.metadata),
-        parameters,
+        {"statistics": settings},
         {"across_trainings": [*across]},
     )

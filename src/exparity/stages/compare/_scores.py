@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 
 from exparity.artefacts.columns import Examples
-from exparity.core.overrides import matches
-from exparity.core.settings import Statistics
-from exparity.core.validation import complete
 from exparity.metrics import METRICS
 from exparity.stages.cell import Lookup, read_all, require_same_cell
 from exparity.stages.limits import RANDOM
@@ -153,20 +150,6 @@ def better_group(
     if direction is None or not (difference > 0 or difference < 0):
         return None
     return group_a if (difference > 0) == (direction == "higher") else group_b
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings by which the groups of each cell are compared."""
-
-    statistics: Mapping[str, Any]
-    overrides: Sequence[Mapping[str, Any]]
-
-    def of(self, cell: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of a cell; overrides that name an id that it lacks do not count."""
-        changes = [one["statistics"] for one in self.overrides if matches(one["match"], cell)]
-        settings = {**self.statistics, **{key: of[key] for of in changes for key in of}}
-        return complete(Statistics, settings, "statistics")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from dataclasses import asdict, fields, replace
 from typing import Any
 
 from exparity.core.grouping import grouped
-from exparity.core.strict import canonical
 from exparity.stages.compare._adjusted import NOT_ADJUSTED, Covariates
-from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings, better_group
+from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
 from exparity.stages.quantities import over_scales
 from exparity.stages.skill import Skill, is_skill, rooms_of
 from exparity.stats.compare import GroupComparison, compare_many
@@ -26,51 +25,44 @@ _DESCRIBED = [one for one in fields(GroupComparison) if one.name not in _OF_RANK
 
 
 def rows_of_tests(
-    model: ModelScores, settings: Settings, classifiers: Classifiers, covariates: Covariates
+    model: ModelScores,
+    statistics: Mapping[str, Any],
+    classifiers: Classifiers,
+    covariates: Covariates,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of random explanations, and those of the methods beside them."""
-    alpha = settings.of({})["alpha"]
     draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
     random, methods = ([cell for cell in model.cells if (cell.draw is None) == k] for k in (0, 1))
-    for cell, comparisons in _compared(random, model, settings):
+    for cell, comparisons in _compared(random, model, {**statistics, "resamples": 0}):
         for row in _rows(cell, comparisons, classifiers, {}):
             if row["quantity"] == "random_score":
                 paired = row["wilcoxon_p"] == row["wilcoxon_p"]
-                draws[_drawn(row)].append(row["wilcoxon_p" if paired else "p"] <= alpha)
+                p = row["wilcoxon_p" if paired else "p"]
+                draws[_drawn(row)].append(p <= statistics["alpha"])
             yield {**row, "random_significant": NAN}
-    for cell, comparisons in _compared(methods, model, settings):
-        adjusted = covariates.adjusted(cell, model, settings.of(cell.ids)["confidence"])
+    for cell, comparisons in _compared(methods, model, statistics):
+        adjusted = covariates.adjusted(cell, model, statistics["confidence"])
         for row in _rows(cell, comparisons, classifiers, adjusted):
             hits = draws[_drawn(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else NAN}
 
 
 def _compared(
-    cells: Sequence[Cell], model: ModelScores, settings: Settings
+    cells: Sequence[Cell], model: ModelScores, statistics: Mapping[str, Any]
 ) -> Iterator[tuple[Cell, dict[str, list[GroupComparison]]]]:
     """Yield each cell with its comparisons by quantity; cells of the same texts go together."""
-
-    def settings_of(cell: Cell) -> dict[str, Any]:
-        if cell.draw is None:
-            return settings.of(cell.ids)
-        # Random explanations belong to every method.
-        return {**settings.of({"seed": cell.seed, "metric": cell.metric}), "resamples": 0}
-
-    def alike(cell: Cell) -> tuple[bytes, str]:
-        return cell.places.tobytes(), canonical(settings_of(cell))
-
-    for of_alike in grouped(cells, alike).values():
-        first, own = of_alike[0], settings_of(of_alike[0])
-        groups, sets = model.groups[first.places].tolist(), model.sets[first.places].tolist()
+    for of_alike in grouped(cells, lambda cell: cell.places.tobytes()).values():
+        places = of_alike[0].places
+        groups, sets = model.groups[places].tolist(), model.sets[places].tolist()
         values = [row for cell in of_alike for row in cell.quantities.shown.values()]
-        compared = iter(compare_many(values, groups, model.order, sets, **own))
+        compared = iter(compare_many(values, groups, model.order, sets, **statistics))
         for cell in of_alike:
             comparisons = {quantity: next(compared) for quantity in cell.quantities.shown}
             skill = cell.quantities.skill
             if skill is not None:
                 for quantity in filter(is_skill, list(comparisons)):
                     pairs = comparisons[quantity]
-                    comparisons[quantity] = _of_skill(pairs, skill, groups, sets, own)
+                    comparisons[quantity] = _of_skill(pairs, skill, groups, sets, statistics)
             yield cell, comparisons
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, Settings, better_group
+from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
 from exparity.stages.quantities import over_scales, scales_of
 from exparity.stages.skill import is_skill, rooms_of
 from exparity.stats.crossed import crossed_tests
@@ -20,14 +20,9 @@ _OPTIONS = ("alpha", "threshold", "confidence")
 
 
 def training_rows(
-    model: ModelScores, settings: Settings, classifiers: Classifiers
+    model: ModelScores, statistics: Mapping[str, Any], classifiers: Classifiers
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of every method and metric, and of the first random explanation.
-
-    Overrides that name a seed, a method or a metric do not count: trainings and cells share what
-    they are tested by.
-    """
-    statistics = settings.of({})
+    """Yield the rows of every method and metric, and of the first random explanation."""
     options = {name: statistics[name] for name in _OPTIONS}
     cells: dict[tuple[str, str, bool], dict[int, Cell]] = defaultdict(dict)
     for cell in model.cells:

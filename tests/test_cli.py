@@ -12,7 +12,9 @@ import pytest
 from compared import beside
 
 from exparity import cli
+from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import write_artefact
+from exparity.core.command_line import command_of, plain
 from exparity.jobs.stop import Stopped
 from exparity.stages.compare import _scores as stage
 
@@ -84,9 +86,12 @@ class TestHelp:
         code, out, _ = run("--help")
         assert code == 0
         listed = out[out.index("start here:") :]
-        assert set(re.findall(r"^  ([a-z][a-z-]+)", listed, re.M)) == set(cli.COMMANDS)
+        lines = dict(re.findall(r"^  ([a-z][a-z-]+) +(\S.*)", listed, re.M))
+        assert lines.keys() == cli.known_commands().keys()
+        for id in ANALYSES.ids():
+            assert lines[command_of(id)] == plain(ANALYSES.get(id).summary)
         assert re.findall(r"^([a-z].*?)[:,]", listed, re.M) == [
-            "start here", "after a run", "stages", "parts of the analysis",
+            "start here", "after a run", "stages", "analyses",
         ]  # fmt: skip
         assert "``" not in out
 

@@ -6,11 +6,11 @@ imported when it is called: comparing groups must not wait for torch.
 
 from __future__ import annotations
 
-import ast
 import errno
 import gc
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +26,11 @@ from exparity.core.usage import begin_usage
 from exparity.jobs.stop import Stopped, stoppable
 
 _HOME = Path(__file__).parent
+# The id of an analysis, the name of a function, and the first line of its docstring.
+_DOCUMENTED = re.compile(
+    r'^(?:@analysis\(\s+"(\w+)".*?)?^def (\w+)\((?:(?!^def ).)*?"""(.+?)\.?(?:"""|$)',
+    re.MULTILINE | re.DOTALL,
+)
 log = logging.getLogger(__name__)
 _job = partial(Command, takes_options=True)
 
@@ -179,24 +184,25 @@ def _parser() -> Parser:
 
 def _commands_in_words() -> str:
     """Return all commands in groups, with a line for each."""
-    lines: list[str] = []
-    for title, group in _GROUPS.items():
-        lines += [f"{title}:", *(f"  {one.name:<18} {_summary(one)}" for one in group), ""]
-    lines.append("parts of the analysis, run by the workflow: `exparity list analyses`")
-    return "\n".join(lines)
+    groups = {t: [(one.name, _summary(one)) for one in group] for t, group in _GROUPS.items()}
+    files = [*_HOME.glob("stages/**/*.py"), *_HOME.glob("analyses/**/*.py")]
+    found = [match for file in files for match in _DOCUMENTED.findall(file.read_text("utf-8"))]
+    groups["analyses, run by the workflow"] = sorted(
+        (command_of(id), plain(line)) for id, _, line in found if id
+    )
+    parts = [
+        "\n".join([f"{title}:", *(f"  {name:<26} {summary}" for name, summary in group)])
+        for title, group in groups.items()
+    ]
+    return "\n\n".join(parts)
 
 
 def _summary(command: Command) -> str:
     """Return the first line of a command's docstring without the seconds that an import takes."""
-    module, _, name = str(command.place).partition(":")
-    path = _HOME.joinpath(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    [function] = [
-        node
-        for node in ast.parse(file.read_bytes()).body
-        if isinstance(node, ast.FunctionDef) and node.name == name
-    ]
-    return plain((ast.get_docstring(function) or "").partition("\n")[0]).rstrip(".")
+    module, _, function = str(command.place).partition(":")
+    file = _HOME.joinpath(*module.split(".")).with_suffix(".py")
+    found = _DOCUMENTED.findall(file.read_text("utf-8"))
+    return next(plain(line) for _, name, line in found if name == function)
 
 
 def _completion(shell: str) -> str:

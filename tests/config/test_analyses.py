@@ -5,6 +5,8 @@ import json
 import pytest
 from support import TINY, tiny
 
+from exparity.artefacts import layout
+
 pytestmark = pytest.mark.contract
 
 
@@ -89,7 +91,7 @@ def test_random_explanations_are_of_texts_that_methods_explain(
 def test_bias_reads_counterfactual_predictions_where_there_are_some():
     datasets = {"bios": {"paired": False}, "pairs_all": {}}
     found = experiment(datasets=datasets, counterfactuals={"bios": "gender_words"}, seeds=[0, 1])
-    assert [*found.analyses.cells("counterfactual_predictions")] == [
+    assert [*layout.cells(found.grid, "counterfactual_predictions")] == [
         {"dataset": "bios", "model": "bert_tiny", "seed": seed} for seed in (0, 1)
     ]
     folder = "results/counterfactual_predictions/bios/bert_tiny"

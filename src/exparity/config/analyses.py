@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from graphlib import TopologicalSorter
 from operator import eq
@@ -52,7 +52,7 @@ class Analyses:
 
     @cached_property
     def used(self) -> list[Entry[AnalysisFacts]]:
-        """The analyses that are made, each after those that it reads."""
+        """The analyses that are made, each after those that it reads; the report's order."""
         entries = [ANALYSES.get(id) for id in ANALYSES.ids()]
         used = {e.id: e for e in entries if e.facts.always or e.id in self.settings}
         maker = {artefact: e.id for e in used.values() for artefact in e.facts.writes}
@@ -98,10 +98,6 @@ class Analyses:
             metrics = [id for id in metrics if id in experiment.metrics_that_need(needs)]
         reads = needs or self._reads_explanations(facts)
         return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
-
-    def cells(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the ids of every artefact of an analysis that is made."""
-        yield from layout.cells(self.grid, ANALYSES.get(name).facts.artefact)
 
     def inputs(self, name: str, ids: Ids) -> dict[str, str | list[str]]:
         """Return what a job of an analysis reads, by the names of its function's inputs."""

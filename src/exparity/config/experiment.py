@@ -20,7 +20,7 @@ from exparity.config.checks import check, check_results
 from exparity.config.models import Config
 from exparity.config.presets import with_preset
 from exparity.config.resolved import Cell, Options, ResolvedConfig
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, exit_on_bad_input
 from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import read_settings
 from exparity.models.folders import n_weights
@@ -35,16 +35,13 @@ def load_or_exit(
 
     Keys that are twice in a file, and a negative number of cores, Snakemake takes without a word.
     """
-    try:
+    with exit_on_bad_input():
         if cores is not None and cores < 0:
             raise InputError(f"--cores {cores}: write 1 or more, or all")
         for path in files:
             read_yaml(Path(path))
         experiment = Experiment.from_mapping(config)
         check_results(experiment)
-    except InputError as error:
-        print(f"exparity: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
     return experiment
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +16,6 @@ if TYPE_CHECKING:
 
 _READ_AT_START = 1 << 25
 """Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""
-
-
-def check_or_exit(experiment: Experiment) -> None:
-    """Check models and data of a run that begins; on an error, say so and exit with 2."""
-    try:
-        check_before_jobs(experiment)
-    except InputError as error:
-        print(f"exparity: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
 
 
 def check_before_jobs(experiment: Experiment) -> None:

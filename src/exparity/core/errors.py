@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import reprlib
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from exparity.core.escaping import visible
@@ -26,6 +28,16 @@ class InputError(ExparityError, ValueError):
     """Bad input: config, file, row or argument. The command line prints it and exits 2."""
 
     exit_code = 2
+
+
+@contextmanager
+def exit_on_bad_input() -> Iterator[None]:
+    """End the process with 2 on bad input, and say why."""
+    try:
+        yield
+    except InputError as error:
+        print(f"exparity: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
 
 
 def reason_of(error: BaseException) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
-from exparity.config.start import check_or_exit
+from exparity.config.start import check_before_jobs
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
+from exparity.core.errors import exit_on_bad_input
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.warm.start import ENGINE, FACTS, start_server
@@ -61,7 +62,8 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
         if runs_jobs and workflow.local_exec and not page.is_file():
             # A first run has much to do: what its jobs import is imported while they are planned.
             start_server(ahead=(*FACTS, *ENGINE))
-        check_or_exit(experiment)
+        with exit_on_bad_input():
+            check_before_jobs(experiment)
         if runs_jobs:
             _begin(workflow, experiment)
         mark_outdated(experiment, workflow.dag.forcefiles)

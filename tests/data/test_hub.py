@@ -141,7 +141,7 @@ def test_what_the_hub_does_not_have_is_one_line(hub, monkeypatch, file, commit, 
 
 def test_an_audit_fetches_its_table(hub, checkpoints, monkeypatch):
     configs = []
-    monkeypatch.setattr(audit, "run_workflow", lambda path, *_: configs.append(path))
+    monkeypatch.setattr(audit, "run_workflow", lambda path, *_, **__: configs.append(path))
     table = ADDRESS.replace("t.csv", "sex.csv")
     audit.audit(table=table, table_revision=COMMIT, checkpoint=checkpoints["bert"], dry_run=True)
     assert [str(path) for path in configs] == ["results/audit_sex_bert/config.yaml"]

@@ -44,13 +44,15 @@ def write_table(path, count=40, classes=CLASSES):
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    """Configs that were to run, and the further flags."""
+    """Configs that were to run, each with the cores, and whether it was a dry run."""
     monkeypatch.chdir(tmp_path)
     asked = []
     monkeypatch.setattr(
         module,
         "run_workflow",
-        lambda path, cores, *flags: asked.append((yaml.safe_load(path.read_text()), cores, flags)),
+        lambda path, cores, dry_run: asked.append(
+            (yaml.safe_load(path.read_text()), cores, dry_run)
+        ),
     )
     monkeypatch.setattr(module, "_say_what_was_found", lambda experiment: None)  # nothing was run
     write_table(Path("Reviews 2026.csv"))
@@ -68,8 +70,8 @@ def asked(checkpoints):
 
 def test_an_audit_is_an_ordinary_config(runs, asked, capsys):
     audit(**asked, quick=True, rationale="marks", cores="1")
-    ((config, cores, flags),) = runs
-    assert (cores, flags) == ("1", ())
+    ((config, cores, dry_run),) = runs
+    assert (cores, dry_run) == ("1", False)
     assert config["results"] == "results/audit_reviews_2026_bert"
     assert config["datasets"] == {
         "reviews_2026": {
@@ -96,8 +98,8 @@ def test_what_is_asked_for_wins(runs, asked):
         **{**asked, "group": ["town", "author"]}, methods=["lime"], metrics=["gini"], quick=True,
         max_examples=30, results=Path("mine"), dry_run=True,
     )  # fmt: skip
-    ((config, _, flags),) = runs
-    assert flags == ("--dry-run",)
+    ((config, _, dry_run),) = runs
+    assert dry_run
     assert config["results"] == "mine"
     groups = {id: dataset["group"] for id, dataset in config["datasets"].items()}
     assert groups == {"reviews_2026_town": "town", "reviews_2026_author": "author"}
@@ -286,10 +288,13 @@ def test_a_run_that_fails_shows_how_its_log_ends(tmp_path, monkeypatch, capsys):
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "workflow_file", lambda name: snakefile)
+    config = Path("mine", "config.yaml")
+    config.parent.mkdir()
+    config.write_text("{}")
     with pytest.raises(
         ExparityError, match=r"the run failed; see above and mine/logs/snakemake\.log"
     ):
-        running.run_snakemake(Path("mine"), "--cores", "1")
+        running.run_workflow(config, "1")
     out, err = capsys.readouterr()
     assert out == ""
     assert "echo in the way; exit 3" in err

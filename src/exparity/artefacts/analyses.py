@@ -48,7 +48,7 @@ class ExperimentView(Protocol):
     finetune_options: Callable[..., dict[str, Any]]
     evaluate_options: Callable[..., dict[str, Any]]
     most_explained: Callable[[Mapping[str, Any]], int | None]
-    model_spec: Callable[[str], Any]
+    specs: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -153,10 +153,7 @@ class Analyses:
     def message(self, name: str) -> str:
         """Return what the workflow says of a job of an analysis."""
         entry = ANALYSES.get(name)
-        words = {"dataset": "on", "model": "of", "seed": "seed", "metric": "by"}
-        return " ".join(
-            [entry.display, *(f"{words[id]} {{wildcards.{id}}}" for id in entry.facts.levels)]
-        )
+        return ", ".join([entry.display, *(f"{{wildcards.{id}}}" for id in entry.facts.levels)])
 
     def options(self, name: str, ids: Ids) -> Options:
         """Return what a job of an analysis depends on."""

@@ -17,7 +17,7 @@ def cautions(experiment: Experiment) -> list[str]:
         if terms := method.entry.facts.terms:
             messages[f"methods.{id}: {terms}"] = None
     for dataset, model in experiment.pairs:
-        spec = experiment.model_spec(model)
+        spec = experiment.specs[model]
         model_type, padded = known_type(spec), not HEADS.get(spec.head).facts.prompted
         for id, method in experiment.methods.items():
             caution = method.entry.facts.caution
@@ -39,11 +39,8 @@ def omissions(experiment: Experiment) -> Iterator[str]:
     # What a config itself restricts to some datasets is no news to its author.
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():
-            metrics = [
-                id
-                for id in experiment.metrics_that_need(needs)
-                if (datasets := experiment.metrics[id].datasets) is None or dataset in datasets
-            ]
+            needing = experiment.metrics_that_need(needs)
+            metrics = [id for id in needing if experiment.metrics[id].is_used_on(dataset)]
             if needs == "groups":
                 yield f"datasets.{dataset}: {lack}, so that nothing of it is compared"
             elif metrics:

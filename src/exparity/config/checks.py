@@ -34,15 +34,11 @@ _GROUP_OPTIONS = {"attribute", "groups"}
 
 def check(experiment: ResolvedConfig) -> None:
     """Check what a config's description cannot say, before any job."""
-    check_references(experiment)
-    check_prompts(experiment)
-    check_functions(experiment)
-    check_applies(experiment)
-    check_overrides(experiment)
-    check_counterfactuals(experiment)
-    check_foils(experiment)
-    check_cells(experiment)
-    check_imports(experiment)
+    for part in (
+        *(check_references, check_prompts, check_functions, check_applies, check_overrides),
+        *(check_counterfactuals, check_foils, check_cells, check_imports),
+    ):
+        part(experiment)
 
 
 def check_references(experiment: ResolvedConfig) -> None:
@@ -54,12 +50,12 @@ def check_references(experiment: ResolvedConfig) -> None:
         "method": list(experiment.methods),
         "metric": list(experiment.metrics),
     }
-    for empty, other in (("methods", "metrics"), ("metrics", "methods")):
-        if not known[empty[:-1]] and known[other[:-1]]:
-            raise InputError(
-                f"{empty}: none, but there are {other}; name both, or leave both empty to train "
-                "and measure classifiers without explaining them"
-            )
+    if bool(known["method"]) != bool(known["metric"]):
+        empty, other = ("methods", "metrics") if known["metric"] else ("metrics", "methods")
+        raise InputError(
+            f"{empty}: none, but there are {other}; name both, or leave both empty to train and "
+            "measure classifiers without explaining them"
+        )
     restricted = {f"models.{id}": one.get("datasets") for id, one in experiment.models.items()}
     for block in ("methods", "metrics"):
         instances = getattr(experiment, block).values()
@@ -99,7 +95,7 @@ def check_applies(experiment: ResolvedConfig) -> None:
     trained = dict.fromkeys(dataset for dataset, _ in experiment.pairs)
     for id, metric in experiment.metrics.items():
         needs = metric.entry.facts.needs
-        wanted = [d for d in trained if metric.datasets is None or d in metric.datasets]
+        wanted = [dataset for dataset in trained if metric.is_used_on(dataset)]
         if wanted and all(needs in experiment.lacks[dataset] for dataset in wanted):
             lack = experiment.lacks[wanted[0]][needs]
             raise InputError(
@@ -132,7 +128,7 @@ def check_foils(experiment: ResolvedConfig) -> None:
 def check_prompts(experiment: ResolvedConfig) -> None:
     """Check that prompted models are asked, by a template for each seed."""
     prompts = experiment.config.prompts
-    asked = {id for id in experiment.models if _is_prompted(experiment, id)}
+    asked = {id for id, spec in experiment.specs.items() if HEADS.get(spec.head).facts.prompted}
     for dataset in prompts:
         _require(dataset, list(experiment.datasets), f"prompts.{dataset}")
     for dataset, model in experiment.pairs:
@@ -159,15 +155,14 @@ def check_prompts(experiment: ResolvedConfig) -> None:
                     f"prompts.{dataset}.words: must name {', '.join(known)}, and "
                     f"{'has' if name in words else 'lacks'} {name}"
                 )
-    for model, settings in experiment.models.items():
-        if settings.get("chat") and model not in asked:
+    for model, spec in experiment.specs.items():
+        if spec.chat and model not in asked:
             raise InputError(f"models.{model}.chat: only prompted models chat; set its head, too")
 
 
 def check_functions(experiment: ResolvedConfig) -> None:
     """Check that functions are not trained, and are not asked for more than answers."""
-    specs = {id: experiment.model_spec(id) for id in experiment.models}
-    functions = {id: spec for id, spec in specs.items() if spec.predict is not None}
+    functions = {id: spec for id, spec in experiment.specs.items() if spec.predict is not None}
     for model, spec in functions.items():
         try:
             source_of(str(spec.predict))
@@ -196,11 +191,6 @@ def _known_classes(instance: Instance) -> tuple[str, ...]:
     if named := _CLASS_OPTIONS & instance.params.keys():
         return tuple(map(str, instance.params[named.pop()] or ()))
     return tuple(instance.entry.facts.labels or ())
-
-
-def _is_prompted(experiment: ResolvedConfig, model: str) -> bool:
-    """Return whether a model is of a kind that is asked by a prompt."""
-    return HEADS.get(experiment.model_spec(model).head).facts.prompted
 
 
 def check_counterfactuals(experiment: ResolvedConfig) -> None:
@@ -245,8 +235,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
                 check({**defaults, **instance.params})
             except InputError as error:
                 raise InputError(f"datasets.{dataset}: {error}") from None
-    for model in experiment.models:
-        spec = experiment.model_spec(model)
+    for model, spec in experiment.specs.items():
         try:
             if spec.checkpoint is not None:
                 check_checkpoint(spec.checkpoint)
@@ -268,7 +257,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
 
 def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:
     """Check that a checkpoint that is not trained is a classifier of the classes of the data."""
-    spec, instance = experiment.model_spec(model), experiment.datasets[dataset]
+    spec = experiment.specs[model]
     path = Path(spec.checkpoint or "", "config.json")
     whole = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
     if not whole or not path.is_file():
@@ -282,11 +271,11 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
         id2label={int(i): name for i, name in names.items()},
         problem_type=written.get("problem_type"),
     )
-    labels = _known_classes(instance)
+    head = new_head(spec.head)
+    head.label = spec.label
     try:
-        head = new_head(spec.head)
-        head.label = spec.label
-        head.require(str(spec.checkpoint), config, labels or None)
+        classes = _known_classes(experiment.datasets[dataset])
+        head.require(str(spec.checkpoint), config, classes or None)
     except InputError as error:
         raise InputError(f"models.{model}: {error}") from None
 

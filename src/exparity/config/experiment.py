@@ -70,27 +70,20 @@ class Experiment(ResolvedConfig):
         engine = self.config.engine
         programs = str(Path(sys.executable).parent)
         others = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        # Compute nodes often have no network, and jobs would wait minutes to find that out.
+        by_itself = "SLURM_JOB_ID" not in os.environ
+        may_download = by_itself if self.config.download == "auto" else self.config.download
         return {
             "PATH": os.pathsep.join([programs, *(path for path in others if path != programs)]),
             "EXPARITY_DATA_DIR": self.config.data_dir,
-            "EXPARITY_DOWNLOAD": "1" if self.may_download else "0",
-            **({} if self.may_download else {"HF_HUB_OFFLINE": "1"}),
+            "EXPARITY_DOWNLOAD": "1" if may_download else "0",
+            **({} if may_download else {"HF_HUB_OFFLINE": "1"}),
             "EXPARITY_PLUGINS": os.pathsep.join(self.config.plugins),
             "EXPARITY_DEVICE": engine.device,
             "EXPARITY_TOKEN_BUDGET": str(engine.token_budget or ""),
             "EXPARITY_MAX_CALLS": str(engine.max_calls or ""),
             "EXPARITY_SHORTCUTS": "1" if engine.shortcuts else "",
         }
-
-    @property
-    def may_download(self) -> bool:
-        """Whether this process may fetch raw files and checkpoints.
-
-        Compute nodes often have no network, and finding that out takes each job minutes of
-        timeouts; hence, unless the config says so, not within a SLURM job.
-        """
-        wanted = self.config.download
-        return "SLURM_JOB_ID" not in os.environ if wanted == "auto" else bool(wanted)
 
     def gpu_slots(self, metric: str | None = None) -> int:
         """Return 1 for jobs that run a model on a GPU of this machine, else 0."""
@@ -109,25 +102,24 @@ class Experiment(ResolvedConfig):
         weights = self.weights.get(str(ids.get("model")))
         if weights is None:
             return least
-        whole = 4 if stage == "finetune" and self._trains_all(ids) else 1
-        precision = "fp32" if stage == "finetune" else self._precision(ids)
+        whole, precision = 1, "fp32"
+        if stage == "finetune":
+            training = self.options(stage, ids)["training"]
+            whole = 4 if training["epochs"] and training["lora"] is None else 1
+        else:
+            precision = self._precision(ids)
         each = {"fp32": 4, "bf16": 2, "fp16": 6}[precision]  # fp16 keeps both
         return max(least, math.ceil(1.3 * whole * each * weights / 1e6) + 3000)
 
     @cached_property
     def weights(self) -> dict[str, int]:
         """Weights of the pretrained models, of those whose files are here."""
-        specs = {model: self.model_spec(model) for model in self.models}
-        found = {
-            model: n_weights(spec.checkpoint, spec.revision)
-            for model, spec in specs.items()
+        return {
+            model: count
+            for model, spec in self.specs.items()
             if spec.checkpoint and spec.init == "pretrained"
+            if (count := n_weights(spec.checkpoint, spec.revision))
         }
-        return {model: count for model, count in found.items() if count}
-
-    def _trains_all(self, ids: Cell) -> bool:
-        training = self.finetune_options(**ids)["training"]  # type: ignore[arg-type]
-        return bool(training["epochs"]) and training["lora"] is None
 
     def minutes(self, stage: str, part: str) -> int:
         """Return the time that a job is given, by its method (explain) or metric (evaluate)."""

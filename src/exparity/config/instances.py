@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.lineage import sha256_of
-from exparity.config.models import Config
+from exparity.config.models import Config, InstanceEntry
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry, Registry
@@ -35,6 +35,10 @@ class Instance:
     options: type[Settings]  # all that it knows
     shared: tuple[Path, ...] = ()  # sources that all implementations of its kind run through
     datasets: Sequence[str] | None = None  # those that it is used on; all if None
+
+    def is_used_on(self, dataset: str) -> bool:
+        """Return whether the config has it used on a dataset."""
+        return self.datasets is None or dataset in self.datasets
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a job of this instance depends on, with overrides applied."""
@@ -77,20 +81,19 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
     registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
     instances = {}
     for id, raw in getattr(config, block).items():
-        settings = raw.written if raw else {}
-        where = f"{block}.{id}"
+        own, where = raw or InstanceEntry(), f"{block}.{id}"
         for key in ("max_examples", "datasets"):
-            if block == "datasets" and key in settings:
+            if block == "datasets" and key in own.model_fields_set:
                 raise InputError(f"{where}.{key}: set it on a method or metric instead")
-        entry = registry.get(settings.pop("use", id), where)
-        size = settings.pop("max_examples", None)
-        datasets = settings.pop("datasets", None)
+        entry, settings = registry.get(own.use or id, where), dict(own.model_extra or {})
         options = registry.options(entry)
         if "explains" in options.model_fields:
             settings.setdefault("explains", config.explains)
         complete(options, settings, where)
         shared = SHARED_SOURCES if block == "metrics" else ()
-        instances[id] = Instance(id, entry, settings, size, options, shared, datasets)
+        instances[id] = Instance(
+            id, entry, settings, own.max_examples, options, shared, own.datasets
+        )
     return instances
 
 
@@ -132,11 +135,11 @@ def left_out(
     excluded: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for dataset in datasets:
         fits = {
-            "methods": {id for id, one in methods.items() if _is_used_on(dataset, one)},
+            "methods": {id for id, one in methods.items() if one.is_used_on(dataset)},
             "metrics": {
                 id
                 for id, one in metrics.items()
-                if _is_used_on(dataset, one) and one.entry.facts.needs not in lacks[dataset]
+                if one.is_used_on(dataset) and one.entry.facts.needs not in lacks[dataset]
             },
         }
         for kind, ids in (("methods", methods), ("metrics", metrics)):
@@ -144,7 +147,3 @@ def left_out(
                 if not all(fits.values()) or id not in fits[kind]:
                     excluded[kind][id].append(dataset)
     return {kind: dict(omitted) for kind, omitted in excluded.items()}
-
-
-def _is_used_on(dataset: str, instance: Instance) -> bool:
-    return instance.datasets is None or dataset in instance.datasets

@@ -51,7 +51,7 @@ class ResolvedConfig:
             id: resolve_model(id, entry.written, f"models.{id}", config.encoder)
             for id, entry in entries.items()
         }
-        self._specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
+        self.specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
         self.interventions = {
             id: _interventions(settings["debias"], f"models.{id}.debias")
             if "debias" in settings
@@ -145,7 +145,7 @@ class ResolvedConfig:
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "finetune":
-            return own_sources(self.model_spec(str(ids["model"])))
+            return own_sources(self.specs[str(ids["model"])])
         if stage not in ("prepare", "explain"):
             return []
         kind = "dataset" if stage == "prepare" else "method"
@@ -158,7 +158,7 @@ class ResolvedConfig:
     def finetune_options(self, dataset: str, model: str, seed: int) -> Options:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
-        spec = self.model_spec(model)
+        spec = self.specs[model]
         registered = self.datasets[dataset].entry.id
         training = merge_training(
             *training_of_preset(self.config.study, registered, self.known[model]),
@@ -201,10 +201,6 @@ class ResolvedConfig:
             generator = self.generators[dataset]
             calls["counterfactuals"] = generator.call_with_files(f"counterfactuals.{dataset}")
         return calls
-
-    def model_spec(self, model: str) -> ModelSpec:
-        """Return where a model comes from."""
-        return self._specs[model]
 
     def explain_options(self, **cell: str | int) -> Options:
         """Return what explanations depend on."""

@@ -42,8 +42,7 @@ def _check_shapes(experiment: Experiment) -> None:
 
     It imports torch, which takes seconds.
     """
-    for model in experiment.models:
-        spec = experiment.model_spec(model)
+    for model, spec in experiment.specs.items():
         if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
             try:
                 check_buildable(spec)

@@ -30,35 +30,38 @@ from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
 from exparity.tools.running import run_workflow, write_config
 
-METHODS: Mapping[str, Mapping[str, Any]] = {
-    "gradient": {},
-    "gradient_x_input": {},
-    "integrated_gradients_x_input": {},
-    "lime": {},
-    "shap": {},
+_METHODS: Mapping[tuple[bool, bool], Mapping[str, Mapping[str, Any]]] = {
+    (False, False): {
+        "gradient": {},
+        "gradient_x_input": {},
+        "integrated_gradients_x_input": {},
+        "lime": {},
+        "shap": {},
+    },
+    (False, True): {
+        "gradient_x_input": {},
+        "integrated_gradients_x_input": {"n_steps": 20},
+        "occlusion": {},
+    },
+    (True, False): {"occlusion": {}, "lime_words": {}, "shap": {}},
+    (True, True): {
+        "occlusion": {},
+        "lime_words": {"num_samples": 200},
+        "shap": {"max_evals": 100},
+    },
 }
-METRICS = (
+"""Methods and their options, by whether the classifier is a function, and whether ``--quick``."""
+_METRICS = (
     *("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency"),
     *("gini", "sparsity"),
 )
-CORRECTNESS = ("mass_accuracy", "rationale_roc_auc")
+_CORRECTNESS = ("mass_accuracy", "rationale_roc_auc")
 """Metrics for a table that marks the words that carry the label."""
-QUICK_METHODS: Mapping[str, Mapping[str, Any]] = {
-    "gradient_x_input": {},
-    "integrated_gradients_x_input": {"n_steps": 20},
-    "occlusion": {},
-}
-FUNCTION_METHODS: Mapping[str, Mapping[str, Any]] = {"occlusion": {}, "lime_words": {}, "shap": {}}
-QUICK_FUNCTION_METHODS: Mapping[str, Mapping[str, Any]] = {
-    "occlusion": {},
-    "lime_words": {"num_samples": 200},
-    "shap": {"max_evals": 100},
-}
-QUICK_METRICS = ("comprehensiveness", "sufficiency", "gini")
-QUICK_EXAMPLES = 200
-QUICK_DRAWS = 3
+_QUICK_METRICS = ("comprehensiveness", "sufficiency", "gini")
+_QUICK_EXAMPLES = 200
+_QUICK_DRAWS = 3
 """Random explanations of each text."""
-MANY = 5
+_MANY = 5
 """Groups from which one asks for the worst."""
 _NO_ID = re.compile("[^a-z0-9]+")
 _MADE_BY = "Made by `exparity audit`"
@@ -178,8 +181,10 @@ def audit(
     model = _as_id("_".join(names), "model")
     ids = _ids_of(base, group)
     results = results or Path("results", f"audit_{base}_{model}")
-    size = max_examples or (QUICK_EXAMPLES if quick else None)
-    usual = (*(QUICK_METRICS if quick else METRICS), *(CORRECTNESS if rationale else ()))
+    size = max_examples or (_QUICK_EXAMPLES if quick else None)
+    sample = {} if size is None else {"max_examples": size}
+    known = _METHODS[bool(predict), quick]
+    usual = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
     config = {
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
@@ -189,13 +194,13 @@ def audit(
         },
         "models": {model: entry},
         **(_asked(ids, prompt, words) if words else {}),
-        "methods": _methods(methods, quick, size, of_function=bool(predict)),
+        "methods": {id: {**known.get(id, {}), **sample} for id in methods or known},
         "metrics": {id: {} for id in metrics or usual},
         "analyses": {
             **({"correctness": {}} if rationale else {}),
-            **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
+            **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= _MANY else {}),
         },
-        "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
+        "controls": {"random": {"draws": _QUICK_DRAWS}} if quick else {},
         "engine": {"shortcuts": shortens, **({"max_calls": max_calls} if max_calls else {})},
         "report": {"figures": not quick},
     }
@@ -213,11 +218,11 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     if dry_run and path.exists():
         with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:
             write_config(config, Path(file.name), _header(path))
-            run_workflow(Path(file.name), cores, "--dry-run")
+            run_workflow(Path(file.name), cores, dry_run=True)
         say(f"{path} is as it was: a dry run replaces no config")
         return
     write_config(config, path, _header(path))
-    run_workflow(path, cores, *(["--dry-run"] if dry_run else []))
+    run_workflow(path, cores, dry_run=dry_run)
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
         _say_what_was_found(experiment)
@@ -267,15 +272,6 @@ def _refuse_foreign(path: Path) -> None:
             f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
             "folder with --results"
         )
-
-
-def _methods(
-    ids: Sequence[str], quick: bool, size: int | None, *, of_function: bool
-) -> dict[str, dict[str, Any]]:
-    usual = (QUICK_METHODS, QUICK_FUNCTION_METHODS) if quick else (METHODS, FUNCTION_METHODS)
-    known = usual[of_function]
-    sample = {} if size is None else {"max_examples": size}
-    return {id: {**known.get(id, {}), **sample} for id in ids or known}
 
 
 def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:

@@ -143,7 +143,7 @@ def wanted_models(
     specs = {}
     for name in names or of_config:
         if experiment and name in of_config:
-            specs[name] = experiment.model_spec(name)
+            specs[name] = experiment.specs[name]
         elif name in known_models():
             specs[name] = known_spec(name)
         else:

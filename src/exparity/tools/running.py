@@ -32,21 +32,16 @@ def write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
         temporary.write_text(comment + body, encoding="utf-8")
 
 
-def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
-    """Run the workflow here, on this machine, on a config that lies in its results folder."""
-    run_snakemake(configfile.parent, "--configfile", str(configfile), "--cores", cores, *flags)
-
-
-def run_snakemake(results: Path, *flags: str) -> None:
-    """Run the workflow with its output in a log; progress goes to standard error, a dry run too."""
+def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None:
+    """Run the workflow here, on a config in its results folder; progress goes to standard error."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
-    command += ["--quiet", "rules", *flags]
-    if "--dry-run" in flags:
-        # It is nothing that the tool answers.
-        if subprocess.run(command, stdout=2, check=False).returncode:
+    command += ["--quiet", "rules", "--configfile", str(configfile), "--cores", cores]
+    if dry_run:
+        # Its output is no answer of the tool, and goes to standard error as well.
+        if subprocess.run([*command, "--dry-run"], stdout=2, check=False).returncode:
             raise ExparityError("the dry run failed; see above")
         return
-    path = results / "logs" / "snakemake.log"
+    path = configfile.parent / "logs" / "snakemake.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     log.info("running; all that Snakemake says goes to %s", visible(path))
     with path.open("w", encoding="utf-8") as file:

@@ -41,7 +41,7 @@ def _job_options(
     max_examples: SampleSize | None = None,
 ) -> dict[str, Any] | None:
     """Say which masked language model a classifier was tuned from."""
-    specs = {model: experiment.model_spec(model) for model in experiment.models}
+    specs = experiment.specs
     pretrained = [
         model for model, spec in specs.items() if spec.init == "pretrained" and not spec.predict
     ]

@@ -21,10 +21,9 @@ import pandas as pd
 from scipy.special import ndtri
 from shared import markdown
 
-from exparity.stats.behrens_fisher import two_sided_p
-from exparity.stats.mean_gap import MeanGap, mean_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.multiplicity import benjamini_hochberg, holm
-from exparity.stats.typical_gap import TypicalGap, typical_gap
+from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray
 
 THRESHOLD = 0.2
@@ -96,15 +95,9 @@ def simulated(
         yield parts, sd, rng.standard_normal((k, s, 1))
 
 
-def with_gaps(parts: list[FloatArray], gaps: FloatArray) -> MeanGap:
+def with_gaps(parts: list[FloatArray], gaps: FloatArray) -> Estimate:
     """Return the mean gap after (k, s, 1) gaps of trainings were added."""
     return mean_gap(parts[0] + gaps, *parts[1:])
-
-
-def sized(gap: MeanGap, threshold: FloatArray | float, *, guarded: bool = False) -> TypicalGap:
-    """Judge the size of gaps, without intervals."""
-    largest = np.abs(gap.gaps).max(axis=-1) if guarded else None
-    return typical_gap(gap[:6], threshold=threshold, confidence=None, largest_gap=largest)
 
 
 def sizes(runs: int) -> Iterator[dict[str, Any]]:
@@ -116,14 +109,13 @@ def sizes(runs: int) -> Iterator[dict[str, Any]]:
         for parts, sd, z in simulated(setting, runs, rng):
             for share in SHARES:
                 tau = THRESHOLD * share
-                test = sized(
-                    with_gaps(parts, np.sqrt(THRESHOLD**2 - tau**2) + tau * z), THRESHOLD * sd
-                )
-                p.setdefault(("p_large", share), []).append(test.p_large)
-                p.setdefault(("p_small", share), []).append(test.p_small)
+                gap = with_gaps(parts, np.sqrt(THRESHOLD**2 - tau**2) + tau * z)
+                test = typical_gap(gap)
+                p.setdefault(("p_large", share), []).append(test.p_large(THRESHOLD * sd))
+                p.setdefault(("p_small", share), []).append(test.p_small(THRESHOLD * sd))
             for tau in TAUS:
                 gap = with_gaps(parts, tau * z)
-                p.setdefault(("p_mean", tau), []).append(two_sided_p(gap.estimate, gap.errors))
+                p.setdefault(("p_mean", tau), []).append(typical_gap(gap).p_mean)
         for (claim, tau), chunks in p.items():
             values = np.concatenate(chunks)
             rates = {f"{level:g}": float((values <= level).mean()) for level in LEVELS}
@@ -142,10 +134,10 @@ def guards(runs: int) -> Iterator[dict[str, Any]]:
         found = kept = 0
         for parts, _, z in simulated(setting, runs, rng):
             gap = with_gaps(parts, THRESHOLD * TRAININGS[name](rng, z.shape))
-            test = sized(gap, THRESHOLD, guarded=True)
-            claimed = test.p_large <= LEVELS[-1]
+            test = typical_gap(gap)
+            claimed = test.p_large(THRESHOLD) <= LEVELS[-1]
             found += claimed.sum()
-            kept += (claimed & (test.p_large_others <= 0.05)).sum()
+            kept += (claimed & (test.p_large_others(THRESHOLD) <= 0.05)).sum()
         rates = {"unguarded": percent(found / runs), "guarded": percent(kept / runs)}
         yield {"trainings": name, "seeds": seeds, **rates}
 
@@ -172,12 +164,11 @@ def families(runs: int) -> Iterator[dict[str, Any]]:
             z = rng.standard_normal((1, seeds, 1)) + rng.standard_normal((cells, seeds, 1))
             mu = np.where(true, mean, THRESHOLD / np.sqrt(2) if of_size else 0.0)
             noise = rng.standard_normal((cells, 1, 96)) + rng.standard_normal((cells, seeds, 96))
-            gap = mean_gap(mu[:, None, None] + tau / np.sqrt(2) * z + noise)
+            test = typical_gap(mean_gap(mu[:, None, None] + tau / np.sqrt(2) * z + noise))
             if of_size:
-                test = sized(gap, THRESHOLD)
-                ps = {"p_large": test.p_large, "p_small": test.p_small}
+                ps = {"p_large": test.p_large(THRESHOLD), "p_small": test.p_small(THRESHOLD)}
             else:
-                ps = {claim: two_sided_p(gap.estimate, gap.errors)}
+                ps = {claim: test.p_mean}
             for name, p in ps.items():
                 by_holm, by_bh = (correct(p) <= 0.05 for correct in (holm, benjamini_hochberg))
                 share = (by_bh & ~true).sum() / max(1, by_bh.sum())

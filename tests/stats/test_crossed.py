@@ -242,7 +242,7 @@ class TestFormulas:
         dof = m - 6 - 11 + 1
         of_cells = m / dof * float(residuals @ residuals)
         gap = mean_gap(part)
-        assert float(gap.estimate) == pytest.approx(mean)
+        assert float(gap.gap) == pytest.approx(mean)
         assert float(gap.v_seeds) == pytest.approx(of_seeds)
         assert float(gap.v_texts) == pytest.approx(of_sets)
         assert float(gap.v_cells) == pytest.approx(of_cells, rel=1e-6)
@@ -455,7 +455,7 @@ class TestProperties:
 
 
 def rejected(gap, alpha=0.05):
-    return float((two_sided_p(gap.estimate, gap.errors) <= alpha).mean())
+    return float((two_sided_p(gap.gap, gap.errors) <= alpha).mean())
 
 
 @pytest.mark.property

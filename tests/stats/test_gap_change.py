@@ -11,8 +11,8 @@ from stats.loops import cohens_d, jackknife
 
 from exparity.stats.behrens_fisher import critical_value, two_sided_p
 from exparity.stats.gap_change import gap_changes
-from exparity.stats.mean_gap import mean_gap
-from exparity.stats.typical_gap import two_errors, typical_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
+from exparity.stats.typical_gap import typical_gap
 
 ORDER = ("a", "b")
 
@@ -113,16 +113,16 @@ class TestOverTrainings:
         # What varies between trainings is in it, and the texts are beside.
         assert over.standard_error**2 >= np.var(changes, ddof=1) / 4 * (1 - 1e-9)
         parts = (over.v_seeds, over.v_texts, over.v_cells, 4, over.dof_texts)
-        errors = two_errors(*(np.asarray(part, dtype=float) for part in parts))
-        assert over.p_mean == pytest.approx(float(two_sided_p(np.asarray(over.change), errors)))
-        half = float(critical_value(0.05, errors))
+        estimate = Estimate(*(np.asarray(part, dtype=float) for part in (over.change, *parts)))
+        assert over.p_mean == pytest.approx(float(two_sided_p(estimate.gap, estimate.errors)))
+        half = float(critical_value(0.05, estimate.errors))
         assert (over.ci_low, over.ci_high) == pytest.approx(
             (over.change - half, over.change + half)
         )
         # the typical change is in units of d, as the change is
-        typical = typical_gap((over.change, *parts), threshold=0.2)
-        assert over.rms_gap == pytest.approx(float(typical.rms_gap))
-        assert over.p_large == pytest.approx(float(typical.p_large))
+        typical = typical_gap(estimate)
+        assert over.rms_gap == pytest.approx(float(typical.rms))
+        assert over.p_large == pytest.approx(float(typical.p_large(0.2)))
 
     def test_the_formula_on_the_contributions_of_a_naive_jackknife(self):
         values = drawn(np.random.default_rng(8), seeds=3, n=12, gap=2.5, base_gap=-1.8)
@@ -140,10 +140,10 @@ class TestOverTrainings:
         over = changed(values, threshold=3.0).over_seeds
         # A change is small where that of d is, or the sum of both.
         linear = [crossed_of(lambda d, base_d, sign=sign: d + sign * base_d) for sign in (1, -1)]
-        bounds = [float(typical_gap(one[:6], threshold=3.0).p_small) for one in linear]
+        bounds = [float(typical_gap(one).p_small(3.0)) for one in linear]
         assert over.p_small == pytest.approx(min(1, 2 * min(bounds)), rel=1e-4)
         assert over.p_small < 1
-        assert over.change == pytest.approx(float(crossed.estimate))
+        assert over.change == pytest.approx(float(crossed.gap))
         assert over.standard_error == pytest.approx(float(crossed.errors.standard_error))
         assert over.dof_texts == pytest.approx(float(crossed.dof_texts))
         assert over.v_seeds == pytest.approx(float(crossed.v_seeds))
@@ -159,6 +159,13 @@ class TestOverTrainings:
         cut = values.copy()
         cut[0, 2] = math.nan
         assert changed(cut).over_seeds == changed(np.delete(values, 2, axis=1)).over_seeds
+
+    def test_trainings_in_which_no_text_can_be_left_out_are_not_tested(self):
+        values = drawn(np.random.default_rng(10), seeds=3, n=4)
+        values[:, 1:, 4:] = math.nan  # of two values of a group, one alone has no variance
+        over = changed(values, matched=False).over_seeds
+        assert (over.n_seeds, over.flags) == (3, ["missing_cells", "one_training"])
+        assert math.isnan(over.p_mean)
 
     def test_missing_cells_are_flagged(self):
         values = drawn(np.random.default_rng(11))

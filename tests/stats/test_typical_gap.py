@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ import scipy.special as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.stats import TypicalGap, typical_gap
-from exparity.stats.mean_gap import crossing_p, mean_gap
+from exparity.stats import Estimate, typical_gap
+from exparity.stats.mean_gap import mean_gap
 
 NAN = math.nan
-# D̄, V_S, V_I, V_E, S, ν_I; p_mean, p_large, p_small, R and its interval, at a threshold of 0.2
+# D̄, V_S, V_I, V_E, S, ν_I; p_mean, p_large, p_small, R and its interval, at the threshold
 TABLE = """
  0.5  0.03   0.004  0.002   3 119 0.103723   0.000329747 1          0.55136 0.3007 2.074
  0.02 0.0002 0.0003 0.0002  3 119 0.358805   1           0.00374184 0.01732 0      0.1021
@@ -29,11 +30,23 @@ TABLE = """
 """
 ROWS = [line.split() for line in TABLE.strip().splitlines()]
 CELLS = np.array([row[:6] for row in ROWS], dtype=float).T
+THRESHOLD = 0.2
+
+
+def judged(cells, largest_gap=NAN, threshold=THRESHOLD):
+    """Everything that is said of the cells of a table, by name."""
+    gaps = np.full((*np.shape(cells[0]), 1), largest_gap)
+    test = typical_gap(Estimate(*cells, gaps=gaps))
+    low, high = test.interval(0.95, near=threshold)
+    names = ("p_large", "p_small", "p_large_others")
+    values = {name: getattr(test, name)(threshold) for name in names}
+    of_cells = {name: getattr(test, name) for name in ("p_mean", "rms", "tau", "p_seeds")}
+    return SimpleNamespace(**values, **of_cells, rms_low=low, rms_high=high)
 
 
 @pytest.fixture(scope="module")
-def judged():
-    return typical_gap(CELLS, threshold=0.2)
+def table():
+    return judged(CELLS)
 
 
 def as_given(value, digits, units=0.5001):
@@ -46,11 +59,11 @@ def as_given(value, digits, units=0.5001):
 @pytest.mark.reference
 class TestNumbers:
     @pytest.mark.parametrize("row", range(len(ROWS)))
-    def test_of_the_table(self, judged, row):
-        names = ("p_mean", "p_large", "p_small", "rms_gap", "rms_low", "rms_high")
+    def test_of_the_table(self, table, row):
+        names = ("p_mean", "p_large", "p_small", "rms", "rms_low", "rms_high")
         for name, digits in zip(names, ROWS[row][6:], strict=True):
             units = 1.0 if name in ("rms_low", "rms_high") else 0.5001  # ends were looked for
-            assert as_given(getattr(judged, name)[row], digits, units), name
+            assert as_given(getattr(table, name)[row], digits, units), name
 
 
 def naive_q(cell, rms, angle, *, upper):
@@ -88,34 +101,31 @@ def naive_p(cell, rms, *, upper):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("row", [2, 4, 9])
-def test_as_integrated_by_scipy(judged, row):
+def test_as_integrated_by_scipy(table, row):
     cell = CELLS[:, row]
-    assert judged.p_large[row] == pytest.approx(naive_p(cell, 0.2, upper=True), rel=2e-5)
-    assert judged.p_small[row] == pytest.approx(naive_p(cell, 0.2, upper=False), rel=2e-5)
+    assert table.p_large[row] == pytest.approx(naive_p(cell, 0.2, upper=True), rel=2e-5)
+    assert table.p_small[row] == pytest.approx(naive_p(cell, 0.2, upper=False), rel=2e-5)
     # at the ends of the interval, the claims are rejected at 2.5 %
-    assert naive_p(cell, judged.rms_low[row], upper=True) == pytest.approx(0.025, rel=1e-4)
-    assert naive_p(cell, judged.rms_high[row], upper=False) == pytest.approx(0.025, rel=1e-4)
+    assert naive_p(cell, table.rms_low[row], upper=True) == pytest.approx(0.025, rel=1e-4)
+    assert naive_p(cell, table.rms_high[row], upper=False) == pytest.approx(0.025, rel=1e-4)
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize("seeds", [2, 3, 6])
 def test_the_guard_leaves_the_largest_gap_out(seeds):
     cell = (0.6, 0.05, 0.004, 0.002, seeds, 95)
-    test = typical_gap(cell, threshold=0.2, largest_gap=0.9)
+    test = judged(cell, largest_gap=0.9)
     total = seeds * 0.36 + seeds * (seeds - 1) * 0.05 - 0.81
     # the same b and B, with a training fewer: its cells' mean square is S/(S − 1) times as large
     fewer = seeds - 1
     v_cells = 0.002 * seeds / fewer
     rest = (math.sqrt(total / fewer), 0.0, 0.002 + v_cells, v_cells, fewer, 95)
-    if fewer > 1:
-        expected = naive_p(rest, 0.2, upper=True)
-    else:
-        expected = float(typical_gap(rest, threshold=0.2).p_large)
+    expected = naive_p(rest, 0.2, upper=True) if fewer > 1 else float(judged(rest).p_large)
     assert float(test.p_large_others) == pytest.approx(expected, rel=2e-5)
 
 
 def test_of_a_single_training_there_is_no_guard():
-    test = typical_gap((0.9, NAN, 0.004, NAN, 1, 95), threshold=0.2, largest_gap=0.9)
+    test = judged((0.9, NAN, 0.004, NAN, 1, 95), largest_gap=0.9)
     # Q = (μ + √B·Z)²: at φ = π/2 the texts' noise and the training's own add up
     assert float(test.p_large) < 0.05
     assert test.p_large_others == 1
@@ -124,30 +134,32 @@ def test_of_a_single_training_there_is_no_guard():
 
 
 def test_gaps_that_are_all_zero_are_small():
-    test = typical_gap((0.0, 0.0, 0.0, 0.0, 3, 20), threshold=0.2, largest_gap=0.0)
+    test = judged((0.0, 0.0, 0.0, 0.0, 3, 20), largest_gap=0.0)
     assert (test.p_small, test.p_large, test.p_mean, test.rms_low, test.rms_high) == (0, 1, 1, 0, 0)
 
 
 def test_no_gap_is_below_a_threshold_of_zero():
-    test = typical_gap(CELLS, threshold=0.0)
-    assert (test.p_small == 1).all()
+    assert (typical_gap(Estimate(*CELLS)).p_small(0.0) == 1).all()
 
 
 def test_what_is_not_known_is_not_judged():
     cells = np.array([NAN, 0.5]), np.full(2, 0.03), np.array([0.004, NAN]), 0.002, 3, 9
-    test = typical_gap(cells, threshold=0.2)
-    for name, column in zip(TypicalGap._fields, test, strict=True):
+    for name, column in vars(judged(cells)).items():
         assert np.isnan(column).all(), name
 
 
 @pytest.mark.reference
 def test_of_crossing_by_hand():
     gaps, errors = np.array([0.3, -0.2, 0.1]), np.array([0.1, 0.1, 0.1])
-    p = crossing_p(gaps, errors, np.full(3, 50.0))
+    dof = np.full(3, 50.0)
+
+    def p_cross(*of_trainings):
+        return float(Estimate(*CELLS[:, 0], *of_trainings).p_cross)
+
     # 3 × the p-value of −0.2, which is the weaker of the two sides
-    assert float(p) == pytest.approx(3 * sp.stdtr(50, -2.0))
-    assert crossing_p(gaps[::2], errors[::2], np.full(2, 50.0)) == 1
-    assert crossing_p(np.array([1.0, -1.0]), np.array([0.1, NAN]), np.array([9.0, 0.0])) == 1
+    assert p_cross(gaps, errors, dof) == pytest.approx(3 * sp.stdtr(50, -2.0))
+    assert p_cross(gaps[::2], errors[::2], dof[::2]) == 1
+    assert p_cross(np.array([1.0, -1.0]), np.array([0.1, NAN]), np.array([9.0, 0.0])) == 1
 
 
 cells = st.tuples(
@@ -165,13 +177,13 @@ class TestProperties:
     @given(cells)
     @settings(max_examples=15)
     def test_of_one_cell(self, cell):
-        test = typical_gap(cell, threshold=0.2)
+        test = judged(cell)
         ps = [float(p) for p in (test.p_mean, test.p_large, test.p_small)]
         assert all(0 <= p <= 1 for p in ps)
         assert not (test.p_large <= 0.05 and test.p_small <= 0.05)
         # the interval holds every R that neither p rejects
         sizes = np.geomspace(0.02, 3, 9)
-        at = typical_gap([np.full(9, float(x)) for x in cell], threshold=sizes)
+        at = judged([np.full(9, float(x)) for x in cell], threshold=sizes)
         kept = (at.p_large > 0.0251) & (at.p_small > 0.0251)
         assert ((test.rms_low <= sizes) & (sizes <= test.rms_high))[kept].all()
         beyond = (sizes > test.rms_high * 1.001) | (sizes < test.rms_low * 0.999)
@@ -180,22 +192,21 @@ class TestProperties:
     @given(st.lists(cells, min_size=2, max_size=6))
     @settings(max_examples=8)
     def test_many_are_each_by_itself(self, several):
-        together = typical_gap(np.array(several).T, threshold=0.2, largest_gap=0.1)
+        together = vars(judged(np.array(several).T, largest_gap=0.1))
         for i, cell in enumerate(several):
-            alone = typical_gap(cell, threshold=0.2, largest_gap=0.1)
-            for one, other in zip(together, alone, strict=True):
+            alone = vars(judged(cell, largest_gap=0.1))
+            for one, other in zip(together.values(), alone.values(), strict=True):
                 assert one[i] == pytest.approx(float(other), rel=1e-5, abs=1e-12)
 
 
 @pytest.mark.property
 def test_sizes_and_coverage_at_the_threshold():
     """R is the threshold; the whole table is made by benchmarks/calibration.py."""
-    rng, runs, seeds, sets, delta = np.random.default_rng(0), 400, 3, 48, 0.2
+    rng, runs, seeds, sets, delta = np.random.default_rng(0), 400, 3, 48, THRESHOLD
     tau = 0.7 * delta
     of_seed = math.sqrt(delta**2 - tau**2) + tau * rng.normal(size=(runs, seeds, 1))
     noise = rng.normal(size=(runs, 1, sets)) + rng.normal(size=(runs, seeds, sets))
-    gap = mean_gap(of_seed + noise)
-    test = typical_gap(gap[:6], threshold=delta)
+    test = judged(mean_gap(of_seed + noise)[:6])
     for p in (test.p_large, test.p_small):
         for level, most in ((0.05, 0.065), (0.005, 0.008), (0.0006, 0.0015)):
             error = 3 * np.sqrt(most / runs)  # of the simulation

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity import InputError
-from exparity.stats import VERDICTS, benjamini_hochberg, holm, judge
+from exparity.stats import VERDICTS, Estimate, benjamini_hochberg, holm, judge
 from exparity.stats.power import detectable_effect
-from exparity.stats.typical_gap import two_errors
 from exparity.stats.verdicts import CLAIMS
 
 NAN = math.nan
@@ -69,7 +68,7 @@ def test_of_a_family_by_hand():
     assert column(rows, "p_small_bh") == pytest.approx([0.9, 0.9, 0.048, 0.08])
     assert column(rows, "verdict") == ["different", "undecided", "equivalent", "undecided"]
     parts = (np.asarray(x) for x in (0.02, 0.01, 0.002, 3.0, 40.0))
-    effect = detectable_effect(two_errors(*parts), alpha=0.05 / 4) / 0.5
+    effect = detectable_effect(Estimate(0.0, *parts).errors, alpha=0.05 / 4) / 0.5
     assert column(rows, "minimal_detectable_effect_corrected") == pytest.approx([float(effect)] * 4)
 
 

@@ -2,16 +2,17 @@
 
 from exparity.stats.compare import GroupComparison, compare_all, compare_groups
 from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.stats.mean_gap import Estimate
 from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
 from exparity.stats.power import minimal_detectable_effect, smallest_p
-from exparity.stats.typical_gap import TypicalGap, typical_gap
+from exparity.stats.typical_gap import typical_gap
 from exparity.stats.verdicts import VERDICTS, judge
 
 __all__ = [
     "VERDICTS",
     "CrossedTest",
+    "Estimate",
     "GroupComparison",
-    "TypicalGap",
     "adjust",
     "benjamini_hochberg",
     "compare_all",

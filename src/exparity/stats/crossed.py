@@ -11,13 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import upper_tail
-from exparity.stats.mean_gap import MeanGap, crossing_p, mean_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.power import detectable_effect
 from exparity.stats.samples import complete_sets, samples, set_index, set_means
 from exparity.stats.typical_gap import typical_gap
@@ -37,7 +37,7 @@ class GapTest:
 
     Attributes:
         v_seeds, v_texts, v_cells, dof_texts: mean squares and degrees of freedom, in the metric's
-            unit squared; see :class:`MeanGap`.
+            unit squared; see :class:`~exparity.stats.mean_gap.Estimate`.
         standard_error: of the mean gap over other trainings and other texts, in the metric's unit.
         p_mean: two-sided p-value of "the mean gap over trainings and texts is zero".
         ci_low, ci_high: ends of the interval of the mean gap, in the metric's unit.
@@ -135,31 +135,22 @@ def crossed_tests(
     tests = []
     for a, b in combinations(range(len(order)), 2):
         chosen = (codes == a) | (codes == b)
-        sets = set_index(names, chosen)
-        is_b = (codes[chosen] == b).astype(np.int64)
-        missing = bool(np.isnan(values[:, chosen]).any())
-        test = _tested((order[a], order[b]), _divided(values[:, chosen], is_b, sets), settings)
-        test.flags.extend(["missing_cells"] if missing else [])
+        of_pair, is_b = values[:, chosen], (codes[chosen] == b).astype(np.int64)
+        parts = _parts(of_pair, is_b, set_index(names, chosen))
+        test = _tested(CrossedTest(order[a], order[b]), *parts, settings)
+        test.flags.extend(["missing_cells"] * bool(np.isnan(of_pair).any()))
         tests.append(test)
     return tests
 
 
-class _Divided(NamedTuple):
-    """(s, n_a) and (s, n_b) values of two groups, NaN where undefined.
-
-    If they are ``paired``, columns are matched sets, whose cells are defined in both or none.
-    """
-
-    a: FloatArray
-    b: FloatArray
-    paired: bool
-
-
-def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Divided:
+def _parts(
+    values: FloatArray, is_b: IntArray, sets: IntArray | None
+) -> tuple[FloatArray, FloatArray, bool]:
     """Divide (s, n) values by group, within the matched sets that have both if there are any.
 
     Of several values of a group in a set, the mean counts. Seeds without a value of each group and
-    texts without any are left out.
+    texts without any are left out. Returns (s, n_a) and (s, n_b) values, NaN where undefined, and
+    whether their columns are the same sets, whose cells are defined in both or none.
     """
     a, b, paired = values[:, is_b == 0], values[:, is_b == 1], False
     if sets is not None:
@@ -173,100 +164,58 @@ def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Divi
             a, b = means[..., 0], means[..., 1]
     seeds = ~(np.isnan(a).all(axis=1) | np.isnan(b).all(axis=1))
     a, b = a[seeds], b[seeds]
-    return _Divided(a[:, ~np.isnan(a).all(axis=0)], b[:, ~np.isnan(b).all(axis=0)], paired)
-
-
-def _tested(order: tuple[str, str], groups: _Divided, settings: Statistics) -> CrossedTest:
-    """Describe two groups, and test them where there is something to test."""
-    base, gap = _described(order, groups)
-    problem = _problem(base, gap, groups)
-    if problem in _NOT_TESTED:
-        return replace(base, flags=[problem])
-    tested = gap_tests(gap, base.pooled_sd, settings)
-    flags = [problem] if problem else []
-    is_large, is_guarded = (
-        tested.get(p, NAN) <= settings.alpha for p in ("p_large", "p_large_others")
-    )
-    if is_large and not is_guarded:
-        flags.append("driven_by_one_training")
-    return replace(base, **tested, flags=flags)
+    return a[:, ~np.isnan(a).all(axis=0)], b[:, ~np.isnan(b).all(axis=0)], paired
 
 
 @np.errstate(all="ignore")
-def gap_tests(gap: MeanGap, unit: float, settings: Statistics) -> dict[str, Any]:
-    """Test the mean gap over trainings and texts, and the typical gap of one training."""
-    errors, bound = gap.errors, settings.threshold * unit
-    size = np.abs(gap.estimate)
-    typical = typical_gap(
-        gap[:6],
-        threshold=bound,
-        confidence=settings.confidence,
-        largest_gap=np.abs(gap.gaps).max(axis=-1),
-    )
-    described = {
-        "v_seeds": gap.v_seeds,
-        "v_texts": gap.v_texts,
-        "v_cells": gap.v_cells,
-        "dof_texts": gap.dof_texts,
-        "standard_error": errors.standard_error,
-        "p_mean": typical.p_mean,
-        "ci_low": typical.mean_low,
-        "ci_high": typical.mean_high,
-        "equivalence_p": upper_tail(bound - size, errors),
-        "minimal_detectable_effect": detectable_effect(errors, alpha=settings.alpha) / unit,
-    }
-    if gap.n_seeds > 1:
-        described |= {
-            "rms_gap": typical.rms_gap / unit,
-            "rms_low": typical.rms_low / unit,
-            "rms_high": typical.rms_high / unit,
-            "seed_sd": typical.tau / unit,
-            "p_cross": crossing_p(gap.gaps, gap.gap_errors, gap.gap_dof),
-            **{name: getattr(typical, name) for name in _OF_TRAININGS},
-        }
-    return {name: float(value) for name, value in described.items()}
-
-
-_OF_TRAININGS = ("p_seeds", "p_large", "p_small", "p_large_others")
-_NOT_TESTED = ("too_few", "constant", "no_variance")
-
-
-def _described(order: tuple[str, str], groups: _Divided) -> tuple[CrossedTest, MeanGap]:
-    """Return what needs no test, and the gap; sums that are zero but for rounding are zero."""
-    a, b, paired = groups
+def _tested(
+    test: CrossedTest, a: FloatArray, b: FloatArray, paired: bool, settings: Statistics
+) -> CrossedTest:
+    """Describe two groups, and test them where there is something to test."""
     (n_seeds, n_a), n_b = a.shape, b.shape[1]
-    base = CrossedTest(*order, n_seeds, n_a * paired, n_a, n_b)
-    if not a.size:
-        return base, mean_gap(a)
-    gap = mean_gap(a - b) if paired else mean_gap(a, b)
-    least = _ROUNDING * max(np.nanmax(np.abs(part)) for part in (a, b))
+    test = replace(test, n_seeds=n_seeds, n_sets=n_a * paired, n_a=n_a, n_b=n_b)
+    if not n_seeds:
+        return replace(test, flags=["too_few"])
+    largest, smallest = (of(np.hstack([a, b])) for of in (np.nanmax, np.nanmin))
+    least = _ROUNDING * max(abs(largest), abs(smallest))
 
-    def cleaned(values: FloatArray) -> FloatArray:
-        return np.where(np.abs(values) <= least, 0.0, values)
+    def cleaned(value: FloatArray) -> FloatArray:
+        """Return sums with 0 for what is rounding."""
+        return np.where(np.abs(value) <= least, 0.0, value)
 
-    squares: dict[str, Any] = {name: cleaned(np.sqrt(getattr(gap, name))) ** 2 for name in _SQUARES}
-    gap = gap._replace(
-        estimate=cleaned(gap.estimate),
-        gaps=cleaned(gap.gaps),
-        gap_errors=cleaned(gap.gap_errors),
-        **squares,
+    estimate = mean_gap(a - b) if paired else mean_gap(a, b)
+    lengths = {name: getattr(estimate, name) for name in ("gap", "gaps", "gap_errors")}
+    squares = {name: getattr(estimate, name) for name in ("v_seeds", "v_texts", "v_cells")}
+    estimate = estimate._replace(
+        **{name: cleaned(value) for name, value in lengths.items()},
+        **{name: cleaned(np.sqrt(value)) ** 2 for name, value in squares.items()},
     )
     sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
-    with np.errstate(all="ignore"):
-        d = float(np.divide(gap.estimate, sd))
-    above, below = (int((sign * gap.gaps > 0).sum()) for sign in (1, -1))
-    described = replace(
-        base,
-        seeds_above=above,
-        seeds_below=below,
-        estimate=float(gap.estimate),
+    test = replace(
+        test,
+        seeds_above=int((estimate.gaps > 0).sum()),
+        seeds_below=int((estimate.gaps < 0).sum()),
+        estimate=float(estimate.gap),
         pooled_sd=sd,
-        d=d,
+        d=float(np.divide(estimate.gap, sd)),
     )
-    return described, gap
-
-
-_SQUARES = ("v_seeds", "v_texts", "v_cells")
+    varies, flags = np.nansum([estimate.v_seeds, estimate.v_texts]) > 0, []
+    if min(n_a, n_b) < 2:
+        return replace(test, flags=["too_few"])
+    if not (varies and sd > 0):
+        if largest == smallest:
+            return replace(test, flags=["constant"])
+        if varies or test.estimate:
+            return replace(test, flags=["no_variance"])
+        flags.append("no_differences")
+    elif n_seeds < 2:
+        flags.append("one_training")
+    tests = gap_tests(estimate, sd, settings)
+    is_large, is_guarded = (
+        tests.get(name, NAN) <= settings.alpha for name in ("p_large", "p_large_others")
+    )
+    flags.extend(["driven_by_one_training"] * (is_large and not is_guarded))
+    return replace(test, **tests, flags=flags)
 
 
 @np.errstate(all="ignore")
@@ -277,14 +226,35 @@ def _variance_within(part: FloatArray) -> float:
     return float(np.nanvar(several, axis=1, ddof=1).mean()) if len(several) else NAN
 
 
-def _problem(described: CrossedTest, gap: MeanGap, groups: _Divided) -> str:
-    """Return the flag of what is not as it should be, empty if nothing is."""
-    if min(described.n_a, described.n_b) < 2:
-        return "too_few"
-    varies = np.nansum([gap.v_seeds, gap.v_texts]) > 0
-    if varies and described.pooled_sd > 0:
-        return "one_training" if described.n_seeds < 2 else ""
-    values = np.concatenate([groups.a.ravel(), groups.b.ravel()])
-    if np.nanmax(values) == np.nanmin(values):
-        return "constant"
-    return "no_variance" if varies or described.estimate else "no_differences"
+@np.errstate(all="ignore")
+def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> dict[str, Any]:
+    """Test the mean gap over trainings and texts, and the typical gap of one training."""
+    errors, bound = estimate.errors, settings.threshold * unit
+    typical = typical_gap(estimate)
+    ci_low, ci_high = typical.mean_interval(settings.confidence)
+    tests = {
+        "v_seeds": estimate.v_seeds,
+        "v_texts": estimate.v_texts,
+        "v_cells": estimate.v_cells,
+        "dof_texts": estimate.dof_texts,
+        "standard_error": errors.standard_error,
+        "p_mean": typical.p_mean,
+        "ci_low": ci_low,
+        "ci_high": ci_high,
+        "equivalence_p": upper_tail(bound - np.abs(estimate.gap), errors),
+        "minimal_detectable_effect": detectable_effect(errors, alpha=settings.alpha) / unit,
+    }
+    if estimate.n_seeds > 1:
+        rms_low, rms_high = typical.interval(settings.confidence, near=bound)
+        tests |= {
+            "rms_gap": typical.rms / unit,
+            "rms_low": rms_low / unit,
+            "rms_high": rms_high / unit,
+            "seed_sd": typical.tau / unit,
+            "p_seeds": typical.p_seeds,
+            "p_large": typical.p_large(bound),
+            "p_small": typical.p_small(bound),
+            "p_large_others": typical.p_large_others(bound),
+            "p_cross": estimate.p_cross,
+        }
+    return {name: float(value) for name, value in tests.items()}

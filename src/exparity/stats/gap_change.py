@@ -19,7 +19,7 @@ import numpy as np
 from exparity.core.settings import Statistics
 from exparity.stats.crossed import GapTest, gap_tests
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
-from exparity.stats.mean_gap import MeanGap, mean_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.samples import samples, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -203,9 +203,9 @@ def _over_trainings(
         change=means["absolute_d"] - means["base_absolute_d"],
         flags=["missing_cells"] if lacking.any() else [],
     )
-    if len(kept) < 2:
-        return replace(base, flags=[*base.flags, "one_training"])
     gap = _crossed([one.change.change for one in kept], kept, 0)
+    if gap.n_seeds < 2:  # those in which texts can be left out
+        return replace(base, flags=[*base.flags, "one_training"])
     if not gap.errors.standard_error > 0:
         return replace(base, flags=[*base.flags, "no_change"])
     return replace(base, **{**gap_tests(gap, 1.0, settings), **_smallness(kept, settings)})
@@ -225,7 +225,7 @@ def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str
     return {name: min(1.0, 2 * min(bound[name] for bound in bounds)) for name in names}
 
 
-def _crossed(changes: Sequence[float], trainings: Sequence[_Training], which: int) -> MeanGap:
+def _crossed(changes: Sequence[float], trainings: Sequence[_Training], which: int) -> Estimate:
     """Return the mean change over trainings and texts, and the changes of the trainings."""
     strata: Any = np.array([one.contributions[which] for one in trainings])  # (s, strata, m)
     strata += (np.array(changes) / strata.shape[1])[:, None, None]

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exparity.stats.behrens_fisher import TwoErrors, welch
-from exparity.stats.typical_gap import two_errors
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = math.nan
+_UNKNOWN = np.full(1, NAN)
 _Component = tuple[FloatArray, FloatArray]  # a variance and its degrees of freedom
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 
 
-class MeanGap(NamedTuple):
-    """A mean over trainings and texts, and how well it is known.
+class Estimate(NamedTuple):
+    """A mean gap over trainings and texts, and how well it is known.
 
     Attributes:
-        estimate: (...) D̄.
+        gap: (...) D̄, the mean over trainings and texts.
         v_seeds: (...) V_S, what trainings and single cells contribute to its variance.
         v_texts: (...) V_I, what texts and single cells contribute.
         v_cells: (...) V_E, what single cells contribute, which is in both.
@@ -31,24 +31,55 @@ class MeanGap(NamedTuple):
         gap_dof: (..., s) the degrees of freedom of these.
     """
 
-    estimate: FloatArray
+    gap: FloatArray
     v_seeds: FloatArray
     v_texts: FloatArray
     v_cells: FloatArray
-    n_seeds: IntArray
+    n_seeds: FloatArray
     dof_texts: FloatArray
-    gaps: FloatArray
-    gap_errors: FloatArray
-    gap_dof: FloatArray
+    gaps: FloatArray = _UNKNOWN
+    gap_errors: FloatArray = _UNKNOWN
+    gap_dof: FloatArray = _UNKNOWN
 
     @property
     def errors(self) -> TwoErrors:
-        """The variances of D̄ from trainings and from texts."""
-        return two_errors(*self[1:6])
+        """The variances of the mean gap from trainings and from texts.
+
+        Single cells are in the mean squares of both, and are counted once. Of a single training
+        only the texts are known.
+        """
+        of_cells, n_seeds = np.nan_to_num(self.v_cells), np.asarray(self.n_seeds)
+        of_seeds = np.where(n_seeds > 1, np.fmax(np.nan_to_num(self.v_seeds), of_cells), 0.0)
+        of_texts = np.maximum(self.v_texts - of_cells, 0.0)
+        return TwoErrors(of_seeds, n_seeds - 1.0, of_texts, np.asarray(self.dof_texts))
+
+    @property
+    @np.errstate(all="ignore")
+    def p_cross(self) -> FloatArray:
+        """(...) p-value of "no two trainings favour different groups".
+
+        Of each direction, the smallest one-sided p-value of a training counts, times the number of
+        trainings; the larger one of both directions (Piantadosi and Gail 1993,
+        doi:10.1002/sim.4780121307).
+        """
+        from scipy.special import stdtr
+
+        gaps, errors, dof = self.gaps, self.gap_errors, self.gap_dof
+        t = np.where((gaps == 0) & (errors == 0), 0.0, gaps / errors)
+        known = np.isfinite(errors) & (dof > 0)
+        sides = [
+            gaps.shape[-1] * np.where(known, stdtr(dof, side * t), 1.0).min(axis=-1)
+            for side in (-1, 1)
+        ]
+        return np.asarray(np.minimum(1.0, np.maximum(*sides)))
+
+
+VARIANCES = ("v_seeds", "v_texts", "v_cells", "n_seeds", "dof_texts")
+"""Fields of an estimate, and columns of tables of gaps, that its errors follow from."""
 
 
 @np.errstate(all="ignore")
-def mean_gap(*parts: FloatArray) -> MeanGap:
+def mean_gap(*parts: FloatArray) -> Estimate:
     """Estimate a mean over crossed trainings and texts (Judd, Westfall and Kenny 2012).
 
     ``parts`` are the (..., s, n) differences within matched sets, or the values of two groups, NaN
@@ -94,29 +125,9 @@ def mean_gap(*parts: FloatArray) -> MeanGap:
     v_texts, dof_texts = welch(crossed)
     v_cells = np.sum([variance for variance, _ in shared], axis=0)
     v_gaps, gap_dof = welch(own)
-    return MeanGap(
+    return Estimate(
         estimate, v_seeds, v_texts, v_cells, seeds, dof_texts, gaps, np.sqrt(v_gaps), gap_dof
     )
-
-
-@np.errstate(all="ignore")
-def crossing_p(gaps: FloatArray, errors: FloatArray, dof: FloatArray) -> FloatArray:
-    """Return the p-value of "no two trainings favour different groups".
-
-    Of each direction, the smallest one-sided p-value of a training counts, times the number of
-    trainings; the larger one of both directions (Piantadosi and Gail 1993,
-    doi:10.1002/sim.4780121307).
-    """
-    from scipy.special import stdtr
-
-    t = np.where((gaps == 0) & (errors == 0), 0.0, gaps / errors)
-    known = np.isfinite(errors) & (dof > 0)
-    seeds = gaps.shape[-1]
-    sides = [
-        np.minimum(1.0, seeds * np.where(known, stdtr(dof, side * t), 1.0).min(axis=-1))
-        for side in (-1, 1)
-    ]
-    return np.asarray(np.maximum(*sides))
 
 
 def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component:

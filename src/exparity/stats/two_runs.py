@@ -10,7 +10,7 @@ import numpy as np
 
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
-from exparity.stats.typical_gap import two_errors
+from exparity.stats.mean_gap import VARIANCES, Estimate
 
 NAN = math.nan
 
@@ -64,9 +64,9 @@ def gap_difference(
 
 def _errors(row: Mapping[str, Any]) -> TwoErrors:
     """Return the variances of a row's d; NaN of a single training, which says nothing of others."""
-    names = ("v_seeds", "v_texts", "v_cells", "n_seeds", "dof_texts", "pooled_sd")
-    *parts, sd = (np.asarray(row[name], dtype=np.float64) for name in names)
-    v_seeds, v_texts, v_cells, n_seeds, dof = parts
-    errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, dof)
-    square = np.where((sd > 0) & (n_seeds > 1), sd**2, NAN)
+    errors = Estimate(
+        np.zeros(()), *(np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
+    ).errors
+    sd, several = np.float64(row["pooled_sd"]), row["n_seeds"] > 1
+    square = np.where((sd > 0) & several, sd**2, NAN)
     return errors._replace(first=errors.first / square, second=errors.second / square)

@@ -10,20 +10,13 @@ anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from exparity.core.settings import Statistics
-from exparity.stats.behrens_fisher import (
-    NEVER,
-    PLACES,
-    SLOPES,
-    TwoErrors,
-    critical_value,
-    two_sided_p,
-)
+from exparity.stats.behrens_fisher import NEVER, PLACES, SLOPES, critical_value, two_sided_p
+from exparity.stats.mean_gap import Estimate
 from exparity.stats.roots import root_between
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -35,56 +28,6 @@ _ALTERNATIONS = 20
 _WIDENINGS = 12
 
 
-class TypicalGap(NamedTuple):
-    """Claims about the gaps of trainings, each (n,), one for each cell.
-
-    Gaps are in the unit of the estimate. p-values are of the claim that is named: the smaller, the
-    better it is supported.
-
-    Attributes:
-        p_mean: two-sided p-value of "the mean gap is zero".
-        mean_low, mean_high: ends of the interval of the mean gap.
-        rms_gap: R, the root mean square gap of a training; 0 where noise explains all there is.
-        rms_low, rms_high: ends of its interval.
-        p_large: p-value of "R is at most the threshold".
-        p_small: p-value of "R is at least the threshold".
-        p_large_others: ``p_large`` without the training that has the largest gap; NaN if that is
-            not said.
-        tau: standard deviation of the gap between trainings.
-        p_seeds: p-value of "trainings do not differ", a description and no finding.
-    """
-
-    p_mean: FloatArray
-    mean_low: FloatArray
-    mean_high: FloatArray
-    rms_gap: FloatArray
-    rms_low: FloatArray
-    rms_high: FloatArray
-    p_large: FloatArray
-    p_small: FloatArray
-    p_large_others: FloatArray
-    tau: FloatArray
-    p_seeds: FloatArray
-
-
-def two_errors(
-    v_seeds: FloatArray,
-    v_texts: FloatArray,
-    v_cells: FloatArray,
-    n_seeds: FloatArray | IntArray,
-    dof_texts: FloatArray,
-) -> TwoErrors:
-    """Return the variances of a mean gap from trainings and from texts.
-
-    Single cells are in the mean squares of both, and are counted once. Of a single training only
-    the texts are known.
-    """
-    of_cells = np.nan_to_num(v_cells)
-    of_seeds = np.where(np.asarray(n_seeds) > 1, np.fmax(np.nan_to_num(v_seeds), of_cells), 0.0)
-    of_texts = np.maximum(v_texts - of_cells, 0.0)
-    return TwoErrors(of_seeds, np.asarray(n_seeds - 1.0), of_texts, np.asarray(dof_texts))
-
-
 class _Cells(NamedTuple):
     """(n, 1) total that the statistic Q is compared with, and the parts of Q."""
 
@@ -94,84 +37,132 @@ class _Cells(NamedTuple):
     n_seeds: FloatArray  # S
     dof: FloatArray  # ν of V_I
 
-    def at(self, chosen: BoolArray | slice) -> _Cells:
+    def at(self, chosen: BoolArray | IntArray) -> _Cells:
         return _Cells(*(part[chosen] for part in self))
 
 
-@np.errstate(all="ignore")
-def typical_gap(
-    gap: Sequence[FloatArray | IntArray | float],
-    *,
-    threshold: FloatArray | float,
-    confidence: float | None = Statistics.confidence,
-    largest_gap: FloatArray | None = None,
-) -> TypicalGap:
+class TypicalGap:
+    """Claims about the gaps of trainings, an array of the estimate's shape each.
+
+    p-values are of the hypothesis that is named: the smaller, the better it is refuted. Everything
+    is NaN where the gap, V_I or S is not finite.
+
+    Attributes:
+        rms: R, the root mean square gap of a training, in the unit of the gap; 0 where noise
+            explains all there is.
+        tau: standard deviation of the gap between trainings.
+        p_seeds: p-value of "trainings do not differ", a description and no finding.
+    """
+
+    @np.errstate(all="ignore")
+    def __init__(self, estimate: Estimate) -> None:
+        from scipy.special import fdtrc
+
+        self._estimate = estimate
+        columns = (np.asarray(part, dtype=np.float64) for part in estimate[:6])
+        gap, v_seeds, v_texts, v_cells, n_seeds, dof = np.broadcast_arrays(*columns)
+        v_seeds, v_cells, dof = (
+            np.nan_to_num(v_seeds),
+            np.nan_to_num(v_cells),
+            np.where(dof > 0, dof, 1.0),
+        )
+        self._known = np.isfinite([gap, v_texts, n_seeds]).all(axis=0)
+        total = n_seeds * gap**2 + n_seeds * (n_seeds - 1) * v_seeds
+        of_texts = np.maximum(v_texts - v_cells, 0.0)
+        parts = total, n_seeds * v_cells, of_texts, n_seeds, dof
+        self._cells = _Cells(*(part.reshape(-1, 1) for part in parts))
+        square = gap**2 + (n_seeds - 1) * (v_seeds - v_cells) - of_texts
+        between = n_seeds * (v_seeds - v_cells)
+        self.rms, self.tau = (
+            np.where(self._known, np.sqrt(np.maximum(part, 0.0)), NAN) for part in (square, between)
+        )
+        p_seeds = fdtrc(n_seeds - 1, (n_seeds - 1) * dof, v_seeds / v_cells)
+        self.p_seeds = np.where(self._known & (n_seeds > 1), p_seeds, NAN)
+
+    @property
+    def p_mean(self) -> FloatArray:
+        """Two-sided p-value of "the mean gap is zero"."""
+        return np.where(self._known, two_sided_p(self._estimate.gap, self._estimate.errors), NAN)
+
+    def p_large(self, threshold: FloatArray | float) -> FloatArray:
+        """Return the p-value of "R is at most the threshold".
+
+        Of one training, the size is that of all only if they are like this one.
+        """
+        return self._judged(threshold, lambda cells, rms: _largest(cells, rms, upper=True)[0])
+
+    def p_small(self, threshold: FloatArray | float) -> FloatArray:
+        """Return the p-value of "R is at least the threshold"."""
+
+        def p_small(cells: _Cells, rms: FloatArray) -> FloatArray:
+            return np.where(rms > 0, _largest(cells, rms, upper=False)[0], 1.0)
+
+        return self._judged(threshold, p_small)
+
+    def p_large_others(self, threshold: FloatArray | float) -> FloatArray:
+        """Return ``p_large`` without the training of the largest gap; 1 of a single training."""
+        largest = np.abs(self._estimate.gaps).max(axis=-1).reshape(-1, 1)
+        rest = np.maximum(self._cells.total - largest**2, 0.0)
+        others = self._cells._replace(total=rest, n_seeds=self._cells.n_seeds - 1)
+
+        def p_large(cells: _Cells, rms: FloatArray) -> FloatArray:
+            p = np.ones(len(rms))
+            several = cells.n_seeds[:, 0] > 0
+            p[several] = _largest(cells.at(several), rms[several], upper=True)[0]
+            return p
+
+        return self._judged(threshold, p_large, others)
+
+    def mean_interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the interval of the mean gap."""
+        gap = np.where(self._known, self._estimate.gap, NAN)
+        half = critical_value(1 - confidence, self._estimate.errors)
+        return gap - half, gap + half
+
+    def interval(
+        self, confidence: float, near: FloatArray | float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the interval of R, which are searched from an R that is ``near``."""
+        level = (1 - confidence) / 2
+
+        def end(upper: bool) -> FloatArray:
+            def search(cells: _Cells, rms: FloatArray) -> FloatArray:
+                angle = _largest(cells, rms, upper=upper)[1]
+                return _end(cells, angle, level, upper=upper)
+
+            return self._judged(near, search)
+
+        return end(True), end(False)
+
+    @np.errstate(all="ignore")
+    def _judged(
+        self,
+        threshold: FloatArray | float,
+        function: Callable[[_Cells, FloatArray], FloatArray],
+        cells: _Cells | None = None,
+    ) -> FloatArray:
+        """Apply a function to the cells that are known and their thresholds, some at once."""
+        cells = self._cells if cells is None else cells
+        rms = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self._known.shape).ravel()
+        known = np.flatnonzero(self._known.ravel() & np.isfinite(rms))
+        values = np.full(len(rms), NAN)
+        for start in range(0, len(known), _AT_ONCE):
+            some = known[start : start + _AT_ONCE]
+            values[some] = function(cells.at(some), rms[some])
+        return values.reshape(self._known.shape)
+
+
+def typical_gap(estimate: Estimate) -> TypicalGap:
     """Judge the mean gap and the typical gap of one training, of many cells at once.
 
     T = S·D̄² + S(S − 1)·V_S, the sum of the trainings' squared gaps, is compared with
     Q = (v + S·B)(Z + λ)² + v·χ²_{S−1}, where v = τ² + S·V_E, B = max(V_I − V_E, 0) and
     λ = μ/√(v/S + B). Of all μ and τ whose R is the threshold, in steps of one degree of the angle
     between them, the one counts for which Q is most often beyond T. Z is normal, for ``p_large`` a
-    t variable with the degrees of freedom of V_I. See ``docs/statistics.md``.
-
-    ``gap`` has D̄, V_S, V_I, V_E, S and the degrees of freedom of V_I, (n,) each, as the first of
-    :class:`~exparity.stats.mean_gap.MeanGap`. V_S and V_E count as 0 where they are NaN. Of one
-    training, the size is that of all only if they are like this one: it has no guard. Without
-    ``confidence``, which costs most of the time, there are no intervals.
+    t variable with the degrees of freedom of V_I. V_S and V_E count as 0 where they are NaN. See
+    ``docs/statistics.md``.
     """
-    columns = [*gap, threshold, NAN if largest_gap is None else largest_gap]
-    given = np.stack(np.broadcast_arrays(*(np.atleast_1d(one) for one in columns))).astype(float)
-    known = np.isfinite(given[[0, 2, 4, 6]]).all(axis=0)
-    parts = [
-        _judged(given[:, known][:, start : start + _AT_ONCE], confidence)
-        for start in range(0, int(known.sum()), _AT_ONCE)
-    ]
-    result = {}
-    for name in TypicalGap._fields:
-        column = np.full(given.shape[1], NAN)
-        if parts:
-            column[known] = np.concatenate([getattr(part, name) for part in parts])
-        result[name] = column.reshape(np.shape(gap[0]))
-    return TypicalGap(**result)
-
-
-def _judged(given: FloatArray, confidence: float | None) -> TypicalGap:
-    estimate, v_seeds, v_texts, v_cells, n_seeds, dof, threshold, largest = given
-    v_seeds, v_cells = np.nan_to_num(v_seeds), np.nan_to_num(v_cells)
-    errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, dof)
-    total = n_seeds * estimate**2 + n_seeds * (n_seeds - 1) * v_seeds
-    of_cell, of_texts = n_seeds * v_cells, errors.second
-    dof = np.where(dof > 0, dof, 1.0)
-    cells = _Cells(*(x[:, None] for x in (total, of_cell, of_texts, n_seeds, dof)))
-    p_large, angle_large = _largest(cells, threshold, upper=True)
-    p_small, angle_small = _largest(cells, threshold, upper=False)
-    p_small = np.where(threshold > 0, p_small, 1.0)
-    p_others = np.where(n_seeds > 1, NAN, 1.0)
-    if (known := (n_seeds > 1) & ~np.isnan(largest)).any():
-        rest = np.maximum(total - largest**2, 0.0)[:, None]
-        others = cells._replace(total=rest, n_seeds=cells.n_seeds - 1).at(known)
-        p_others[known] = _largest(others, threshold[known], upper=True)[0]
-    p_others[np.isnan(largest)] = NAN
-    half = low = high = np.full(len(total), NAN)
-    if confidence is not None:
-        half = critical_value(1 - confidence, errors)
-        level = (1 - confidence) / 2
-        low = _end(cells, angle_large, level, upper=True)
-        high = _end(cells, angle_small, level, upper=False)
-    square = estimate**2 + (n_seeds - 1) * (v_seeds - v_cells) - of_texts
-    return TypicalGap(
-        p_mean=two_sided_p(estimate, errors),
-        mean_low=estimate - half,
-        mean_high=estimate + half,
-        rms_gap=np.sqrt(np.maximum(square, 0.0)),
-        rms_low=low,
-        rms_high=high,
-        p_large=p_large,
-        p_small=p_small,
-        p_large_others=p_others,
-        tau=np.sqrt(np.maximum(n_seeds * (v_seeds - v_cells), 0.0)),
-        p_seeds=_p_seeds(v_seeds, v_cells, n_seeds, dof),
-    )
+    return TypicalGap(estimate)
 
 
 def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -> FloatArray:
@@ -302,13 +293,3 @@ def findable_gaps(
         return np.where(distance(least) > 0, np.exp(root_between(distance, least, most)), NAN)
 
     return gap_with(critical(upper=True), 1 - power), gap_with(critical(upper=False), power)
-
-
-def _p_seeds(
-    v_seeds: FloatArray, v_cells: FloatArray, n_seeds: FloatArray, dof: FloatArray
-) -> FloatArray:
-    """Return the p-value of the F-test that trainings do not differ; NaN of a single training."""
-    from scipy.special import fdtrc
-
-    p = fdtrc(n_seeds - 1, (n_seeds - 1) * dof, v_seeds / v_cells)
-    return np.where(n_seeds > 1, p, NAN)

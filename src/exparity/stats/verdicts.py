@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from exparity.core.settings import Statistics
+from exparity.stats.mean_gap import VARIANCES, Estimate
 from exparity.stats.multiplicity import (
     CELL_IDS,
     benjamini_hochberg,
@@ -17,7 +18,6 @@ from exparity.stats.multiplicity import (
     holm,
 )
 from exparity.stats.power import detectable_effect
-from exparity.stats.typical_gap import two_errors
 from exparity.types import BoolArray, FloatArray
 
 CLAIMS = ("p_mean", "p_large", "p_small", "p_cross")
@@ -222,11 +222,12 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
         claim = {name: p <= alpha for name, p in corrected.items()}
         columns[verdict] = _words({**claim, "guarded": guarded})
     tests = max(1, int((~np.isnan(p_values["p_mean"])).sum()))
-    v_seeds, v_texts, v_cells = (column(name) for name in ("v_seeds", "v_texts", "v_cells"))
-    errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, column("dof_texts"))
+    variances = (n_seeds if name == "n_seeds" else column(name) for name in VARIANCES)
+    estimate = Estimate(np.zeros_like(n_seeds), *variances)
+    errors = estimate.errors
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = detectable_effect(errors, alpha=alpha / tests) / sd
-        columns["text_share"] = (errors.second / (v_seeds + errors.second)).tolist()
+        columns["text_share"] = (errors.second / (estimate.v_seeds + errors.second)).tolist()
     columns["minimal_detectable_effect_corrected"] = effect.tolist()
     if all("p_ranks" in row for row in rows):
         columns["flags"] = _flagged(rows, alpha)

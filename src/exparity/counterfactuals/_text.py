@@ -51,21 +51,14 @@ def tokens_of(words: Sequence[str]) -> list[Token]:
 
 def edited(words: Sequence[str], tokens: Sequence[Token], edits: Iterable[Edit]) -> tuple[str, ...]:
     """Return words with some tokens replaced."""
-    out: list[str] = []
-    pending, word, start = "", 0, 0  # what is written of the current word, and read of it
-    for edit in edits:
+    out = list(words)
+    for edit in sorted(edits, reverse=True):  # from the end, so that earlier places stay
         first, last = tokens[edit.first], tokens[edit.last]
-        if first.word > word:
-            out += [pending + words[word][start:], *words[word + 1 : first.word]]
-            pending, start = "", 0
-        before = pending + words[first.word][start : first.start]
-        *whole, open_word = edit.text.split(" ")
-        if whole:
-            out += [before + whole[0], *whole[1:]]
-        else:
-            open_word = before + open_word
-        pending, word, start = open_word, last.word, last.start + len(last.text)
-    return (*out, pending + words[word][start:], *words[word + 1 :]) if words else ()
+        pieces = edit.text.split(" ")
+        pieces[0] = out[first.word][: first.start] + pieces[0]
+        pieces[-1] += out[last.word][last.start + len(last.text) :]
+        out[first.word : last.word + 1] = pieces
+    return tuple(out)
 
 
 def in_case_of(model: str, word: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +71,15 @@ class Template:
 
 def parse(text: str) -> tuple[str | Slot, ...]:
     """Part the text of a template into words and slots."""
-    matches = ((word, _SLOT.fullmatch(word)) for word in text.split())
-    return tuple(
-        Slot(word.strip("{}").split(".")[0], m["person"] or NOBODY, m["list"], m["form"])
-        if m
-        else word
-        for word, m in matches
-    )
+    parts: list[str | Slot] = []
+    for word in text.split():
+        match = _SLOT.fullmatch(word)
+        if match is None:
+            parts.append(word)
+        else:
+            key = word.strip("{}").split(".")[0]
+            parts.append(Slot(key, match["person"] or NOBODY, match["list"], match["form"]))
+    return tuple(parts)
 
 
 def partners(text: str) -> Entries:
@@ -197,17 +199,15 @@ def generate_pairs(
         filling = new_filling(template, dealers[split], seen)
         others = [person for person in template.persons() if person != PROTAGONIST]
         fixed = {person: genders[split].deal(person, len(GROUPS), set()) for person in others}
-        readings = [
-            reading_of(template, filling, gender, dict.fromkeys(fixed, gender))
-            if variant == "all"
-            else reading_of(template, filling, gender, fixed)
-            for gender in range(len(GROUPS))
-        ]
+        readings = []
+        for gender in range(len(GROUPS)):
+            of_others = dict.fromkeys(others, gender) if variant == "all" else fixed
+            readings.append(reading_of(template, filling, gender, of_others))
         rationale = tuple(int(one != other) for one, other in zip(*readings, strict=True))
         sentences += [
             Example(
                 example_id=f"{pair:04d}-{gender}",
-                words=tuple(words),
+                words=words,
                 label=LABELS.index(gender),
                 group=gender,
                 split=split,
@@ -261,76 +261,69 @@ def new_filling(
     seen: set[tuple[str, ...]],
     lists: Mapping[str, Entries] = ENTRIES,
 ) -> Filling:
-    """Deal fillings until one is new."""
-    # The all-male reading stands for every other one: the lexicon pairs words one to one.
+    """Choose an entry for each slot until the sentence is new; ``seen`` gets its male reading.
+
+    Slots that draw on one list get different entries.
+    """
     while True:
-        filling = deal_filling(template, dealer, lists)
-        reading = tuple(reading_of(template, filling, 0, dict.fromkeys(template.persons(), 0)))
+        filling: Filling = {}
+        taken: dict[str, set[int]] = defaultdict(set)
+        for slot in template.slots():
+            name = slot.name
+            if slot.key in filling or name == "a":
+                continue
+            if slot.person != NOBODY and name in PRONOUNS:
+                filling[slot.key] = PRONOUNS[name]
+                continue
+            if name in MIXED:
+                name = MIXED[name][dealer.deal(name, len(MIXED[name]), set())]
+            entries = lists[name]
+            filling[slot.key] = entries[dealer.deal(name, len(entries), taken[name])]
+            # Entries with the same last word: repeated ones, and titles before the same surname.
+            last = filling[slot.key][0].split()[-1]
+            taken[name].update(i for i, (male, _) in enumerate(entries) if male.split()[-1] == last)
+        # The all-male reading stands for every other one: the lexicon pairs words one to one.
+        reading = reading_of(template, filling, 0, dict.fromkeys(template.persons(), 0))
         if reading not in seen:
             seen.add(reading)
             return filling
 
 
-def deal_filling(
-    template: Template, dealer: Dealer, lists: Mapping[str, Entries] = ENTRIES
-) -> Filling:
-    """Choose an entry for each slot; slots that draw on one list get different entries."""
-    filling: Filling = {}
-    taken: dict[str, set[int]] = {}
-    for slot in template.slots():
-        if slot.key in filling or slot.name == "a":
-            continue
-        if slot.person != NOBODY and slot.name in PRONOUNS:
-            filling[slot.key] = PRONOUNS[slot.name]
-            continue
-        name = slot.name
-        if name in MIXED:
-            name = MIXED[name][dealer.deal(name, len(MIXED[name]), set())]
-        entries = lists[name]
-        used = taken.setdefault(name, set())
-        index = dealer.deal(name, len(entries), used)
-        # Entries with the same last word: repeated ones, and titles before the same surname.
-        last = entries[index][0].split()[-1]
-        used.update(i for i, entry in enumerate(entries) if entry[0].split()[-1] == last)
-        filling[slot.key] = entries[index]
-    return filling
-
-
 def reading_of(
     template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
-) -> list[str]:
-    """Write the words of one reading; genders are indices into ``GROUPS``."""
-    return [word for word, _ in spelled(template, filling, protagonist, others)]
+) -> tuple[str, ...]:
+    """Return the words of one reading; genders are indices into ``GROUPS``."""
+    return tuple(word for word, _ in spelled(template, filling, protagonist, others))
 
 
 def spelled(
     template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
 ) -> list[tuple[str, Slot | None]]:
-    """Do as :func:`reading_of`, and say of each word which slot it fills, if any."""
+    """Return the words of one reading, each with the slot that it fills or None."""
     genders = {**others, PROTAGONIST: protagonist, NOBODY: protagonist}
     words: list[str] = []
     slots: list[Slot | None] = []
     for part in template.parts:
-        if isinstance(part, str):
-            chosen = [part]
-        elif part.name == "a":
-            chosen = ["{a}"]
+        slot = None if isinstance(part, str) else part
+        if slot is None or slot.name == "a":
+            chosen = ["{a}" if slot else str(part)]
         else:
-            chosen = filling[part.key][genders[part.person]].split()
-            if part.form is not None:
-                chosen = [chosen[VERB_FORMS.index(part.form)]]
+            chosen = filling[slot.key][genders[slot.person]].split()
+            if slot.form is not None:
+                chosen = [chosen[VERB_FORMS.index(slot.form)]]
         words += chosen
-        slots += [None if isinstance(part, str) else part] * len(chosen)
-    resolved = [_article(words, i) if word == "{a}" else word for i, word in enumerate(words)]
-    starts = [0] + [i for i in range(1, len(words)) if words[i - 1] == "."]
-    for i in starts:
-        resolved[i] = resolved[i][0].upper() + resolved[i][1:]
-    return list(zip(resolved, slots, strict=True))
+        slots += [slot] * len(chosen)
+    for i, word in enumerate(words):
+        if word == "{a}":
+            words[i] = _article(words[i + 1])
+        if i == 0 or words[i - 1] == ".":
+            words[i] = words[i][0].upper() + words[i][1:]
+    return list(zip(words, slots, strict=True))
 
 
-def _article(words: Sequence[str], place: int) -> str:
-    """Choose the article by the sound that follows."""
-    following = words[place + 1].lower()
+def _article(following: str) -> str:
+    """Return the article that the sound of the following word takes."""
+    following = following.lower()
     silent_h = following.startswith(("heir", "honest", "hour"))
     glide = following.startswith(("uni", "use", "eu", "one", "uk"))
     vowel = following[0] in "aeiou"

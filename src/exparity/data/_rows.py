@@ -109,8 +109,8 @@ def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the objects of a JSON array, or of lines where there is none."""
     first = next(filter(str.strip, text_lines(path)), "")
     if not first.lstrip().startswith("["):
-        for number, row in read_jsonl(path):
-            yield f"{path}:{number}", _chosen(f"{path}:{number}", row, columns)
+        for where, row in read_jsonl(path):
+            yield where, _chosen(where, row, columns)
         return
     for number, row in enumerate(parse_json("".join(text_lines(path)), str(path)), start=1):
         where = f"{path}, row {number}"

@@ -39,14 +39,12 @@ def split_examples(
     return [replace(e, split="test" if _key(e) in test else "train") for e in examples]
 
 
-def stratified_sample(
-    examples: Sequence[Example], size: int | None, where: str = "sample"
-) -> list[Example]:
+def stratified_sample(examples: Sequence[Example], size: int | None) -> list[Example]:
     """Return, in order, the part of each stratum that :func:`split_examples` would test on."""
     n = len({_key(example) for example in examples})
     if size is None or size >= n:
         return list(examples)
-    drawn = split_examples(examples, test_share=size / n, where=where)
+    drawn = split_examples(examples, test_share=size / n)
     return [example for example, copy in zip(examples, drawn, strict=True) if copy.split == "test"]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
 from sys import intern
+from typing import Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Count
@@ -13,9 +15,9 @@ from exparity.data import dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, published_parts, published_row
+from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
-from exparity.types import Example, Split
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +30,6 @@ FILES = {
         url=f"https://huggingface.co/datasets/LabHC/bias_in_bios/resolve/{_REVISION}/data/"
         f"{part}-00000-of-00001-{suffix}.parquet",
         sha256=None,
-        can_be_pinned=True,
     )
     for part, suffix in _PARTS.items()
 }
@@ -61,7 +62,6 @@ def bias_in_bios(
     n_train: Count | None = None,
     n_test: Count | None = None,
     verify: bool = True,
-    sha256: Mapping[str, str] | None = None,
 ) -> Loaded:
     """Biographies from the web without their first sentence, with one of 28 occupations.
 
@@ -70,9 +70,8 @@ def bias_in_bios(
         professions: those to keep, in the order of the classes; all if None.
         n_train: biographies to train on, with the shares of class and gender of all; all if None.
         n_test: biographies in the test split, likewise.
-        verify: refuse files that are not the published ones, by SHA-256.
-        sha256: SHA-256 of each file by its name, such as ``train.parquet``, once you have compared
-            them.
+        verify: refuse the files, whose published SHA-256 is not known; set it to false once you
+            have compared them.
 
     Returns:
         One example a biography; empty ones are left out.
@@ -82,30 +81,27 @@ def bias_in_bios(
         if name not in LABELS:
             hint = did_you_mean(name, LABELS)
             raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
-    biographies: dict[str, list[Example]] = {"train": [], "test": []}
-    for part, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
-        biographies[split] += _examples(part, split, path, classes)
+    professions_of, genders = dict(enumerate(LABELS)), dict(enumerate(GROUPS))
+    empty: Counter[str] = Counter()
+
+    def example_of(row: Mapping[str, Any], part: str, number: int) -> Example | None:
+        words = tuple(map(intern, row["hard_text"].split()))  # few words make many texts
+        profession, gender = professions_of[row["profession"]], genders[row["gender"]]
+        empty[part] += not words
+        if not words or profession not in classes:
+            return None
+        label = classes.index(profession)
+        return Example(f"{part}-{number:06d}", words, label, gender, split_of(part))
+
+    columns = ("hard_text", "profession", "gender")
+    examples = read_published(
+        source, FILES, partial(read_rows, columns=columns), example_of, verify=verify
+    )
+    for part, n in (+empty).items():
+        log.warning("bias_in_bios: left out %d empty biographies of %s", n, part)
     chosen = [
         example
         for split, size in (("train", n_train), ("test", n_test))
-        for example in stratified_sample(biographies[split], size, where="dataset bias_in_bios")
+        for example in stratified_sample([e for e in examples if e.split == split], size)
     ]
     return Loaded(chosen, "gender", GROUPS, classes)
-
-
-def _examples(part: str, split: Split, path: Path, classes: Sequence[str]) -> list[Example]:
-    """Return the biographies of a part in these classes, numbered by row."""
-    professions, genders = dict(enumerate(LABELS)), dict(enumerate(GROUPS))
-    examples, empty = [], 0
-    rows = read_rows(path, ("hard_text", "profession", "gender"))
-    for number, (where, row) in enumerate(rows, start=1):
-        with published_row(where):
-            words = tuple(map(intern, row["hard_text"].split()))  # few words make many texts
-            profession, gender = professions[row["profession"]], genders[row["gender"]]
-        empty += not words
-        if words and profession in classes:
-            label = classes.index(profession)
-            examples.append(Example(f"{part}-{number:06d}", words, label, gender, split))
-    if empty:
-        log.warning("bias_in_bios: left out %d empty biographies of %s", empty, part)
-    return examples

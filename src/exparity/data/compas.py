@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Literal
 
 from exparity.core.flags import Share
 from exparity.data import dataset
 from exparity.data._split import split_examples
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, published_row
+from exparity.data.files import DataSource, published_row, read_published
 from exparity.types import Example
 
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
@@ -70,20 +71,25 @@ def compas(
     Returns:
         The rows that ProPublica analysed: 6,172, of 1,175 women and 4,997 men.
     """
-    import pandas as pd
 
-    path = source.find(FILE, verify=verify)
-    examples = []
-    with published_row(str(path)):
-        table = pd.read_csv(path, usecols=_COLUMNS, dtype=str, keep_default_na=False)
-    for line, row in enumerate(table.to_dict("records"), start=2):
-        with published_row(f"{path}:{line}"):
-            if _kept(row):
-                examples.append(_example(row, attribute))
+    def example_of(row: Mapping[str, str], part: str, number: int) -> Example | None:
+        return _example(row, attribute) if _kept(row) else None
+
+    examples = read_published(source, {"all": FILE}, _rows_of, example_of, verify=verify)
     order = tuple(groups or GROUPS[attribute])
     chosen = [e for e in examples if e.group in order]
     split = split_examples(chosen, test_share=test_share, seed=split_seed, where="dataset compas")
     return Loaded(split, attribute, order, LABELS)
+
+
+def _rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    import pandas as pd
+
+    # Some columns are there twice; pandas reads the first of them.
+    with published_row(str(path)):
+        table = pd.read_csv(path, usecols=_COLUMNS, dtype=str, keep_default_na=False)
+    for line, row in enumerate(table.to_dict("records"), start=2):
+        yield f"{path}:{line}", row
 
 
 def _kept(row: Mapping[str, str]) -> bool:

@@ -17,8 +17,6 @@ class RemoteFile:
         path: where it lies, relative to the data folder.
         url: where it can be downloaded, pinned to a commit where there is one.
         sha256: its digest in hexadecimal; None if it is not known.
-        can_be_pinned: whether the dataset's option ``sha256`` may bring its digest, where that is
-            not known, or not from the publisher.
         member: its name in the ZIP archive at that address; None if the address is its own.
         by_hand: how to get it where only a person can, with an account for example.
     """
@@ -26,7 +24,6 @@ class RemoteFile:
     path: str
     url: str
     sha256: str | None
-    can_be_pinned: bool = False
     member: str | None = None
     by_hand: str | None = None
 
@@ -57,8 +54,8 @@ class DatasetFacts(Facts):
         labels_sorted: whether the classes are in the order of their names, for want of another.
         group_decides_label: True if the same text of another group has another label, so that there
             are no counterfactuals that keep it.
-        check_options: receives all options, whose files are there, before any job; raises
-            InputError where the head of a file shows that they do not fit.
+        check_options: checks all options before any job, their files being there; raises
+            InputError where these do not fit.
 
     Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
     says there what holds, and the facts are those of its default options, or empty.

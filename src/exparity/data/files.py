@@ -1,4 +1,4 @@
-"""Raw files of datasets: found in the data folder or downloaded, and verified."""
+"""Raw files of datasets: found in the data folder or downloaded, verified, and read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import gzip
 import logging
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from exparity.core.progress import Progress
 from exparity.core.strict import parse_json
 from exparity.data.facts import RemoteFile
 from exparity.resources import resource
-from exparity.types import Split
+from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +41,15 @@ class DataSource:
     download: bool = True
 
     def find(self, file: RemoteFile, *, verify: bool = True) -> Path:
-        """Return the path of a verified raw file, downloading it if it is missing.
+        """Return the path of a raw file, downloading it if it is missing.
 
         Args:
-            file: which one.
-            verify: False to accept a file of another digest, for altered copies of one's own.
+            file: the file to find.
+            verify: False to accept a copy with another SHA-256, or one that cannot be verified.
 
         Raises:
-            InputError: the file is missing and cannot be downloaded, its digest differs, or there
-                is none to compare with; gives the address, the digest and what to do.
+            InputError: the file is missing and cannot be downloaded, its SHA-256 differs, or the
+                published one is not known.
         """
         path = self.folder / file.path
         if not path.is_file():
@@ -61,37 +61,57 @@ class DataSource:
         if verify:
             digest = sha256_of(path)
             if file.sha256 is None:
-                raise InputError(unverified(path, file, digest))
+                raise InputError(
+                    f"{path.absolute()} cannot be verified, since its published SHA-256 is not "
+                    f"known (here it is {digest}); once you have compared the file with {file.url},"
+                    " set the dataset's option 'verify: false'"
+                )
             if digest != file.sha256:
                 advice = _advice(path, file, f"is altered (its SHA-256 is {digest})")
-                raise InputError(
-                    f"{advice}; {_pin(file, digest)}" if file.can_be_pinned else advice
-                )
+                raise InputError(f"{advice}; for a copy of your own, set 'verify: false'")
         return path
 
 
-def with_digest(file: RemoteFile, sha256: Mapping[str, str] | None) -> RemoteFile:
-    """Return a file with the digest that its dataset's option ``sha256`` has for its name."""
-    pinned = (sha256 or {}).get(Path(file.path).name)
-    return file if pinned is None else replace(file, sha256=pinned.lower())
-
-
-def published_parts(
+def read_published(
     source: DataSource,
     files: Mapping[str, RemoteFile],
+    rows_of: Callable[[Path], Iterable[tuple[str, Any]]],
+    example_of: Callable[[Any, str, int], Example | None],
     *,
     verify: bool,
-    sha256: Mapping[str, str] | None = None,
-) -> Iterator[tuple[str, Split, Path]]:
-    """Yield each published part, its split and its verified file; what validates is trained on."""
+) -> list[Example]:
+    """Read the examples of a published dataset.
+
+    Args:
+        source: the folder of raw files.
+        files: its files by the name of the part that they hold.
+        rows_of: yields the place (``file:line``) and the content of each row of a file.
+        example_of: receives a row's content, its part and its number in the file, from 1; returns
+            the example, or None to leave the row out.
+        verify: False to accept files that are not the published ones.
+
+    Raises:
+        InputError: a file cannot be had or is not the published one, or a row cannot be read.
+    """
+    examples = []
     for part, file in files.items():
-        path = source.find(with_digest(file, sha256), verify=verify)
-        yield part, "test" if part.startswith("test") else "train", path
+        rows = rows_of(source.find(file, verify=verify))
+        for number, (where, row) in enumerate(rows, start=1):
+            with published_row(where):
+                example = example_of(row, part, number)
+            if example is not None:
+                examples.append(example)
+    return examples
+
+
+def split_of(part: str) -> Split:
+    """Return the split of a published part: parts for validation are trained on."""
+    return "test" if part.startswith("test") else "train"
 
 
 @contextmanager
 def published_row(where: str) -> Iterator[None]:
-    """Name a row of a raw file that cannot be read, as one of an altered copy may be."""
+    """Name the row of a raw file that cannot be read, such as one of an altered copy."""
     try:
         yield
     except InputError:
@@ -103,14 +123,6 @@ def published_row(where: str) -> Iterator[None]:
         ) from None
 
 
-def unverified(path: Path, file: RemoteFile, digest: str) -> str:
-    """Return what to do about a file whose published digest is not known."""
-    return (
-        f"{path.absolute()} cannot be verified, since exparity does not know its published "
-        f"SHA-256; {_pin(file, digest)}"
-    )
-
-
 def _advice(path: Path, file: RemoteFile, problem: str) -> str:
     member = f"{file.member} of " if file.member else ""
     digest = "" if file.sha256 is None else f" (SHA-256 {file.sha256})"
@@ -118,14 +130,6 @@ def _advice(path: Path, file: RemoteFile, problem: str) -> str:
     return (
         f"{path.absolute()} {problem}; get {member}{file.url}{digest}{how} and put it there, or "
         "set data_dir to the folder that has it"
-    )
-
-
-def _pin(file: RemoteFile, digest: str) -> str:
-    """Return how to accept a digest that exparity does not expect."""
-    return (
-        f"once you have compared the file with {file.url}, set the dataset's option "
-        f"'sha256: {{{Path(file.path).name}: {digest}}}'"
     )
 
 
@@ -175,19 +179,28 @@ def text_lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path}: not a readable gzip file ({error})") from None
 
 
-def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number (from 1) and object of each non-blank line."""
+def placed_lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the place (``file:line``) and the text of each line that is not blank."""
     for number, line in enumerate(text_lines(path), start=1):
-        if not line.strip():
-            continue
-        row = parse_json(line, f"{path}:{number}")
+        if line.strip():
+            yield f"{path}:{number}", line
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place (``file:line``) and the object of each line that is not blank."""
+    for where, line in placed_lines(path):
+        row = parse_json(line, where)
         if not isinstance(row, dict):
-            raise InputError(f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}")
-        yield number, row
+            raise InputError(f"{where}: expected a JSON object, found {line.strip()[:40]}")
+        yield where, row
 
 
 def shipped(folder: str, digests: Mapping[str, str]) -> Path:
-    """Return a folder of files that come with exparity."""
+    """Return a folder of files that come with exparity, each with the SHA-256 that is expected.
+
+    Who reads such a file holds its digest: a change of the file changes the source that reads it,
+    and so the workflow makes again what was made from it.
+    """
     place = resource(folder)
     for name, digest in digests.items():
         path = place / name

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, published_row, read_jsonl
+from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.data.genders import GROUPS, LABELS, gender_facts
-from exparity.types import Example, Split
+from exparity.types import Example
 
 _COMMIT = "f0907c69d95353016556a6cbd0c5fcaa76392ed9"
 _URL = f"https://raw.githubusercontent.com/braindatalab/gecobench/{_COMMIT}/data/dataset"
 # SHA-256 of the published files.
-_DIGESTS: Mapping[str, Mapping[Split, str]] = {
+_DIGESTS: Mapping[str, Mapping[str, str]] = {
     "geco_all": {
         "train": "2763003165719d26ef66503ef3943b782a77e4ef9741098a8e18ad1592ad0df9",
         "test": "60f4f84ec5aa1d23eba47bec31e2e22b8c78557a2b28314549ab832d99960edd",
@@ -41,7 +40,7 @@ def _register(id: str) -> None:
     folder = f"{'non_' if nonbinary else ''}binary_gender_{scope}"
     sizes = {"train": 3864, "test": 966} if nonbinary else {"train": 2576, "test": 644}
     neutral = ("neutral",) if nonbinary else ()
-    files: dict[str, RemoteFile] = {
+    files = {
         split: RemoteFile(
             path=f"geco/{folder}/{split}.jsonl",
             url=f"{_URL}/{folder}/{split}.jsonl",
@@ -51,10 +50,7 @@ def _register(id: str) -> None:
     }
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
-        examples: list[Example] = []
-        for _, split, path in published_parts(source, files, verify=verify):
-            examples += read_geco(path, split)
-        return examples
+        return read_published(source, files, read_jsonl, example_of, verify=verify)
 
     changed = "every gendered word" if scope == "all" else "the words of the grammatical subject"
     load.__doc__ = f"""GECO with {changed} changed between the sentences of a set.
@@ -79,20 +75,12 @@ def _register(id: str) -> None:
     )(load)
 
 
-def read_geco(path: Path, split: Split) -> list[Example]:
-    """Return one example per row of a GECO file, in file order.
+def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
+    """Return the example in a row of a GECO file.
 
     A word that is only a blank is dropped with its mark. A row with one mark more than words, where
     nobody can tell which mark is too many, has no rationale.
     """
-    examples = []
-    for number, row in read_jsonl(path):
-        with published_row(f"{path}:{number}"):
-            examples.append(_example(row, split))
-    return examples
-
-
-def _example(row: Mapping[str, Any], split: Split) -> Example:
     words, marks = row["sentence"], row["ground_truth"]
     rationale = None
     if len(marks) != len(words) + 1:
@@ -103,7 +91,7 @@ def _example(row: Mapping[str, Any], split: Split) -> Example:
         words=tuple(word.strip() for word in words if word.strip()),
         label=row["target"],
         group=row["gender"],
-        split=split,
+        split=split_of(part),
         match_id=f"{row['sentence_idx']:04d}",
         rationale=rationale,
     )

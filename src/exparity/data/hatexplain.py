@@ -13,7 +13,7 @@ from exparity.core.strict import read_yaml
 from exparity.data import dataset
 from exparity.data._rows import read_rows, words_in
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, published_row, with_digest
+from exparity.data.files import DataSource, published_row
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,6 @@ POSTS = RemoteFile(
     path="hatexplain/dataset.json",
     url=f"{_URL}/dataset.json",
     sha256=None,
-    can_be_pinned=True,
 )
 PARTS = RemoteFile(
     path="hatexplain/post_id_divisions.json",
@@ -64,7 +63,6 @@ def hatexplain(
     train: list[Part] | None = None,
     test: list[Part] | None = None,
     train_texts: str | None = None,
-    sha256: Mapping[str, str] | None = None,
     verify: bool = True,
 ) -> Loaded:
     """Posts of Twitter and Gab: hateful, offensive or normal, by the community that they speak of.
@@ -79,8 +77,8 @@ def hatexplain(
             are ``train_texts``.
         test: published parts to test on; ``test`` if None.
         train_texts: a table of further texts to train on, with the columns ``text`` and ``label``.
-        sha256: SHA-256 of ``dataset.json`` by that name, once you have compared it.
-        verify: refuse files of other SHA-256 than expected.
+        verify: refuse ``dataset.json``, whose published SHA-256 is not known, and an altered
+            division into parts; set it to false once you have compared both files.
 
     Returns:
         One example a post on whose label at least two annotators agree. Its group is the community
@@ -90,7 +88,7 @@ def hatexplain(
         "train": train or (() if train_texts else ("train", "val")),
         "test": test or ("test",),
     }
-    path = source.find(with_digest(POSTS, sha256), verify=verify)
+    path = source.find(POSTS, verify=verify)
     divisions = source.find(PARTS, verify=verify)
     posts, ids = read_yaml(path), read_yaml(divisions)
     communities = tuple(COMMUNITIES if groups is None else groups)

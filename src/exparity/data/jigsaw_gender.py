@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exparity.data import dataset
-from exparity.data._rows import csv_rows
+from exparity.data._rows import PlacedRow, csv_rows
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, published_row
+from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
-from exparity.types import Example, Split
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,6 @@ FILES = {
         url=f"https://www.kaggle.com/c/{_COMPETITION}/data",
         sha256=digest,
         member=f"{name}.csv",
-        can_be_pinned=True,
         by_hand=f"with an account there (`kaggle competitions download -c {_COMPETITION}`; unzip)",
     )
     for name, digest in _DIGESTS.items()
@@ -49,27 +48,18 @@ LABELS = ("non_toxic", "toxic")
     display="Jigsaw",
     sizes=tuple(SIZES.values()),
 )
-def jigsaw_gender(
-    source: DataSource,
-    *,
-    verify: bool = True,
-    sha256: Mapping[str, str] | None = None,
-) -> list[Example]:
+def jigsaw_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Online comments that mention women or men, and whether they are toxic.
 
     Args:
         source: where the raw files lie.
-        verify: refuse files of other SHA-256 than expected.
-        sha256: SHA-256 of files of yours by their names, such as ``train.csv``, once you have
-            compared them.
+        verify: refuse files whose SHA-256 is not the one expected.
 
     Returns:
         The comments whose shares of annotators who saw a woman and a man mentioned differ by more
         than 0.5; their group is the gender that more annotators saw.
     """
-    examples: list[Example] = []
-    for _, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
-        examples += _comments(path, split)
+    examples = read_published(source, FILES, _rows_of, _example, verify=verify)
     for name, size in SIZES.items():
         n = sum(example.split == name for example in examples)
         if n != size:
@@ -77,22 +67,25 @@ def jigsaw_gender(
     return examples
 
 
-def _comments(path: Path, split: Split) -> Iterator[Example]:
-    """Yield the comments of a file that mention one gender rather than the other."""
-    toxicity_of = "target" if split == "train" else "toxicity"
-    for where, row in csv_rows(path, ("id", "comment_text", toxicity_of, *GROUPS)):
-        if not all(row[group] for group in GROUPS):  # no annotator was asked who is mentioned
-            continue
-        with published_row(where):
-            male, female = (float(row[group]) for group in GROUPS)
-            words = tuple(row["comment_text"].split())
-            if abs(female - male) <= 0.5 or not words:
-                continue
-            is_toxic = float(row[toxicity_of]) > 0.5
-        yield Example(
-            example_id=row["id"],
-            words=words,
-            label=int(is_toxic),
-            group="female" if female > male else "male",
-            split=split,
-        )
+def _rows_of(path: Path) -> Iterator[PlacedRow]:
+    """Yield the rows of a file; the test files have another name for the toxicity."""
+    toxicity = "target" if path.stem == "train" else "toxicity"
+    for where, row in csv_rows(path, ("id", "comment_text", toxicity, *GROUPS)):
+        yield where, {**row, "toxicity": row[toxicity]}
+
+
+def _example(row: Mapping[str, str], part: str, number: int) -> Example | None:
+    """Return a comment that mentions one gender rather than the other, or None."""
+    if not all(row[group] for group in GROUPS):  # no annotator was asked who is mentioned
+        return None
+    male, female = (float(row[group]) for group in GROUPS)
+    words = tuple(row["comment_text"].split())
+    if abs(female - male) <= 0.5 or not words:
+        return None
+    return Example(
+        example_id=row["id"],
+        words=words,
+        label=int(float(row["toxicity"]) > 0.5),
+        group="female" if female > male else "male",
+        split=split_of(part),
+    )

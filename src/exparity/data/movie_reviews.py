@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, published_row, read_jsonl
-from exparity.types import Example, Split
+from exparity.data.files import DataSource, read_jsonl, read_published, split_of
+from exparity.types import Example
 
 _DIGESTS = {
     "train": "48333b014badb23e158824f73011fb28340d147bbac217caad3392a17f85c282",
@@ -22,7 +21,6 @@ FILES = {
         url="https://www.eraserbenchmark.com/zipped/movies.tar.gz",
         sha256=digest,
         member=f"movies/{part}.jsonl",
-        can_be_pinned=True,
         by_hand="with its folder docs of 2,000 reviews (unpack it with `tar xzf`)",
     )
     for part, digest in _DIGESTS.items()
@@ -45,44 +43,30 @@ _CLASSES = ("NEG", "POS")
     display="Movie reviews",
     sizes=(SIZES["train"] + SIZES["val"], SIZES["test"]),
 )
-def movie_reviews(
-    source: DataSource,
-    *,
-    verify: bool = True,
-    sha256: Mapping[str, str] | None = None,
-) -> list[Example]:
+def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Long film reviews with the passages marked that tell a negative from a positive one.
 
     Args:
         source: where the raw files lie.
-        verify: refuse files of other SHA-256 than expected.
-        sha256: SHA-256 of files of yours by their names, such as ``train.jsonl``, once you have
-            compared them.
+        verify: refuse files whose SHA-256 is not the one expected.
 
     Returns:
         One example a review, of no group. A word is of the rationale where it is of any evidence.
     """
-    examples: list[Example] = []
-    for _, split, path in published_parts(source, FILES, verify=verify, sha256=sha256):
-        examples += _reviews(path, split)
-    return examples
 
+    def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
+        document = source.folder / "eraser_movies" / "docs" / row["annotation_id"]
+        words = document.read_text(encoding="utf-8").split()
+        return Example(
+            example_id=document.stem,
+            words=tuple(words),
+            label=_CLASSES.index(row["classification"]),
+            group="",
+            split=split_of(part),
+            rationale=_rationale(words, row["evidences"]),
+        )
 
-def _reviews(path: Path, split: Split) -> Iterator[Example]:
-    """Yield the reviews of a published part."""
-    for number, row in read_jsonl(path):
-        with published_row(f"{path}:{number}"):
-            document = path.parent / "docs" / row["annotation_id"]
-            words = document.read_text(encoding="utf-8").split()
-            example = Example(
-                example_id=document.stem,
-                words=tuple(words),
-                label=_CLASSES.index(row["classification"]),
-                group="",
-                split=split,
-                rationale=_rationale(words, row["evidences"]),
-            )
-        yield example
+    return read_published(source, FILES, read_jsonl, example_of, verify=verify)
 
 
 def _rationale(words: Sequence[str], evidences: Any) -> tuple[int, ...] | None:

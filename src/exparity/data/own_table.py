@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
 from exparity.core.errors import InputError
@@ -64,12 +63,7 @@ def check_table(options: Mapping[str, Any]) -> None:
     by = _columns_of(options["group"], options["groups"])
     files = local_copies(options["path"], options["revision"], download=False)
     for file in files or ():  # or the job that downloads it says so
-        check_head(file, columns.with_groups(by))
-
-
-def check_head(path: Path, columns: Sequence[str]) -> None:
-    """Read some columns of a table as far as its first row."""
-    next(read_rows(path, columns), None)
+        next(read_rows(file, columns.with_groups(by)), None)
 
 
 def _columns_of(group: str | Sequence[str] | None, groups: Sequence[str | int] | None) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, published_parts, published_row, text_lines
+from exparity.data.files import DataSource, placed_lines, read_published, split_of
 from exparity.data.genders import GROUPS, read_lexicon
 from exparity.types import Example
 
@@ -45,26 +44,9 @@ class Phrase(NamedTuple):
 class Sentence(NamedTuple):
     """A sentence with its rated phrases."""
 
-    number: int  # its line in the file, from 1
     words: tuple[str, ...]  # brackets and slashes as they are written in English
     # every phrase after those that it is made of; the sentence itself comes last
     phrases: tuple[Phrase, ...]
-
-    @property
-    def rating(self) -> int:
-        """Rating of the sentence as a whole."""
-        return self.phrases[-1].rating
-
-    def example(self, part: str, group: str, rationale: tuple[int, ...] | None = None) -> Example:
-        """Return it as an example of the part that it is published in."""
-        return Example(
-            example_id=f"{part}-{self.number:04d}",
-            words=self.words,
-            label=int(self.rating > NEUTRAL),
-            group=group,
-            split="test" if part == "test" else "train",
-            rationale=rationale,
-        )
 
 
 @dataset(
@@ -91,10 +73,7 @@ def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     Returns:
         One example a sentence, of no group, labelled by its rating as a whole.
     """
-    return [
-        sentence.example(part, "", rationale_of(sentence.phrases))
-        for part, sentence in sentences_of(source, verify=verify)
-    ]
+    return _examples(source, verify, lambda words: "", with_rationale=True)
 
 
 @dataset(
@@ -120,31 +99,37 @@ def sst_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     Returns:
         One example a sentence, labelled by its rating as a whole.
     """
-    return [
-        sentence.example(part, group)
-        for part, sentence in sentences_of(source, verify=verify)
-        if (group := gender_named(sentence.words)) is not None
-    ]
+    return _examples(source, verify, gender_named, with_rationale=False)
 
 
-def sentences_of(source: DataSource, *, verify: bool) -> Iterator[tuple[str, Sentence]]:
-    """Yield part and sentence of all that are not neutral as a whole."""
-    for part, _, path in published_parts(source, FILES, verify=verify):
-        for sentence in read_sentences(path):
-            if sentence.rating != NEUTRAL:
-                yield part, sentence
+def _examples(
+    source: DataSource,
+    verify: bool,
+    group_of: Callable[[Sequence[str]], str | None],
+    *,
+    with_rationale: bool,
+) -> list[Example]:
+    """Return the sentences of a group that are not neutral as a whole."""
+
+    def example_of(line: str, part: str, number: int) -> Example | None:
+        words, phrases = read_tree(line)
+        rating, group = phrases[-1].rating, group_of(words)
+        if rating == NEUTRAL or group is None:
+            return None
+        return Example(
+            example_id=f"{part}-{number:04d}",
+            words=words,
+            label=int(rating > NEUTRAL),
+            group=group,
+            split=split_of(part),
+            rationale=rationale_of(phrases) if with_rationale else None,
+        )
+
+    return read_published(source, FILES, placed_lines, example_of, verify=verify)
 
 
-def read_sentences(path: Path) -> Iterator[Sentence]:
-    """Yield the sentences of a file of trees, one a line: ``(3 (2 A) (4 (3 good) (2 film)))``."""
-    for number, line in enumerate(text_lines(path), start=1):
-        if line.strip():
-            with published_row(f"{path}:{number}"):
-                words, phrases = _parse(line)
-            yield Sentence(number, tuple(words), tuple(phrases))
-
-
-def _parse(line: str) -> tuple[list[str], list[Phrase]]:
+def read_tree(line: str) -> Sentence:
+    """Return the sentence of a tree: ``(3 (2 A) (4 (3 good) (2 film)))``."""
     words: list[str] = []
     phrases: list[Phrase] = []
     opened: list[tuple[int, int]] = []  # first word and rating of the phrases not yet closed
@@ -159,7 +144,7 @@ def _parse(line: str) -> tuple[list[str], list[Phrase]]:
             words.append(_BRACKETS.get(token, token).replace("\\", ""))
     if opened or not phrases or phrases[-1].start > 0:
         raise ValueError("not a tree")
-    return words, phrases
+    return Sentence(tuple(words), tuple(phrases))
 
 
 def rationale_of(phrases: Sequence[Phrase]) -> tuple[int, ...]:

@@ -38,17 +38,17 @@ def counterfactual_data(
     Raises:
         InputError: no counterfactual has other words than its original.
     """
-    originals = range(len(training_set.examples))
-    chosen = list(originals) if mode == "add" else _half(training_set)
-    counterfactuals = [_counterfactuals(training_set, position, mode) for position in chosen]
-    added = [example for made in counterfactuals for example in made]
-    origins = [at for at, made in zip(chosen, counterfactuals, strict=True) for _ in made]
-    unchanged = sum(
-        example.words == training_set.examples[origin].words
-        for example, origin in zip(added, origins, strict=True)
-    )
-    if chosen and unchanged == len(added):
-        dataset = training_set.dataset
+    examples, dataset = training_set.examples, training_set.dataset
+    everything = range(len(examples))
+    chosen = everything if mode == "add" else _half(training_set)
+    added: list[Example] = []
+    origins: list[int] = []
+    for position in chosen:
+        counterfactuals = _counterfactuals(training_set, position, mode)
+        added += counterfactuals
+        origins += [position] * len(counterfactuals)
+    changed = [new.words != examples[old].words for new, old in zip(added, origins, strict=True)]
+    if chosen and not any(changed):
         raise InputError(
             f"debias counterfactual_data: of {len(chosen)} training examples of '{dataset}', none "
             "has a counterfactual with other words, so that nothing new is trained on; name a "
@@ -56,8 +56,8 @@ def counterfactual_data(
         )
     added_weights = np.ones(len(added))
     if weights == "same":
-        added_weights = training_set.weights[np.asarray(origins, dtype=np.int64)]
-    kept = list(originals) if mode == "add" else sorted(set(originals) - set(origins))
+        added_weights = training_set.take(origins).weights
+    kept = everything if mode == "add" else sorted(set(everything) - set(origins))
     remaining = training_set.take(kept)
     return replace(
         remaining,

@@ -98,8 +98,7 @@ _Index = Mapping[tuple[str, str], Sequence[_Line]]
 @lru_cache(maxsize=1)
 def _indexed(file: Path, changed: int, size: int) -> _Index:
     index: dict[tuple[str, str], list[_Line]] = {}
-    for number, row in read_jsonl(file):
-        where = f"{file}:{number}"
+    for where, row in read_jsonl(file):
         try:
             line = _read(where, row)
         except InputError as error:

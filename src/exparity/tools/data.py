@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.artefacts.lineage import sha256_of
 from exparity.config.command_line import read_experiment
@@ -17,8 +15,8 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.core.registry import Entry, is_on_hub, paths_of
 from exparity.data import DATASETS
-from exparity.data.facts import DatasetFacts, RemoteFile
-from exparity.data.files import DataSource, unverified, with_digest
+from exparity.data.facts import DatasetFacts
+from exparity.data.files import DataSource
 from exparity.data.hub import local_copy
 
 if TYPE_CHECKING:
@@ -51,11 +49,13 @@ def data(
     experiment = read_experiment(configfile, config) if configfile or config else None
     configured = experiment.config.data_dir if experiment else None
     folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
+    lines: Iterator[str] = iter(())
     if ids or not models:
-        run = fetch_data if fetches else check_data
-        run(DataSource(Path(folder), download=fetches), ids, experiment)
+        lines = raw_files(DataSource(Path(folder), download=fetches), ids, experiment)
     if fetches and (models or (experiment and not ids)):
-        fetch_models(wanted_models(models, experiment))
+        lines = chain(lines, fetch_models(wanted_models(models, experiment)))
+    for line in lines:
+        say(line, flush=True)
 
 
 Chosen = tuple[str, Entry[DatasetFacts], Mapping[str, Any]]
@@ -78,38 +78,16 @@ def _chosen(ids: Sequence[str], experiment: Experiment | None) -> Iterator[Chose
         yield id, instance.entry, instance.params
 
 
-def fetch_data(
+def raw_files(
     source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
-) -> None:
-    """Download what is missing and verify what is there."""
-    for id, entry, options in _chosen(ids, experiment):
-        verify = bool(options.get("verify", True))
-        for file in _files(entry, options):
-            if verify and file.sha256 is None:
-                path = source.find(file, verify=False)
-                say(f"{id}: {unverified(path, file, sha256_of(path))}")
-                continue
-            say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
-        named = paths_of(options.get("path", ""), id) if entry.facts.from_hub else []
-        if any(map(is_on_hub, named)):
-            for address in named:
-                copy = local_copy(address, options.get("revision"), download=True)
-                say(f"{id}: {address} is here: {copy}")
-        elif entry.facts.path_options:
-            paths = entry.input_files(options, f"datasets.{id}") if experiment else []
-            say(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")
-        elif not entry.facts.files:
-            say(f"{id}: embedded, nothing to fetch")
-
-
-def check_data(
-    source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
-) -> None:
-    """Verify all files and say of each what it is."""
+) -> Iterator[str]:
+    """Yield what each file of the datasets is; missing ones are downloaded if the source allows."""
     bad = 0
     for id, entry, options in _chosen(ids, experiment):
-        for file in _files(entry, options):
+        for file in entry.facts.files:
             path = source.folder / file.path
+            if source.download:
+                source.find(file, verify=False)
             if not path.is_file():
                 state = "missing"
             elif file.sha256 is None:
@@ -119,7 +97,9 @@ def check_data(
             else:
                 state = "ALTERED" if options.get("verify", True) else "altered, as allowed"
             bad += state in ("missing", "ALTERED")
-            say(f"{id}: {path} {state}")
+            yield f"{id}: {path} {state}"
+        if source.download:
+            yield from _fetch_table(id, entry, options)
     if bad:
         raise InputError(
             f"{bad} files are missing or altered below {source.folder.absolute()}; "
@@ -127,8 +107,15 @@ def check_data(
         )
 
 
-def _files(entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> list[RemoteFile]:
-    return [with_digest(file, options.get("sha256")) for file in entry.facts.files]
+def _fetch_table(id: str, entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where the tables of the Hub that a dataset names are, or that there is no file."""
+    named = paths_of(options.get("path", ""), id) if entry.facts.from_hub else []
+    addresses = [path for path in named if is_on_hub(path)]
+    for address in addresses:
+        copy = local_copy(address, options.get("revision"), download=True)
+        yield f"{id}: {address} is here: {copy}"
+    if not (entry.facts.files or addresses):
+        yield f"{id}: nothing to fetch"
 
 
 def wanted_models(
@@ -153,15 +140,13 @@ def wanted_models(
     return specs
 
 
-def fetch_models(models: Mapping[str, ModelSpec]) -> None:
-    """Download the checkpoints of models into the Hub's cache, and say of each what was done."""
+def fetch_models(models: Mapping[str, ModelSpec]) -> Iterator[str]:
+    """Download the checkpoints of models into the Hub's cache, and yield where each of them is."""
     from exparity.models.folders import cached_folder, check_checkpoint, has_weights, snapshot_of
 
     for name, spec in models.items():
         if not spec.on_hub:
-            source = f"{spec.checkpoint} is a local folder" if spec.checkpoint else "from scratch"
-            source = f"the function {spec.predict}" if spec.predict else source
-            say(f"{name}: {source}, nothing to fetch")
+            yield f"{name}: nothing to fetch"
             continue
         name_on_hub, weights = str(spec.checkpoint), spec.init == "pretrained"
         before = cached_folder(name_on_hub, spec.revision)
@@ -182,25 +167,16 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
             )
         state = "already there" if is_there else "fetched"
         unpinned = "" if spec.revision else "; pin what you use with a revision"
-        say(f"{name}: {spec.source} {state}: {folder}{unpinned}", flush=True)
+        yield f"{name}: {spec.source} {state}: {folder}{unpinned}"
 
 
 def fetch(experiment: Experiment, log: str) -> None:
     """Fetch all raw files and checkpoints of an experiment; what is printed goes to a log too."""
+    source = DataSource(Path(experiment.config.data_dir))
     Path(log).parent.mkdir(parents=True, exist_ok=True)
-    with Path(log).open("w", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
-        fetch_data(DataSource(Path(experiment.config.data_dir)), (), experiment)
-        fetch_models(wanted_models((), experiment))
-
-
-class _Both(io.TextIOBase):
-    """Writes to two files at once."""
-
-    def __init__(self, *files: TextIO) -> None:
-        self._files = files
-
-    def write(self, text: str) -> int:
-        for file in self._files:
-            file.write(text)
-            file.flush()
-        return len(text)
+    with Path(log).open("w", encoding="utf-8") as file:
+        for line in chain(
+            raw_files(source, (), experiment), fetch_models(wanted_models((), experiment))
+        ):
+            say(line, flush=True)
+            print(line, file=file, flush=True)

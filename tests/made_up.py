@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from exparity.artefacts import layout
-from exparity.artefacts.analyses import made_by
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.config.experiment import Experiment
 from exparity.stages.compare import compare_model
@@ -31,8 +30,6 @@ HOSTILE = "<script>alert('token')</script>"
 DRAWS = 2
 VERDICTS = "verdicts.parquet"
 COMPARED = ("tests", "across_trainings")
-_STAGES = {"data": "prepare", "history": "finetune", "predictions": "finetune",
-           "explanations": "explain", "scores": "evaluate"}  # fmt: skip
 _BERT = {"init": "scratch", "architecture": "bert"}
 NAN = math.nan
 
@@ -60,10 +57,6 @@ def options_of(settings: dict) -> dict:
     return Experiment.from_mapping(settings).report_options()
 
 
-def stage_of(artefact: str) -> str:
-    return _STAGES.get(artefact) or made_by(artefact).id
-
-
 class Results:
     """A results folder."""
 
@@ -78,7 +71,7 @@ class Results:
         ids = dict(zip(layout.levels(artefact), place, strict=True))
         path = self.path(artefact, *place)
         facts = {"attribute": "gender", "groups": list(self.groups), "labels": list(LABELS)}
-        facts |= {"stage": stage_of(artefact), "wall_seconds": 1.5}
+        facts["wall_seconds"] = 1.5
         parameters, ids = changes.pop("parameters", {"params": {}}), changes.pop("ids", ids)
         write_artefact(
             path, artefact, rows, ids, parameters=parameters, extra={**facts, **changes}
@@ -271,7 +264,7 @@ class MadeUp:
     def artefact(self, path, artefact, rows, parameters, ids=IDS, **extra):
         path = self.root / f"{path}.parquet"
         # What this process has used is none of the made-up job's.
-        used = {"stage": stage_of(artefact), "cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
+        used = {"cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
         write_artefact(path, artefact, rows, ids, parameters=parameters, extra=used)
         return path
 

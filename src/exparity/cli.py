@@ -129,11 +129,11 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
         load_plugin(plugin)
     stop = stoppable() if command.keeps_parts else nullcontext()
     start = time.monotonic()
-    with stop, job(lineage_of(call)) as left, command.running():
+    with stop, job(lineage_of(call)) as running, command.running():
         call.run()
     if call.options is None:  # by hand, not by the workflow
         for path in filter(Path.exists, call.outputs()):
-            if path not in left:
+            if path not in running.left:
                 log.info("wrote %s in %.1f s", path, time.monotonic() - start)
 
 

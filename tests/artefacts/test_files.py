@@ -19,7 +19,6 @@ from exparity.artefacts.files import (
     atomic_path,
     job,
     read_artefact,
-    running,
     write_artefact,
 )
 from exparity.artefacts.schemas import artefacts, columns_of, may_be_left_out, schema_of
@@ -138,7 +137,7 @@ class TestProvenance:
     def test_every_key_is_there_and_is_json(self, tmp_path):
         path = tmp_path / "s.parquet"
         begun = time.time()
-        with running("a stage"):
+        with job():
             write(path, "scores", device="cuda:1", extra={"groups": ["é", "b"]})
         stored = {
             key.decode(): json.loads(value)
@@ -157,7 +156,7 @@ class TestProvenance:
         assert stored == {
             "exparity.artefact": "scores",
             "exparity.version": "0.1.0",
-            "exparity.stage": "a stage",
+            "exparity.stage": "evaluate",
             "exparity.wildcards": CELL,
             "exparity.parameters": {"alpha": 0.05},
             "exparity.device": "cuda:1",
@@ -407,7 +406,7 @@ class TestJobsThatMeet:
                 self.write(path, 2.0)
             written = path.stat()
             self.write(path, 1.0)
-        assert (set(earlier), set(later)) == ({path}, set())
+        assert (earlier.left, later.left) == ({path}, set())
         assert self.score(path) == [2.0]
         assert path.stat().st_mtime_ns == written.st_mtime_ns
         assert "a job that started later" in caplog.text
@@ -419,10 +418,10 @@ class TestJobsThatMeet:
             clock.setattr(time, "time", lambda now=time.time: now() + 86_400)
             with job():
                 self.write(path, 1.0)
-        with job() as left:
+        with job() as running:
             self.write(path, 2.0)
         assert self.score(path) == [2.0]
-        assert not left
+        assert not running.left
         assert "started later" not in caplog.text
 
     def test_a_job_replaces_what_earlier_ones_wrote(self, tmp_path):

@@ -19,7 +19,7 @@ import pytest
 from held import held
 from stages import cells
 
-from exparity.artefacts.files import read_artefact, read_parquet
+from exparity.artefacts.files import job, read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
 from exparity.jobs.parts import Parts
@@ -106,7 +106,8 @@ def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, m
     facts = [read_parquet(path)[1] for path in parts_of(output)]
     assert all(fact["seconds"] >= 0.05 for fact in facts)
     earlier = sum(fact["seconds"] for fact in facts)
-    evaluate(cell, whole, output)
+    with job():
+        evaluate(cell, whole, output)
     found = read_artefact(output, "scores")[1]
     assert found["earlier_seconds"] == pytest.approx(earlier)
     rounding = 0.002

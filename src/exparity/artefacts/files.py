@@ -15,9 +15,10 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts import layout
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import ID, Export
 from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
@@ -38,38 +39,39 @@ if TYPE_CHECKING:
 
 _METADATA_PREFIX = "exparity."
 log = logging.getLogger(__name__)
-_job: ContextVar[tuple[float, set[Path], str] | None] = ContextVar("job", default=None)
-_stage: ContextVar[tuple[str, float] | None] = ContextVar("stage", default=None)
 
 
-@contextmanager
-def job(lineage: str = "") -> Iterator[Collection[Path]]:
-    """Mark the start of a job, so that of two of one cell the later one's artefacts stay.
+@dataclass
+class Run:
+    """A job that is running.
 
-    What it writes carries its lineage. Yields what it does not write, since a later job did.
+    Attributes:
+        lineage: key of its options and inputs; empty outside the workflow.
+        started: when it started, in seconds since 1970.
+        left: artefacts that it does not write, since a later job did.
     """
-    left: set[Path] = set()
-    token = _job.set((time.time(), left, lineage))
-    try:
-        yield left
-    finally:
-        _job.reset(token)
+
+    lineage: str = ""
+    started: float = field(default_factory=time.time)
+    left: set[Path] = field(default_factory=set)
 
 
-def current_lineage() -> str:
-    """Return the lineage of the job that is running; empty outside the workflow."""
-    current = _job.get()
-    return current[2] if current else ""
+_run: ContextVar[Run | None] = ContextVar("run", default=None)
+
+
+def current_run() -> Run:
+    """Return the job that is running; outside of one, a job that starts now."""
+    return _run.get() or Run()
 
 
 @contextmanager
-def running(stage: str) -> Iterator[None]:
-    """Have what is written in the block name a stage, and the time since the block began."""
-    token = _stage.set((stage, time.monotonic()))
+def job(lineage: str = "") -> Iterator[Run]:
+    """Run a job in this block, so that of two of one cell the later one's artefacts stay."""
+    token = _run.set(Run(lineage))
     try:
-        yield
+        yield current_run()
     finally:
-        _stage.reset(token)
+        _run.reset(token)
 
 
 @contextmanager
@@ -150,30 +152,27 @@ def write_artefact(
     others and whose results may be in use: what a job that started later wrote is left as it is.
     A start that lies in the future is that of a wrong clock, and protects nothing.
     """
-    stage, began = _stage.get() or ("", time.monotonic())
-    seconds = time.monotonic() - began
-    now = time.time()
-    started, left, lineage = _job.get() or (now - seconds, set(), "")
-    if started < _start_of(path) <= now:
+    run, now = current_run(), time.time()
+    if run.started < _start_of(path) <= now:
         log.warning("%s: a job that started later has written it; left as it is", path)
-        left.add(path)
+        run.left.add(path)
         return
     table = rows if isinstance(rows, pa.Table) else table_of(path, artefact, rows, ids)
     provenance = {
         "artefact": artefact,
         **facts_of_code(),
-        "stage": stage,
+        "stage": layout.maker_of(artefact),
         "wildcards": dict(ids),
         "parameters": dict(parameters),
         "device": device,
         "seed": ids.get("seed"),
         "rows": table.num_rows,
-        "started": started,
-        "wall_seconds": round(seconds, 3),
+        "started": run.started,
+        "wall_seconds": round(now - run.started, 3),
         **usage(),
         **(extra or {}),
     }
-    save_parquet(path, table, provenance, lineage)
+    save_parquet(path, table, provenance, run.lineage)
 
 
 def table_of(
@@ -278,10 +277,8 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
 
 def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
     """Read many files of one artefact into one table, in the given order, ids as plain text."""
-    schema = schema_of(artefact)
-    for position, field in enumerate(schema):
-        if pa.types.is_dictionary(field.type):
-            schema = schema.set(position, pa.field(field.name, pa.string()))
+    columns = schema_of(artefact)
+    schema = pa.schema([one.with_type(pa.string()) if one.type == ID else one for one in columns])
     tables = []
     for path in paths:
         table = read_artefact(path, artefact)[0]

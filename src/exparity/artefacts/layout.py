@@ -66,6 +66,15 @@ def pattern_of(artefact: str) -> str:
     return "/".join([artefact, *(f"{{{id}}}" for id in entry.facts.levels)]) + ".parquet"
 
 
+def maker_of(artefact: str) -> str:
+    """Return the stage or analysis that makes an artefact."""
+    if artefact not in PATHS:
+        entry = made_by(artefact)
+        return entry.id if entry else artefact
+    folder = PATHS[artefact].partition("/")[0]  # a history lies beside the model
+    return next((stage for stage, (_, made) in STAGES.items() if folder in made), artefact)
+
+
 def made_by_analyses() -> dict[str, str]:
     """Return the first artefact of every registered analysis, by the analysis."""
     return {id: ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()}

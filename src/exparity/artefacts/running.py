@@ -1,4 +1,4 @@
-"""The runner of stages and analyses: it calls one, and writes its result."""
+"""Decorators of stages and analyses whose result is written for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 from exparity.artefacts.analyses import ANALYSES, OF_JOB, arguments_of
-from exparity.artefacts.files import running, write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.core.flags import Output
 
 
@@ -30,49 +30,43 @@ class StageResult(NamedTuple):
     further: Mapping[str, Sequence[Mapping[str, Any]]] = {}
 
 
-def stage(name: str, *artefacts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have artefacts that a function writes name its stage, and the time that it took.
+def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have the :class:`StageResult` that a function returns written as artefacts.
 
-    If there are ``artefacts``, the function returns a :class:`StageResult`, which is written as
-    them. Their paths become arguments: ``output``, and the names of those after the first.
+    Their paths become arguments: ``output``, and the names of those after the first.
     """
-    outputs = dict(zip(("output", *artefacts[1:]), artefacts, strict=False))
+    outputs = dict(zip(("output", *artefacts[1:]), artefacts, strict=True))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = _with_outputs(inspect.signature(function), outputs)
 
         @wraps(function)
-        def run(*arguments: Any, **options: Any) -> Any:
-            with running(name):
-                if not outputs:
-                    return function(*arguments, **options)
-                given = signature.bind(*arguments, **options)
-                given.apply_defaults()
-                paths = {one: given.arguments.pop(one) for one in outputs}
-                result: StageResult = function(**given.arguments)
-                parameters = result.parameters
-                if parameters is None:
-                    names = [one for one in arguments_of(function) if one not in OF_JOB]
-                    parameters = {one: given.arguments[one] for one in names}
-                rows = {"output": result.rows, **result.further}
-                for one, artefact in outputs.items():
-                    write_artefact(
-                        paths[one],
-                        artefact,
-                        rows[one],
-                        result.ids,
-                        parameters=parameters,
-                        extra=result.facts,
-                    )
-                return None
+        def run(*arguments: Any, **options: Any) -> None:
+            given = signature.bind(*arguments, **options)
+            given.apply_defaults()
+            paths = {name: given.arguments.pop(name) for name in outputs}
+            result: StageResult = function(**given.arguments)
+            parameters = result.parameters
+            if parameters is None:
+                names = [name for name in arguments_of(function) if name not in OF_JOB]
+                parameters = {name: given.arguments[name] for name in names}
+            rows = {"output": result.rows, **result.further}
+            for name, artefact in outputs.items():
+                write_artefact(
+                    paths[name],
+                    artefact,
+                    rows[name],
+                    result.ids,
+                    parameters=parameters,
+                    extra=result.facts,
+                )
 
-        if outputs:
-            run.__signature__ = signature  # type: ignore[attr-defined]
-            run.further = artefacts[1:]  # type: ignore[attr-defined]
-            run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
-            lines = [f"        {one}: the {of} artefact to write.\n" for one, of in outputs.items()]
-            explained = "".join(["Args:\n", *lines])
-            run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.further = artefacts[1:]  # type: ignore[attr-defined]
+        run.__annotations__ |= {**dict.fromkeys(outputs, Output), "return": None}
+        lines = [f"        {name}: the {of} artefact to write.\n" for name, of in outputs.items()]
+        explained = "".join(["Args:\n", *lines])
+        run.__doc__ = (function.__doc__ or "").replace("Args:\n", explained, 1)
         return run
 
     return decorate
@@ -98,7 +92,6 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         writes = "output" in inspect.signature(function).parameters
-        function = stage(id, *([] if writes else facts["writes"]))(function)
-        return register(function)
+        return register(function if writes else writes_result(*facts["writes"])(function))
 
     return decorate

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, Template
 from markupsafe import Markup
 
-from exparity.artefacts.files import current_lineage
+from exparity.artefacts.files import current_run
 from exparity.core.escaping import visible
 from exparity.report.context import Context, Section
 from exparity.report.sections import SECTIONS
@@ -42,7 +42,7 @@ def render_page(context: Context) -> str:
     shared = {"study": context.study, "version": version("exparity")}
     return environment.get_template("page.html.j2").render(
         shared,
-        lineage=current_lineage(),
+        lineage=current_run().lineage,
         policy=_policy(scripts, style),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@stage("evaluate")
 def evaluate_cell(
     data: Path,
     explanations: Path,

@@ -12,7 +12,6 @@ import numpy as np
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
-from exparity.artefacts.running import stage
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.errors import InputError
@@ -34,7 +33,6 @@ log = logging.getLogger(__name__)
 _PROBE = 8
 
 
-@stage("explain")
 def explain_cell(
     data: Path,
     checkpoint: flags.CheckpointWithManifest,

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from exparity.artefacts.files import current_lineage, write_artefact
+from exparity.artefacts.files import current_run, write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
-from exparity.artefacts.running import stage
 from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
@@ -54,7 +53,6 @@ _OF_PRIOR = 256
 """Training texts that calibration takes."""
 
 
-@stage("finetune")
 def finetune_cell(
     data: Path,
     output: Output,
@@ -180,7 +178,7 @@ class _Cell:
         write(beside["training_set"], "training_set", training_set.rows())
         predict(temporary, self.data, self.predictions, write, machine)
         facts = {**self.ids, "fingerprint": self.key}
-        made_by = {"version": version("exparity"), "lineage": current_lineage()}
+        made_by = {"version": version("exparity"), "lineage": current_run().lineage}
         write_manifest(temporary / MANIFEST, {**facts, **made_by})
         shutil.rmtree(self.output, ignore_errors=True)
         temporary.replace(self.output)
@@ -318,7 +316,6 @@ def _check_replaceable(output: Path) -> None:
         )
 
 
-@stage("finetune")
 def predict(
     checkpoint: Path,
     data: PreparedData,

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import chain
 from pathlib import Path
 
-from exparity.artefacts.running import StageResult, stage
+from exparity.artefacts.running import StageResult, writes_result
 from exparity.core.flags import DataDir, Download, Id, Params
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.files import DataSource
@@ -16,7 +16,7 @@ from exparity.stages.cell import key_of
 log = logging.getLogger(__name__)
 
 
-@stage("prepare", "data")
+@writes_result("data")
 def prepare(
     *,
     use: Id,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.running import stage
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
@@ -53,7 +52,6 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
             lock.unlink(missing_ok=True)
 
 
-@stage("report")
 def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     study = gather(results, options)
     published = _published(results, study, options)

@@ -12,7 +12,6 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import job, write_artefact
 from exparity.artefacts.layout import read_grid
 from exparity.artefacts.lineage import identity, lineage
-from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import IDS
 from exparity.config import digests
 from exparity.config.command_line import results_of
@@ -25,7 +24,6 @@ from exparity.costs.forecast import table, totals
 _COLUMNS = [field.name for field in fields(JobCost) if field.name not in ("ids", "finished")]
 
 
-@stage("cost")
 def cost(
     results: Annotated[Folder, Flag(bare=True)] | None = None,
     output: Output | None = None,
@@ -48,14 +46,14 @@ def cost(
         results = output.parent if output and not says_config else results_of(configfile, config)
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name a folder of results with --results")
-    jobs = read_finished(results)
-    if not jobs:
-        raise InputError(f"{results}: no finished job there; is it a folder of results?")
     grid, key = read_grid(results), ""
     if grid:
         read = map(Path, layout.report_files(results, grid))
         key = lineage({"digest": digests.cost()}, map(identity, read))
     with job(key):
+        jobs = read_finished(results)
+        if not jobs:
+            raise InputError(f"{results}: no finished job there; is it a folder of results?")
         write_artefact(
             output or results / layout.path_of("cost", {}),
             "cost",

@@ -51,7 +51,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
     """Compute the rows of a job, write its artefact and return the table; None if another did."""
     start = time.monotonic()
     with open_parts(job, examples) as parts:
-        if parts.finished:
+        if parts is None:
             return None
         model = job.load() if job.load else None
         todo = parts.todo
@@ -81,7 +81,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
             device=device,
             extra={
                 **job.known,
-                "examples": sum(map(len, parts.chunks.values())),
+                "examples": len(examples),
                 **merged(parts.done.values()),
                 **parts.provenance,
                 **parts.spent(),

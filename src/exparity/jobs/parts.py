@@ -11,7 +11,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from exparity.types import Example
 log = logging.getLogger(__name__)
 
 _PASSES = 16000
+_NAME = "{:05d}.part"
 
 
 def chunk_size(passes: int) -> int:
@@ -63,27 +64,36 @@ class Job:
         return fingerprint(version("exparity"), *cell, inputs, digest)
 
 
-def _seconds(done: Mapping[int, Mapping[str, Any]]) -> float:
-    return float(sum(facts.get("seconds", 0.0) for facts in done.values()))
-
-
-def _ids(examples: Sequence[Example]) -> list[str]:
-    return [example.example_id for example in examples]
-
-
-@dataclass
 class Parts:
-    """The chunks of one job: which are done, and what came out."""
+    """The chunks of one job: which are done, and what came out.
 
-    job: Job
-    chunks: Mapping[int, Sequence[Example]]  # by position in the whole cell
-    folder: Path | None  # where part files go; None if they are not worth it
-    key: str = ""  # the job's fingerprint, where it is needed
-    provenance: dict[str, Any] = field(default_factory=dict)  # that the artefact must carry
-    finished: bool = False  # by another job meanwhile
-    done: dict[int, dict[str, Any]] = field(default_factory=dict)  # what is known of each
-    earlier_seconds: float = 0.0  # of the chunks of an earlier run
-    _tables: dict[int, pa.Table] = field(default_factory=dict)
+    Args:
+        job: the job.
+        examples: those that it works on.
+
+    Attributes:
+        chunks: examples of each part, by its position.
+        folder: place of the part files; None where saving them does not pay.
+        provenance: facts that the artefact must carry.
+        done: facts about each finished part, by its position.
+        earlier_seconds: time that the parts of an earlier run took.
+    """
+
+    def __init__(self, job: Job, examples: Sequence[Example]) -> None:
+        self.job = job
+        size = chunk_size(job.passes)
+        firsts = range(0, len(examples), size)
+        self.chunks = {at: examples[first : first + size] for at, first in enumerate(firsts)}
+        self.folder: Path | None = None
+        self.provenance: dict[str, str] = {}
+        self.done: dict[int, dict[str, Any]] = {}
+        self.earlier_seconds = 0.0
+        self._tables: dict[int, pa.Table] = {}
+        self._key = ""
+        if job.load and len(self.chunks) > 1:
+            self.folder = job.output.with_name(f"{job.output.name}.parts")
+            self._key = job.fingerprint()
+            self.provenance = {"fingerprint": self._fingerprint(examples)}
 
     @property
     def todo(self) -> dict[int, Sequence[Example]]:
@@ -92,121 +102,89 @@ class Parts:
 
     @property
     def kept(self) -> int:
-        """Examples that a restarted job need not compute again: those whose part is on disk."""
-        if self.folder is None:
-            return 0
-        return sum(len(chunk) for at, chunk in self.chunks.items() if self._path(at).is_file())
+        """Number of examples that a restarted job need not compute again."""
+        return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
 
     def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
         """Keep the rows of a finished chunk, and facts about it, such as its ``seconds``."""
         table = table_of(self.job.output, self.job.artefact, rows, self.job.ids)
-        if self.folder is None:
-            self._tables[position] = table
-        else:
-            facts["fingerprint"] = self._fingerprint(position)
-            save_parquet(self._path(position), table, facts)
-        self.done[position] = facts
+        if self.folder:
+            facts["fingerprint"] = self._fingerprint(self.chunks[position])
+            save_parquet(self.folder / _NAME.format(position), table, facts)
+        self._tables[position], self.done[position] = table, facts
 
     def spent(self) -> dict[str, float]:
-        """Return the time that all chunks took, and those that an interrupted run has left."""
-        spent = {"work_seconds": _seconds(self.done), "earlier_seconds": self.earlier_seconds}
+        """Return the time that all chunks took, and the time of those of an earlier run."""
+        spent = {"work_seconds": self._seconds(), "earlier_seconds": self.earlier_seconds}
         return {name: round(seconds, 3) for name, seconds in spent.items()}
 
     def table(self) -> pa.Table:
         """Return the rows of all chunks as the artefact has them."""
-        if self.folder is None:
-            tables = list(self._tables.values())
-        else:
-            tables = [read_parquet(self._path(at))[0] for at in sorted(self.chunks)]
-        return join_tables(self.job.artefact, tables)
-
-    def _path(self, position: int) -> Path:
-        assert self.folder is not None
-        return self.folder / f"{position:05d}.part"
-
-    def _fingerprint(self, position: int) -> str:
-        return fingerprint(self.key, _ids(self.chunks[position]))
+        return join_tables(self.job.artefact, [self._tables[at] for at in self.chunks])
 
     def take_over(self) -> None:
         """Find the parts of an earlier run; delete those that do not belong to this job."""
         assert self.folder is not None
-        positions = {self._path(at): at for at in self.chunks}
-        stale = damaged = 0
-        for path in sorted(self.folder.glob("*.part")):
-            try:
-                facts, position = read_parquet(path)[1], positions.get(path)
-            except InputError:
-                damaged += 1
-            else:
-                if position is not None and facts.get("fingerprint") == self._fingerprint(position):
-                    self.done[position] = facts
+        positions = {_NAME.format(at): at for at in self.chunks}
+        found = sorted(self.folder.glob("*.part"))
+        for path in found:
+            position = positions.get(path.name, -1)
+            with suppress(InputError):  # it is damaged
+                table, facts = read_parquet(path)
+                expected = self._fingerprint(self.chunks.get(position, ()))
+                if facts.get("fingerprint") == expected:
+                    self._tables[position], self.done[position] = table, facts
                     continue
-                stale += 1
             path.unlink()
         for path in self.folder.glob(".*.tmp"):
             path.unlink()
-        if stale or damaged:
-            reason = "inputs, parameters or source changed" if stale else "unreadable"
-            log.info("discarded parts of an earlier run (%d): %s", stale + damaged, reason)
-        self.earlier_seconds = _seconds(self.done)
+        if discarded := len(found) - len(self.done):
+            reason = "damaged, or of other inputs, parameters or source"
+            log.info("discarded %d parts of an earlier run: %s", discarded, reason)
+        self.earlier_seconds = self._seconds()
         if self.done:
             total = sum(map(len, self.chunks.values()))
             log.info("%d of %d examples are taken over from an earlier run", self.kept, total)
 
+    def are_in(self, artefact: Path) -> bool:
+        """Return whether an artefact was written by a job with the same parts."""
+        try:
+            facts = read_parquet(artefact)[1]
+        except InputError:
+            return False
+        return self.provenance.items() <= facts.items()
 
-def chunks_of(examples: Sequence[Example], passes: int) -> dict[int, Sequence[Example]]:
-    """Return the chunks of a cell's examples by their position."""
-    size = chunk_size(passes)
-    firsts = range(0, len(examples), size)
-    return {position: examples[first : first + size] for position, first in enumerate(firsts)}
+    def _seconds(self) -> float:
+        return float(sum(facts.get("seconds", 0.0) for facts in self.done.values()))
+
+    def _fingerprint(self, examples: Sequence[Example]) -> str:
+        return fingerprint(self._key, [example.example_id for example in examples])
 
 
 @contextmanager
-def open_parts(job: Job, examples: Sequence[Example]) -> Iterator[Parts]:
+def open_parts(job: Job, examples: Sequence[Example]) -> Iterator[Parts | None]:
     """Open the parts of a job; they are removed after the block if it ended well.
 
-    The block writes the artefact, unless the parts are ``finished``.
+    The block writes the artefact. It gets None if another job has finished it meanwhile.
     """
-    chunks = chunks_of(examples, job.passes)
-    folder = job.output.with_name(f"{job.output.name}.parts")
-    parts = Parts(job, chunks, folder if job.load and len(chunks) > 1 else None)
-    if parts.folder:
-        parts.key = job.fingerprint()
-        parts.provenance["fingerprint"] = fingerprint(parts.key, _ids(examples))
-    with _held(parts.folder) as waited:
-        parts.finished = waited and _written(job.output, parts.provenance)
-        if parts.finished:
-            log.info("%s: finished by another job meanwhile", job.output)
-        elif parts.folder:
-            parts.take_over()
-        try:
-            yield parts
-        except Stopped as stopped:
-            stopped.kept, stopped.total = parts.kept, sum(map(len, chunks.values()))
-            raise
-
-
-@contextmanager
-def _held(folder: Path | None) -> Iterator[bool]:
-    """Hold a folder's lock; the folder goes when all is done, or if nothing was saved in it."""
-    if folder is None:
-        yield False
+    parts = Parts(job, examples)
+    if parts.folder is None:
+        yield parts
         return
-    lock = folder / ".lock"
+    lock = parts.folder / ".lock"
     with job_lock(lock) as waited:
         try:
-            yield waited
-        except BaseException:
-            with suppress(OSError):
+            if waited and parts.are_in(job.output):
+                log.info("%s: finished by another job meanwhile", job.output)
+                yield None
+            else:
+                parts.take_over()
+                yield parts
+        except BaseException as error:
+            if isinstance(error, Stopped):
+                error.kept, error.total = parts.kept, len(examples)
+            with suppress(OSError):  # it holds parts
                 lock.unlink()
-                folder.rmdir()
+                parts.folder.rmdir()
             raise
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _written(output: Path, provenance: Mapping[str, Any]) -> bool:
-    try:
-        facts = read_parquet(output)[1]
-    except InputError:
-        return False
-    return all(facts.get(name) == value for name, value in provenance.items())
+        shutil.rmtree(parts.folder, ignore_errors=True)

@@ -116,7 +116,7 @@ def test_finetune_makes_a_damaged_checkpoint_again(damaged, cell, caplog):
     (folder / "0" / damaged).write_bytes(b"[]")
     run()
     assert f"{folder / '0'}: {damaged} is " in caplog.text
-    assert caplog.text.count("made again") == 2  # before and after waiting for the cell's lock
+    assert caplog.text.count("made again") == 1
     assert [(folder / "0" / name).read_bytes() for name in names] == whole
     assert require_intact(folder / "0")
 

@@ -19,14 +19,13 @@ from exparity.artefacts.files import current_run, write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
 from exparity.core.device import Machine, make_repeatable, resolve_device
-from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
 from exparity.core.validation import read_settings
-from exparity.counterfactuals import GENERATORS, counterfactuals_of
+from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
-from exparity.debiasing import apply, sources_of
+from exparity.debiasing import apply
 from exparity.explanations.units import pieces_by_group
 from exparity.jobs.locks import job_lock
 from exparity.models.functions import source_of, write_function
@@ -99,7 +98,6 @@ def finetune_cell(
         read_settings(ModelSpec, model, f"model {model_id}"),
         read_settings(TrainingSpec, training, "training"),
     )
-    held_out = specs[1].validation_share
     make_repeatable(machine.threads)
     prepared = read_prepared(data)
     interventions = _interventions(debias, counterfactuals)
@@ -108,29 +106,30 @@ def finetune_cell(
     parameters = {**recorded(*specs), **interventions}
     if asked:
         parameters |= {"prompt": asked.whole, "templates": list(templates)}
-    sources = [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
-    sources += _digests(interventions)
-    key = fingerprint(sha256_of(data), parameters, seed, digest, *sources)
+    # The workflow passes digests of code and files with each intervention.
+    code = [digest, *debias, {**counterfactuals}]
+    code += [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
+    key = fingerprint(sha256_of(data), parameters, seed, code)
     ids = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     cell = _Cell(output, predictions, prepared, specs, ids, parameters, key)
-    if cell.is_finished():
-        return
     if prepared.labels_sorted and specs[0].checkpoint and not (specs[1].epochs or prompt):
         from exparity.models.checkpoints import check_order
 
         check_order(specs[0], prepared.labels, prepared.dataset)
-    training_set = _debiased(prepared, held_out, seed, interventions)
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
     options: dict[str, Any] = {"prompt": asked, "templates": templates, "check": _check_untrained}
-    train = partial(
-        finetune, training_set, *specs, state=snapshots, device=machine.device, **options
-    )
     with job_lock(output.with_name(f".{output.name}.lock")):
         if cell.is_finished():
-            log.info("%s: finished by another job meanwhile", output)
+            log.info("%s: is finished already", output)
             return
         _check_replaceable(output)
-        cell.write(None if specs[0].predict else train(), training_set, snapshots, machine)
+        training_set = _debiased(prepared, specs[1].validation_share, seed, interventions)
+        trained = None
+        if not specs[0].predict:
+            trained = finetune(
+                training_set, *specs, state=snapshots, device=machine.device, **options
+            )
+        cell.write(trained, training_set, snapshots, machine)
         snapshots.clear()
 
 
@@ -279,19 +278,6 @@ def _interventions(
 
 def _call(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"use": settings["use"], "params": dict(settings.get("params", {}))}
-
-
-def _digests(interventions: Mapping[str, Any]) -> list[str]:
-    """Return the digest of the code that intervenes; none where nothing does."""
-    if not interventions:
-        return []
-    files, read = sources_of(interventions["debias"]), []
-    if "counterfactuals" in interventions:
-        call = interventions["counterfactuals"]
-        generator = GENERATORS.get(call["use"])
-        files.append(generator.source)
-        read = generator.input_files(call["params"], "counterfactuals")
-    return [source_digest(*files), *map(sha256_of, read)]
 
 
 def _debiased(

@@ -3,15 +3,11 @@
 Python imports this module when it starts. Before something is renamed to a path that ends with
 ``HELD_AT``, the process makes a file ``waits`` in the folder ``HELD_WHILE``, and goes on when that
 folder is gone. With ``HELD_AFTER`` it waits only where so many files with this end lie already.
-
-A Snakemake that a command of exparity starts has its server forked (``tests/workflow/zygote.py``).
 """
 
 import os
 import sys
 import time
-
-IN_SLURM = "SLURM_JOB_ID" in os.environ  # which is to count and end what its jobs start
 
 os.fsync = lambda handle: None  # as in tests/conftest.py
 
@@ -33,8 +29,3 @@ def _hold(event, arguments):
 
 if "HELD_AT" in os.environ:
     sys.addaudithook(_hold)
-if "TESTS_ZYGOTE" in os.environ and sys.orig_argv[1:3] == ["-m", "snakemake"] and not IN_SLURM:
-    import runpy
-
-    zygote = runpy.run_path(os.path.join(os.path.dirname(__file__), "../workflow/zygote.py"))
-    zygote["fork_servers"](os.environ)

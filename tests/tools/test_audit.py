@@ -23,7 +23,6 @@ from exparity.resources import workflow_file
 from exparity.tools import audit as module
 from exparity.tools import running
 from exparity.tools.audit import audit
-from workflow import zygote
 
 CLASSES = ("Female", "Male")
 """Those of the tiny checkpoint, written in another way."""
@@ -249,7 +248,6 @@ def run_audit(folder, package, method, *named):
     """Run the command on the table of a folder, with the package that lies elsewhere."""
     path = os.pathsep.join([str(package), str(held.HERE)])
     source = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
-    source[zygote.ADDRESS] = zygote.address()
     command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv", "--quick"]
     command += ["--text", "review", "--label", "author", "--group", "town", "--drop-incomplete"]
     command += ["--methods", method, "--metrics", "mass_accuracy", "--rationale", "marks", *named]

@@ -18,8 +18,6 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from workflow import zygote
-
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
@@ -33,7 +31,10 @@ _CONTEXT.set_forkserver_preload(
         "snakemake_executor_plugin_slurm",
         "snakemake_executor_plugin_slurm_jobstep",
         "sqlmodel",
-        *zygote.MODULES,
+        # Checking that a model can be built imports these.
+        "torch",
+        "transformers.models.auto.modeling_auto",
+        "transformers.models.bert.modeling_bert",
     ]
 )
 
@@ -62,16 +63,10 @@ class Run:
         self.process.kill()
 
     def kill_all(self) -> None:
-        """Kill the run with all its jobs, and its server with theirs."""
-        kill_group(self.pid)
+        """Kill the run with all its jobs and its server, whose workers end with it."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         self.wait(60)
-
-
-def kill_group(leader: int) -> None:
-    """Kill a process group, and the servers of the runs in it (:mod:`workflow.zygote`)."""
-    with suppress(ProcessLookupError):
-        os.killpg(leader, signal.SIGKILL)
-    zygote.end_servers(leader)
 
 
 def start(
@@ -90,7 +85,6 @@ def start(
         output: file to which its standard output is added.
         error: the same of its standard error.
     """
-    environment = {**environment, zygote.ADDRESS: zygote.address()}
     call = (list(arguments), str(folder), dict(environment), str(output), str(error))
     process = _CONTEXT.Process(target=_be_snakemake, args=call)
     process.start()
@@ -130,7 +124,6 @@ def _be_snakemake(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    zygote.fork_servers(environment)
     sys.path[:0] = [folder, *environment["PYTHONPATH"].split(os.pathsep)]
     from snakemake.cli import __file__, main
     from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor

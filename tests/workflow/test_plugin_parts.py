@@ -1,73 +1,20 @@
-"""Parts of the user's own, all in one file: in the DAG, the results and the report."""
+"""Parts of the user's own, most of them those of docs/extending.md, in one file of a whole run."""
 
 import json
 
 import pyarrow.parquet as pq
 import pytest
-from support import TINY
+from support import REPOSITORY, TINY
+from test_doc_blocks import blocks
 
 pytestmark = pytest.mark.workflow
 
-PLUGIN = '''"""A metric, two analyses, an intervention, a counterfactual generator and a head."""
-
+NAMES = ("top_share", "he_she", "mean_of_tokens", "long_texts")
+OWN = '''
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from exparity.analyses import Export, Findings, StageResult, Table, analysis, fields
-from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.counterfactuals import counterfactual
+from exparity.artefacts.files import write_artefact
 from exparity.debiasing import intervention
-from exparity.metrics import metric
-from exparity.models.heads import Head, head
-
-SWAPPED = {"he": "she", "she": "he", "He": "She", "She": "He"}
-
-
-@head("mean_of_tokens", auto="AutoModelForTokenClassification", reference="a test")
-class MeanOfTokens(Head):
-    """The mean of the logits of all tokens."""
-
-    def logits(self, model, batch):
-        rows, mask = batch.embeddings, batch.mask
-        return mean(model(inputs_embeds=rows, attention_mask=mask).logits, mask)
-
-    def plain_logits(self, model, **inputs):
-        return model(**inputs).logits.mean(1)
-
-    def trained(self, model, *, scratch):
-        import torch
-        from transformers.modeling_outputs import SequenceClassifierOutput
-
-        class Trained(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.model = model
-
-            def forward(self, input_ids, attention_mask, labels):
-                output = self.model(input_ids=input_ids, attention_mask=attention_mask)
-                logits = mean(output.logits, attention_mask)
-                loss = torch.nn.functional.cross_entropy(logits, labels)
-                return SequenceClassifierOutput(loss=loss, logits=logits)
-
-        return Trained()
-
-
-def mean(logits, mask):
-    if mask is None:
-        return logits.mean(1)
-    shares = mask / mask.sum(1, keepdim=True)
-    return (logits * shares[..., None]).sum(1)
-
-
-@counterfactual("he_she", reference="a test", groups=("male", "female"))
-def he_she(example, group, data):
-    """Swap he and she."""
-    words = tuple(SWAPPED.get(word, word) for word in example.words)
-    return None if words == example.words else replace(example, words=words, group=group)
 
 
 @intervention("mirrored", reference="a test", needs_counterfactuals=True)
@@ -76,51 +23,6 @@ def mirrored(training_set, *, weight: float = 1.0):
     added = [c for e in training_set.examples for c in training_set.counterfactuals(e)]
     weights = np.append(training_set.weights, np.full(len(added), weight))
     return replace(training_set, examples=[*training_set.examples, *added], weights=weights)
-
-
-@metric(
-    "strongest",
-    direction="higher",
-    bounds=(0.0, 1.0),
-    unit="share",
-    kind="complexity",
-    needs="attributions",
-    stochastic=False,
-    reference="a test",
-)
-def strongest(scores: np.ndarray, content_mask: np.ndarray) -> np.ndarray:
-    """Share of the attribution that the strongest content token holds."""
-    magnitude = np.where(content_mask, np.abs(scores), 0.0)  # (n, t)
-    return magnitude.max(1) / magnitude.sum(1)
-
-
-def say(rows, study, options):
-    columns = pa.schema({"dataset": pa.string(), "group": pa.string(), "texts": pa.int64()})
-    return Findings({"rows": rows}, [Export("lengths", "Long texts", columns, rows)])
-
-
-COLUMNS = Table(fields(("group", pa.string()), ("texts", pa.int64())), keys=("group",))
-
-
-@analysis(
-    "length",
-    level="dataset",
-    reads=("data",),
-    writes={"lengths": COLUMNS},
-    section=say,
-    template="<p class=lengths>{% for r in rows %}{{ r.group }} {{ r.texts }};{% endfor %}</p>",
-)
-def length(data: Path, *, at_least: int = 1) -> StageResult:
-    """Count the texts of each group that are long.
-
-    Args:
-        data: the data artefact.
-        at_least: fewest words of a long text.
-    """
-    table, metadata = read_artefact(data, "data")
-    groups = [row["group"] for row in table.to_pylist() if len(row["words"]) >= at_least]
-    rows = [{"group": group, "texts": groups.count(group)} for group in set(groups)]
-    return StageResult(rows, metadata["wildcards"])
 
 
 @analysis(
@@ -139,6 +41,9 @@ def test_count(tests: Sequence[Path], output: Path) -> None:
     rows = [{"tests": len(tests)}]
     write_artefact(output, "test_counts", rows, {}, parameters={})
 '''
+STARTS = tuple(f"{quote}{name}.py" for name in NAMES for quote in ("# ", '"""'))
+PAGE = blocks(REPOSITORY / "docs" / "extending.md", "python")
+PLUGIN = "\n".join([*(code for code in PAGE if code.startswith(STARTS)), OWN])
 
 
 def code_of(root):
@@ -170,8 +75,8 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
         },
         "counterfactuals": {"bios": "he_she"},
         "methods": {"gradient": {}},
-        "metrics": {"gini": {}, "strongest": {}},
-        "analyses": {"length": {"at_least": 2}, "test_count": None},
+        "metrics": {"gini": {}, "top_share": {}},
+        "analyses": {"long_texts": {"at_least": 2}, "test_count": None},
         "controls": {"random": {"draws": 0}},
     }
     finished.configure(**config)
@@ -181,7 +86,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     at_the_end = {"cost": 1, "report": 1}
     everything = {
         **trained, "evaluate": scores, "compare": 3, "judge": 1,
-        "counterfactuals": 1, "counterfactual_predictions": 2, "length": 2,
+        "counterfactuals": 1, "counterfactual_predictions": 2, "long_texts": 2,
         "test_count": 1, **at_the_end,
     }  # fmt: skip
     assert finished.plan() == everything
@@ -203,23 +108,25 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     assert settings["architectures"] == ["BertForTokenClassification"]
     assert settings["exparity_head"] == "mean_of_tokens"
 
-    scores = rows_of(finished, "scores/bios/mended/0/gradient/strongest.parquet")
+    scores = rows_of(finished, "scores/bios/mended/0/gradient/top_share.parquet")
     assert all(0 < row["score"] <= 1 for row in scores)
     for dataset in config["datasets"]:
-        counted = rows_of(finished, f"lengths/{dataset}.parquet")
+        counted = rows_of(finished, f"long_texts/{dataset}.parquet")
         assert {row["group"]: row["texts"] for row in counted} == {"female": 40, "male": 40}
     (row,) = rows_of(finished, "test_counts.parquet")
     assert row["tests"] == len(config["models"])
     page = (finished.results / "report" / "index.html").read_text()
-    assert '<section id="length"' in page
-    assert "female 40;male 40;" in page
-    assert "strongest" in page
+    assert '<section id="long_texts"' in page
+    assert "<li>female: 40</li><li>male: 40</li>" in page
+    assert "top_share" in page
     assert "mended" in page
-    assert "female,40" in (finished.results / "report" / "tables" / "lengths.csv").read_text()
+    assert "female,40" in (finished.results / "report" / "tables" / "long_texts.csv").read_text()
 
     # An option runs what it concerns again, and nothing beside it.
-    finished.configure(**{**config, "analyses": {**config["analyses"], "length": {"at_least": 3}}})
-    assert finished.plan() == {"length": 2, **at_the_end}
+    finished.configure(
+        **{**config, "analyses": {**config["analyses"], "long_texts": {"at_least": 3}}}
+    )
+    assert finished.plan() == {"long_texts": 2, **at_the_end}
     mended = {**other, "debias": {"use": "mirrored", "weight": 2.0}}
     models = {**config["models"], "mended": mended}
     finished.configure(**{**config, "models": models})

@@ -1,6 +1,5 @@
 """One run at a time in a folder and in its results, and no lock outlives its process."""
 
-import json
 import os
 import signal
 import subprocess
@@ -49,13 +48,6 @@ def path(tmp_path):
     return tmp_path / "new" / "exparity.lock"
 
 
-def test_the_lock_says_who_has_it(path):
-    runlock.hold(path, "this folder")
-    owner = json.loads(path.read_text())
-    assert owner["pid"] == os.getpid()
-    assert set(owner) == {"pid", "host", "user"}
-
-
 def refused(path):
     """Stderr of a further process that must not get the lock."""
     run = subprocess.run(
@@ -79,7 +71,7 @@ def test_after_kill_9_the_lock_is_free(path):
         os.kill(first.pid, signal.SIGKILL)
         assert first.wait(30) == -signal.SIGKILL
         runlock.hold(path, "this folder")
-    assert json.loads(path.read_text())["pid"] == os.getpid()
+    assert f"process {os.getpid()} of " in path.read_text()
 
 
 def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path):
@@ -87,17 +79,6 @@ def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path
     (tmp_path / "link").symlink_to(path.parent)
     runlock.hold(tmp_path / "link" / path.name, "this folder")
     assert f"process {os.getpid()}" in refused(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"[1]", b"{}", b"\xff"])
-def test_an_owner_who_wrote_something_else_is_another_run(path, content, capsys):
-    with holder(path):
-        path.write_bytes(content)
-        with pytest.raises(SystemExit) as stop:
-            runlock.hold(path, "this folder")
-    assert stop.value.code == 2
-    error = "exparity: another run is using this folder; wait for it or stop it\n"
-    assert capsys.readouterr().err == error
 
 
 def test_a_lock_that_cannot_be_made_is_one_line(tmp_path, capsys):

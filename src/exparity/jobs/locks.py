@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import getpass
-import json
 import logging
 import os
 import socket
@@ -30,20 +29,21 @@ def hold(path: Path, what: str) -> None:
     The lock is on the file and not on its name, so that links to its folder lead to the same lock.
     A process may take its own lock again: for several studies in one folder, or one in two modules.
     """
-    owner = {"pid": os.getpid(), "host": socket.gethostname(), "user": _user()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+", encoding="utf-8")
+        file = path.open("a+", encoding="utf-8", errors="replace")
         again = any(os.path.sameopenfile(file.fileno(), own.fileno()) for own in _held)
         _held.append(file)
         if again:
             return
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.truncate(0)
-        file.write(json.dumps(owner))
+        file.write(f"process {os.getpid()} of {_user()} on {socket.gethostname()}")
         file.flush()
     except BlockingIOError:
-        give_up(f"another run is using {what}{_owner(file)}; wait for it or stop it")
+        file.seek(0)
+        owner = file.read(200) or "which has just begun"
+        give_up(f"another run is using {what} ({owner}); wait for it or stop it")
     except OSError as error:
         give_up(f"{path}: cannot be locked: {error.strerror}")
 
@@ -59,15 +59,6 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user may have no name
         return str(os.getuid())
-
-
-def _owner(file: IO[str]) -> str:
-    try:
-        file.seek(0)
-        owner = json.load(file)
-        return f" (process {owner['pid']} of {owner['user']} on {owner['host']})"
-    except (ValueError, LookupError, TypeError, RecursionError):  # not yet written, or by others
-        return ""
 
 
 @contextmanager

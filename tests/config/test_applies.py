@@ -1,15 +1,12 @@
 """What does not apply to a dataset leaves it out; what applies to none is an error."""
 
 import csv
-import itertools
 
 import pytest
-import yaml
 from support import TINY, tiny
 
 from exparity.artefacts import layout
 from exparity.config.cautions import cautions, omissions
-from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.tools.detectable import planned_samples
 
@@ -41,9 +38,6 @@ def scored(made, *ids, artefact="scores"):
     return list(
         dict.fromkeys(tuple(cell[id] for id in ids or ("dataset", "metric")) for cell in cells)
     )
-
-
-FERRET = "config/ferret.yaml"  # of data without groups
 
 
 class TestWhatADatasetLacks:
@@ -91,15 +85,6 @@ class TestWhatADatasetLacks:
         assert list(omissions(made))[-1] == (
             "datasets.people: no metric applies to it, so that it is not explained"
         )
-
-    def test_the_grid_of_a_config_that_leaves_nothing_out_is_what_it_was(self, repository):
-        for path in sorted({*(repository / "config").glob("*.yaml")} - {repository / FERRET}):
-            made = Experiment.from_mapping(yaml.safe_load(path.read_text()))
-            assert "left_out" not in made.grid, path.name
-            cells = itertools.product(made.pairs, made.seeds, made.methods, made.metrics)
-            expected = [(*pair, seed, method, metric) for pair, seed, method, metric in cells]
-            assert [tuple(cell.values()) for cell in made.tests()] == expected
-            assert not list(omissions(made))
 
 
 class TestDatasetsOfMethodsAndMetrics:

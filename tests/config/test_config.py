@@ -1,6 +1,7 @@
 """The config: closed, described, with one set of defaults, and resolved cell by cell."""
 
 import copy
+import itertools
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from exparity.artefacts import layout
+from exparity.config.cautions import omissions
 from exparity.config.checks import check_results
 from exparity.config.experiment import Experiment, load_or_exit
 from exparity.config.start import check_before_jobs
@@ -76,6 +78,12 @@ class TestSchema:
         written = (ROOT / "config" / f"{name}.yaml").read_text()
         found = Experiment.from_mapping(yaml.safe_load(written))
         assert len(list(found.tests())) == SHIPPED[name]
+        cells = itertools.product(found.pairs, found.seeds, found.methods, found.metrics)
+        if name != "ferret":  # which names the datasets of a metric
+            assert "left_out" not in found.grid
+            expected = [(*pair, seed, method, metric) for pair, seed, method, metric in cells]
+            assert [tuple(cell.values()) for cell in found.tests()] == expected
+            assert not list(omissions(found))
 
     def test_none_of_them_is_left_out(self):
         assert {*SHIPPED} == {p.stem for p in (ROOT / "config").glob("*.yaml")}

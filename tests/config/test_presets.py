@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.config.experiment import Experiment
-from exparity.config.models import Config, StudyStatistics
+from exparity.config.models import Config
 from exparity.config.presets import preset, with_preset
-from exparity.core.validation import complete
+from exparity.core.validation import complete, read_settings
 from exparity.data import DATASETS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS
 from exparity.models.catalogue import known_models
-from exparity.models.spec import TrainingSpec, merge_training
+from exparity.models.spec import merge_training
 from exparity.resources import resource
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,25 +72,14 @@ class TestFiles:
     @pytest.mark.parametrize("study", PRESETS)
     def test_what_they_name_exists(self, study):
         chosen = preset(study)
-        assert set(chosen) <= {
-            "explains", "training", "statistics", "overrides", "datasets", "methods", "metrics"
-        }  # fmt: skip
-        assert chosen["explains"] == "logit"
-        fields = set(TrainingSpec.model_fields)
-        assert set(chosen.get("training", {})) <= fields
-        statistics = set(StudyStatistics.model_fields)
-        assert set(chosen.get("statistics", {})) <= statistics
-        for id, options in chosen.get("methods", {}).items():
-            complete(METHODS.get(id).options, options, f"methods.{id}")
-        for id, options in chosen.get("metrics", {}).items():
-            entry = METRICS.get(options.get("use", id))
-            METRICS.get(id)
-            own = {key: value for key, value in options.items() if key != "use"}
-            complete(metric_options(entry), own, f"metrics.{id}")
+        for block, registry in (("methods", METHODS), ("metrics", METRICS)):
+            for id, options in chosen.get(block, {}).items():
+                entry = registry.get(options.get("use", registry.get(id).id))
+                own = {key: value for key, value in options.items() if key != "use"}
+                complete(registry.options(entry), own, f"{block}.{id}")
+        blocks = {name: chosen.get(name, {}) for name in ("explains", "training", "statistics")}
+        read_settings(Config, {**experiment().config.written, **blocks}, study)
         for override in chosen.get("overrides", []):
-            assert set(override) == {"match", "training"}
-            assert set(override["training"]) <= fields
-            assert set(override["match"]) <= {"dataset", "model"}
             assert set(override["match"]["dataset"]) <= set(DATASETS.ids())
             assert set(override["match"].get("model", [])) <= set(known_models())
 

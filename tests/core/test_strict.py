@@ -16,14 +16,10 @@ metrics: {gini: {}}
 BAD = {
     "seeds: [0]\nseeds: [1]\n": ":6: key 'seeds' is 'seeds' of line 5 again; keep one",
     "no: 1\noff: 2\n": ":6: key 'off' is 'no' of line 5 again; keep one",
-    "1: a\n01: b\n": ":6: key '01' is '1' of line 5 again; keep one",
     "1: a\n'1': b\n": ":6: key '1' is '1' of line 5 again; keep one",
-    "training: {epochs: 1, epochs: 2}\n": ":5: key 'epochs' is 'epochs' of line 5 again",
     "title: !!python/object/apply:os.system [ls]\n": ":5: not valid YAML (could not determine",
     "title: !!int x\n": ": not valid YAML (invalid literal for int() with base 10: 'x')",
-    "title: 2024-13-01\n": ": not valid YAML (month must be in 1..12)",
     "? [a]\n: 1\n": ":5: not valid YAML (found unhashable key)",
-    "title: \x00\n": ": not valid YAML (unacceptable character",
     "seeds: [0\n": ":6: not valid YAML",
     "title: é\n".encode("latin-1"): ":5: not UTF-8 text (",
     CONFIG.encode("utf-16"): ":1: not UTF-8 text (",
@@ -69,7 +65,6 @@ class TestYaml:
     ("text", "message"),
     [
         ('{"a": 1, "b": 2, "a": 3}', "here: the key 'a' is there twice; keep one"),
-        ('[{"b": {"a": 1, "a": 1}}]', "here: the key 'a' is there twice"),
         (r'{"a": "\ud800"}', "here: holds half of a surrogate pair"),
         ("9" * 5000, "here: not valid JSON"),
         ("[1", "here: not valid JSON"),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 import yaml
 from pyarrow import parquet
+from support import refused_by
 
 import exparity
 from exparity.config.experiment import Experiment
@@ -24,6 +25,7 @@ from exparity.tools import audit as module
 from exparity.tools import running
 from exparity.tools.audit import audit
 
+REFUSED = refused_by(__file__)
 CLASSES = ("Female", "Male")
 """Those of the tiny checkpoint, written in another way."""
 
@@ -225,15 +227,7 @@ def test_of_several_labels_the_column_names_one(runs, posts):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"text": "revew"}, "Reviews 2026.csv: no column 'revew'; did you mean 'review'"),
-        ({"text": "author", "label": "review"}, "text and label seem to be swapped"),
-        ({"group": ["town", "twon"]}, "no column 'twon'; did you mean 'town'"),
-        ({"table": "gone.csv"}, "gone.csv: no such file"),
-        ({"checkpoint": "./gone"}, "checkpoint gone: no such folder"),
-        ({"label": "town"}, "its classes are female, male and those of the data north, south; "),
-        ({"labels": ["Male", "Female"]}, "its classes are female, male, in this order, and those"),
-        ({"methods": ["lyme"]}, "lyme"),
-        ({"max_examples": 4}, "too few texts, .* the smallest possible p is .* alpha is 0.05"),
+        *REFUSED["what_is_wrong_is_said_before_any_job"],
         ({"results": Path("../up")}, "config: results: '../up'"),
     ],
 )
@@ -330,17 +324,7 @@ class TestPrompts:
         assert model["training"] == {"epochs": 0}
         assert config["datasets"]["reviews_2026"]["labels"] == ["Male", "Female"]
 
-    @pytest.mark.parametrize(
-        ("given", "message"),
-        [
-            ({"prompt": PROMPTS}, "is asked by --prompt and answers by --word"),
-            ({"word": WORDS}, "is asked by --prompt and answers by --word"),
-            ({"prompt": PROMPTS, "word": ["Male"]}, "--word 'Male': write CLASS=WORD"),
-            ({"prompt": PROMPTS, "word": [WORDS[0]] * 2}, "once for each class"),
-            ({"prompt": PROMPTS, "word": WORDS[:1]}, "names Male, and the classes of the data are"),
-            ({"prompt": ["none"], "word": WORDS}, "templates.*'none' is refused"),
-        ],
-    )
+    @pytest.mark.parametrize(("given", "message"), REFUSED["prompts"])
     def test_what_does_not_fit_is_refused(self, runs, asked, given, message):
         with pytest.raises(InputError, match=message):
             audit(**asked, **given)
@@ -396,16 +380,7 @@ class TestFunctions:
         assert config["title"] == "Audit of audited_black_box:predict on Reviews 2026.csv"
         assert config["engine"] == {"shortcuts": False, "max_calls": 5000}
 
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"labels": []}, "--predict: name its columns, in order, with --labels"),
-            ({"checkpoint": "x"}, "--predict: is a classifier without --checkpoint and --prompt"),
-            ({"predict": None}, "name the classifier with --checkpoint, or a function"),
-            ({"predict": "gone_black_box:predict"}, "no module 'gone_black_box'"),
-            ({"methods": ["gradient"]}, "methods.gradient: .* take .*lime"),
-        ],
-    )
+    @pytest.mark.parametrize(("changes", "message"), REFUSED["functions"])
     def test_what_does_not_go_with_a_function_is_refused(self, runs, asked, changes, message):
         with pytest.raises(InputError, match=message):
             audit(**{**asked, **changes})

@@ -145,6 +145,10 @@ class TestValues:
     def test_bad_ones(self, more, message, capsys):
         assert message in refused(tool, f"a --source f {more}", capsys)
 
+    @pytest.mark.parametrize("path", ["", ".", "/"])
+    def test_an_output_has_a_name(self, path, capsys):
+        assert f"'{path}' is no name" in refused(job, f"--data d --use x --output={path}", capsys)
+
 
 class TestHelp:
     def test_says_what_the_docstring_says(self):

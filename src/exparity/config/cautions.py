@@ -1,4 +1,4 @@
-"""Cautions about a valid config: parts that are left out, and tests that say nothing."""
+"""Warnings about a valid config: parts that are left out, and scores without meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exparity.models.heads import HEADS
 
 
 def cautions(experiment: Experiment) -> list[str]:
-    """Return what a plan warns of: what is left out, and scores that say nothing of some models."""
+    """Return the warnings of a plan: what is left out, and scores without meaning for a model."""
     messages: dict[str, None] = dict.fromkeys(omissions(experiment))
     for id, method in experiment.methods.items():
         if terms := method.entry.facts.terms:
@@ -35,7 +35,7 @@ def cautions(experiment: Experiment) -> list[str]:
 
 
 def omissions(experiment: Experiment) -> Iterator[str]:
-    """Yield a line for what a dataset lacks, or a method, and what is left out for that."""
+    """Yield a line for everything that is left out since a dataset or method lacks something."""
     # What a config itself restricts to some datasets is no news to its author.
     for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
         for needs, lack in experiment.lacks[dataset].items():

@@ -1,4 +1,4 @@
-"""Checks of a config that its schema cannot say: ids that refer to each other, cells, files."""
+"""Checks of a config beyond its types: ids that refer to each other, cells, files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GROUP_OPTIONS = {"attribute", "groups"}
 
 
 def check(experiment: ResolvedConfig) -> None:
-    """Check what a config's description cannot say, before any job."""
+    """Check a config beyond the types of its keys, before any job."""
     for part in (
         *(check_references, check_prompts, check_functions, check_applies, check_overrides),
         *(check_counterfactuals, check_foils, check_cells, check_imports),
@@ -70,7 +70,7 @@ def check_references(experiment: ResolvedConfig) -> None:
 
 
 def check_overrides(experiment: ResolvedConfig) -> None:
-    """Check that each override can be kept, and changes something of some job."""
+    """Check that each override is possible and changes some job."""
     for position, override in enumerate(experiment.overrides):
         where, match = f"overrides[{position}]", override["match"]
         for block in override.keys() & _TOO_NARROW.keys():
@@ -112,7 +112,7 @@ def check_applies(experiment: ResolvedConfig) -> None:
 
 
 def check_foils(experiment: ResolvedConfig) -> None:
-    """Check that classes to explain against are those of the data, where its classes are known."""
+    """Check that the data have the class to explain against, if their classes are known."""
     for id, method in experiment.methods.items():
         explains = method.params.get("explains")
         if not isinstance(explains, dict):
@@ -126,7 +126,7 @@ def check_foils(experiment: ResolvedConfig) -> None:
 
 
 def check_prompts(experiment: ResolvedConfig) -> None:
-    """Check that prompted models are asked, by a template for each seed."""
+    """Check that prompted models have prompts, with a template for each seed."""
     prompts = experiment.config.prompts
     asked = {id for id, spec in experiment.specs.items() if HEADS.get(spec.head).facts.prompted}
     for dataset in prompts:
@@ -161,7 +161,7 @@ def check_prompts(experiment: ResolvedConfig) -> None:
 
 
 def check_functions(experiment: ResolvedConfig) -> None:
-    """Check that functions are not trained, and are not asked for more than answers."""
+    """Check that functions are not trained, and that methods and metrics need no gradients."""
     functions = {id: spec for id, spec in experiment.specs.items() if spec.predict is not None}
     for model, spec in functions.items():
         try:
@@ -187,7 +187,7 @@ def check_functions(experiment: ResolvedConfig) -> None:
 
 
 def _known_classes(instance: Instance) -> tuple[str, ...]:
-    """Return the classes of a dataset as far as a config says them; empty if the data do."""
+    """Return the classes of a dataset; none if only the data hold them."""
     if named := _CLASS_OPTIONS & instance.params.keys():
         return tuple(map(str, instance.params[named.pop()] or ()))
     return tuple(instance.entry.facts.labels or ())
@@ -256,7 +256,7 @@ def check_cells(experiment: ResolvedConfig) -> None:
 
 
 def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> None:
-    """Check that a checkpoint that is not trained is a classifier of the classes of the data."""
+    """Check that a checkpoint, used as it is, classifies into the classes of the data."""
     spec = experiment.specs[model]
     path = Path(spec.checkpoint or "", "config.json")
     whole = spec.checkpoint is not None and spec.adapter is None and spec.head == SEQUENCE
@@ -306,7 +306,7 @@ def _require(value: Any, known: list[Any], where: str) -> None:
 
 
 def check_results(experiment: ResolvedConfig) -> None:
-    """Check that the results folder holds no report of an experiment on other datasets alone."""
+    """Check that the results folder does not hold the report of an experiment on other data."""
     results = Path(experiment.results)
     _check_report_folders(results)
     if not (results / layout.path_of("page", {})).is_file():
@@ -321,7 +321,7 @@ def check_results(experiment: ResolvedConfig) -> None:
 
 
 def _check_report_folders(results: Path) -> None:
-    """Check that the folders that a report replaces as a whole are those of an earlier one."""
+    """Check that the folders that a report replaces were written by an earlier report."""
     if results.is_file():
         raise InputError(f"results: {results} is a file; name a folder")
     # A run writes its grid first, and a report its page last.

@@ -1,4 +1,4 @@
-"""Configs as Snakemake has them from a command line: several files, and values over them."""
+"""The config that Snakemake reads from a command line: files, merged, and single values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return what ``--config`` sets."""
+    """Return the values that ``--config`` sets."""
     from snakemake.cli import parse_config  # takes a second
 
     try:

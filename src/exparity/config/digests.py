@@ -1,4 +1,4 @@
-"""Digests of the code that each stage computes with: its file, and what it imports of ``stats``."""
+"""Digests of the code of stages: their files, and the modules of ``stats`` that they import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sources(package: str) -> list[Path]:
 
 @cache
 def finetune(head: Path) -> str:
-    """Return the digest of what trains."""
+    """Return the digest of the code that trains."""
     names = "training loop scratch checkpoints schemes ola heads/__init__ lora"
     files = [_PACKAGE / "models" / f"{name}.py" for name in names.split()]
     return source_digest(_PACKAGE / "data" / "training_set.py", head, *files)
@@ -33,7 +33,7 @@ def analysis(source: Path) -> str:
 
 @cache
 def report(analyses: tuple[Path, ...] = ()) -> str:
-    """Return the digest of what writes the report."""
+    """Return the digest of the code that writes the report."""
     own = [*sources("report"), _PACKAGE / "stages" / "report.py"]
     pages = [*own, *(part for source in analyses for part in _beside(source))]
     code = {file for path in pages if path.suffix == ".py" for file in reached(path, "stats")}
@@ -41,7 +41,7 @@ def report(analyses: tuple[Path, ...] = ()) -> str:
 
 
 def _beside(source: Path) -> list[Path]:
-    """Return the files that an analysis is written in: its folder, or a file and its template."""
+    """Return the source files of an analysis: its folder, or a file and its template."""
     if source.name == "__init__.py":
         return [path for path in sorted(source.parent.iterdir()) if path.is_file()]
     return [source, *sorted(source.parent.glob(f"{source.stem}*.j2"))]
@@ -49,5 +49,5 @@ def _beside(source: Path) -> list[Path]:
 
 @cache
 def cost() -> str:
-    """Return the digest of what gathers the costs of jobs."""
+    """Return the digest of the code that gathers the costs of jobs."""
     return source_digest(*sources("costs"), _PACKAGE / "tools" / "cost.py")

@@ -1,4 +1,4 @@
-"""An experiment: a config that was checked, as the workflow asks for it."""
+"""An experiment: a checked config, and the inputs, options and resources of its jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def load_or_exit(
 ) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2.
 
-    Keys that are twice in a file, and a negative number of cores, Snakemake takes without a word.
+    Snakemake accepts repeated keys in a file and a negative number of cores silently.
     """
     with exit_on_bad_input():
         if cores is not None and cores < 0:
@@ -148,7 +148,7 @@ class Experiment(ResolvedConfig):
         return paths
 
     def counterfactuals(self, ids: Cell) -> list[str]:
-        """Return the file of counterfactuals that scores by a metric are made with, if any."""
+        """Return the file of counterfactuals that a metric needs, if any."""
         if ids["metric"] not in self.metrics_that_need("counterfactual"):
             return []
         return [f"{self.results}/{layout.path_of('counterfactuals', ids)}"]
@@ -181,6 +181,6 @@ class Experiment(ResolvedConfig):
         return layout.report_files(self.results, self.grid)
 
     def write_grid(self) -> None:
-        """Leave the grid in the results folder, so that its readers see what is missing."""
+        """Write the grid into the results folder, so that its readers see what is missing."""
         with atomic_path(Path(self.results, layout.GRID)) as path:
             path.write_text(grid_text(self.grid), encoding="utf-8")

@@ -65,13 +65,13 @@ class Instance:
         return named
 
     def call(self, where: str) -> dict[str, Any]:
-        """Return what a job that calls it depends on: options and code."""
+        """Return its options and code, as a job that calls it depends on them."""
         call = self.resolved(where, {})
         del call["max_examples"]
         return call
 
     def call_with_files(self, where: str) -> dict[str, Any]:
-        """Return what a job that calls it depends on, the content of its own files as well."""
+        """Return its options, its code and the content of its files."""
         files = {str(path): sha256_of(path) for path in self.entry.input_files(self.params, where)}
         return {**self.call(where), **({"files": files} if files else {})}
 
@@ -100,7 +100,7 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
 def named_instance(
     registry: Registry[Any], written: str | Mapping[str, Any], where: str
 ) -> Instance:
-    """Return what an entry names: the id of an implementation, or ``use`` and its options."""
+    """Return the instance of an entry that is a registered id, or ``use`` and its options."""
     settings = {"use": written} if isinstance(written, str) else dict(written)
     entry = registry.get(settings.pop("use"), where)
     complete(entry.options, settings, where)
@@ -110,7 +110,7 @@ def named_instance(
 
 
 def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, str]:
-    """Return in words what a dataset lacks of groups, rationale and counterfactual."""
+    """Return in words which of groups, rationale and counterfactual a dataset lacks."""
     facts, lacks = instance.entry.facts, {}
     if not facts.has_groups(instance.params):
         lacks["groups"] = "it has no groups"

@@ -1,8 +1,8 @@
-"""What a config may say: its blocks and keys, their types, defaults and meaning.
+"""Blocks and keys of the config, with their types, defaults and meaning.
 
-The one description of the config: checks, the tables of the docs and the JSON schema for editors
-are made from it. Models and their training are described by the classes that jobs build,
-:mod:`exparity.models.spec`; options of methods, metrics and the like by their signatures.
+Checks, the tables of the docs and the JSON schema for editors come from these classes. Models and
+their training are described in :mod:`exparity.models.spec`, options of methods, metrics and the
+like by their signatures.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from exparity.models.catalogue import known_models
 from exparity.models.spec import ModelSettings, TrainingSettings
 
 LEFT_OUT: Any = None
-"""What a key is that a config need not have, and that may not be null."""
+"""Default of a key that may be left out, but not be null."""
 MAX_ID = 64
 """Longest id in the config; ids become names of files."""
 
 
 def _check_id(known: Callable[[], Iterable[str]], written: str) -> str:
-    """Refuse what is no id, and name the registered one that is meant."""
+    """Refuse text that is not an id, and suggest the registered one."""
     if re.fullmatch(r"[a-z][a-z0-9_]*", written) and len(written) <= MAX_ID:
         return written
     meant = re.sub(r"[^a-z0-9]+", "_", written.lower()).strip("_")
@@ -56,7 +56,7 @@ NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
 
 
 class Engine(Settings):
-    """How jobs use the machine. Changing it reruns nothing.
+    """Use of the machine by jobs. Changing it reruns nothing.
 
     Attributes:
         device: device of model jobs: auto (the first GPU if there is one), cpu, cuda or cuda:N.
@@ -110,7 +110,7 @@ class InstanceEntry(Open):
 
 
 class Changes(Open):
-    """What an override changes of a method or metric.
+    """Changes of a method or metric in an override.
 
     Attributes:
         max_examples: size of the sample in matching cells; null for all examples.
@@ -144,7 +144,7 @@ NOT_OF_SPEC = ("training", "datasets", "debias")
 
 
 class StudyStatistics(Statistics):
-    """How groups are compared.
+    """Comparison of groups.
 
     Attributes:
         family: ids that tests must share to be one family, over which p-values are corrected (Holm,
@@ -158,7 +158,7 @@ class StudyStatistics(Statistics):
 
 
 class Report(Settings):
-    """What the report holds.
+    """Content of the report.
 
     Attributes:
         figures: draw the figures for papers, most of the report's time: two minutes for 5,040
@@ -206,7 +206,7 @@ class Controls(Settings):
 
 
 class Prompts(Settings):
-    """How models with head label_words are asked about a dataset.
+    """Prompts for models with head label_words, for one dataset.
 
     Attributes:
         templates: prompts with {text} once in each, taken as they are, line ends too. No blank at

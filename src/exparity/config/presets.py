@@ -24,7 +24,7 @@ def preset(name: str) -> Mapping[str, Any]:
 
 
 def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an unchecked config with what the preset of its ``study`` sets of all but training."""
+    """Return an unchecked config with the settings of its preset, but those of training."""
     chosen = preset(str(config.get("study")))
     if not chosen:
         return dict(config)
@@ -55,7 +55,7 @@ def matches(match: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
 
 
 def training_of_preset(study: str, dataset: str, model: str | None) -> list[Mapping[str, Any]]:
-    """Return what a preset sets of training, from general to special, by registered ids."""
+    """Return the training settings of a preset, from general to special, by registered ids."""
     chosen = preset(study)
     ids = {"dataset": dataset, "model": model}
     overrides = [one for one in chosen.get("overrides", ()) if matches(one["match"], ids)]

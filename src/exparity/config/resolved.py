@@ -1,4 +1,4 @@
-"""A config with every entry resolved, and what the result of each job depends on."""
+"""A config with every entry resolved, and the options of every job."""
 
 from __future__ import annotations
 
@@ -53,9 +53,11 @@ class ResolvedConfig:
         }
         self.specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
         self.interventions = {
-            id: _interventions(settings["debias"], f"models.{id}.debias")
-            if "debias" in settings
-            else []
+            id: [
+                named_instance(INTERVENTIONS, call, where)
+                for where in [f"models.{id}.debias"]
+                for call in calls_of(settings.get("debias", []), where)
+            ]
             for id, settings in self.models.items()
         }
         self.generators = {
@@ -180,7 +182,7 @@ class ResolvedConfig:
     def _prompt(
         self, dataset: str, spec: ModelSpec, seed: int, training: TrainingSpec
     ) -> dict[str, Any]:
-        """Return how a prompted model is asked: by the one template of its seed."""
+        """Return the prompt of a model that has one, with the template of its seed."""
         if not HEADS.get(spec.head).facts.prompted:
             return {}
         settings = self.config.prompts[dataset].whole
@@ -191,7 +193,7 @@ class ResolvedConfig:
         return {"prompt": prompt, **({"templates": taken} if taken else {})}
 
     def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
-        """Return what a training depends on where interventions change what is trained on."""
+        """Return the interventions in a training, and their generator of counterfactuals."""
         interventions = self.interventions[model]
         if not interventions:
             return {}
@@ -208,7 +210,7 @@ class ResolvedConfig:
         return self._resolved("method", cell, {**shared, "precision": self._precision(cell)})
 
     def evaluate_options(self, **cell: str | int) -> Options:
-        """Return what scores depend on; without a method, those of explanations of any method."""
+        """Return what scores depend on; without a method, those of random explanations."""
         runs = self.runs_model(str(cell["metric"]))
         return self._resolved("metric", cell, {"precision": self._precision(cell)} if runs else {})
 
@@ -229,7 +231,7 @@ class ResolvedConfig:
         return instance
 
     def _precision(self, cell: Cell) -> str:
-        """Return the arithmetic of a job; a metric that has the method explain again is of both."""
+        """Return the arithmetic of a job, by the facts of its method and metric."""
         parts = [self.metrics[str(cell["metric"])].entry.facts] if "metric" in cell else []
         if "method" in cell and (not parts or parts[0].needs == "explainer"):
             parts.append(self.methods[str(cell["method"])].entry.facts)
@@ -268,8 +270,3 @@ def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:
         raise InputError(f"{error}; or the id of a known model ({hint})") from None
     HEADS.get(spec.head, f"models.{model}.head")
     return spec
-
-
-def _interventions(debias: Any, where: str) -> list[Instance]:
-    """Return the interventions in the training of a model, in order."""
-    return [named_instance(INTERVENTIONS, call, where) for call in calls_of(debias, where)]

@@ -1,4 +1,4 @@
-"""Checks of a run that begins, of models and data, which take seconds."""
+"""Checks of models and data at the start of a run, which take seconds."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _READ_AT_START = 1 << 25
 
 
 def check_before_jobs(experiment: Experiment) -> None:
-    """Check what takes seconds, so that no job fails of it.
+    """Check that models from scratch can be built, and that small datasets at hand load.
 
-    Models from scratch can be built, and small datasets load that are at hand and not prepared.
+    These checks take seconds, and spare jobs that would fail. A dataset that is prepared already is
+    left out.
     """
     _check_shapes(experiment)
     source = DataSource(Path(experiment.config.data_dir), download=False)
@@ -38,10 +39,7 @@ def check_before_jobs(experiment: Experiment) -> None:
 
 
 def _check_shapes(experiment: Experiment) -> None:
-    """Check that models from scratch can be built, of those that are not trained yet.
-
-    It imports torch, which takes seconds.
-    """
+    """Check that models from scratch that are not trained yet can be built; it imports torch."""
     for model, spec in experiment.specs.items():
         if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
             try:
@@ -51,7 +49,7 @@ def _check_shapes(experiment: Experiment) -> None:
 
 
 def _is_trained(experiment: Experiment, model: str) -> bool:
-    """Whether every training of a model has predicted."""
+    """Return whether every training of a model has predicted."""
     cells = (ids for ids in layout.cells(experiment.axes, "predictions") if ids["model"] == model)
     return all(
         Path(experiment.results, layout.path_of("predictions", ids)).is_file() for ids in cells

@@ -26,14 +26,14 @@ _LAST = ("cost", "report")
 
 
 class Task(NamedTuple):
-    """A job, told apart by what it reads: the results that it ``makes`` carry a key of that."""
+    """A job; the results that it ``makes`` carry a key of its options and inputs."""
 
     rule: str
     ids: Mapping[str, Any]  # its wildcards
     options: Callable[[], Options]
     reads: Sequence[str]
     makes: Sequence[str]
-    beside: Sequence[str]  # what it makes without a key
+    beside: Sequence[str]  # results without a key
     results: str  # the folder of all results
 
     @property
@@ -49,7 +49,7 @@ def tasks(experiment: Experiment) -> list[Task]:
 
 
 def last_results(experiment: Experiment) -> list[str]:
-    """Return what the report is made from and no other job reads."""
+    """Return the inputs of the report that no other job reads."""
     read = {path for task in tasks(experiment) if task.rule not in _LAST for path in task.reads}
     return [path for path in experiment.report_inputs() if path not in read]
 
@@ -116,7 +116,7 @@ def outdated(experiment: Experiment) -> dict[str, str]:
 
 
 def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
-    """Return which of some results are there and made from the options and inputs of now."""
+    """Return the results that exist and were made from today's options and inputs."""
     current: set[str] = set()
     for task in tasks(experiment):
         if asked := paths & set(task.makes):
@@ -127,7 +127,7 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
 
 
 def is_checkpoint(path: str) -> bool:
-    """Return whether a path of the results is a checkpoint's."""
+    """Return whether a path of the results is that of a checkpoint."""
     return path.rpartition("/")[2].isdecimal()  # all else has a suffix, or a name of the report's
 
 
@@ -155,7 +155,7 @@ def _time_of(path: str) -> float | None:
 
 
 def mark_outdated(experiment: Experiment, forced: set[str]) -> None:
-    """Have Snakemake make outdated results again, and say which."""
+    """Have Snakemake make outdated results again, and print them with the reason."""
     reasons = outdated(experiment)
     forced.update(reasons)
     for reason, paths in groupby(sorted(reasons, key=reasons.__getitem__), reasons.__getitem__):

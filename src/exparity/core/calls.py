@@ -1,4 +1,4 @@
-"""Arguments of calls from Python: what cannot be meant is refused in one line, of any type."""
+"""Checks of arguments of calls from Python; an error is one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ARRAYS: dict[type, str] = {bool: "0 or 1", int: "integers", float: "numbers"}
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Hold a function's plain arguments to their annotations; numpy's scalars count as Python's."""
+    """Check a function's plain arguments by their annotations; numpy's scalars become Python's."""
     signature = inspect.signature(function)
     annotations = {
         name: annotation
@@ -122,7 +122,7 @@ def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> O
 
 
 def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
-    """Return an annotation if all that it allows is plain; None otherwise."""
+    """Return an annotation of plain types alone; None for any other."""
     try:
         # Annotations are text; names that only type checkers know are of no plain type.
         evaluated = eval(annotation, getattr(function, "__globals__", {}))

@@ -1,9 +1,8 @@
 """Commands from functions: flags from a signature, help from its docstring.
 
-A positional-only argument of the function stands without a flag; ``Path``, numbers with a
+A positional-only argument of the function has no flag. ``Path``, numbers with a
 :class:`~exparity.core.flags.Range`, ``Literal``, ``bool``, sequences and mappings are read from
-text and checked. What else there is to know of an argument, its type says with a
-:class:`~exparity.core.flags.Flag`.
+text and checked. A :class:`~exparity.core.flags.Flag` on the type of an argument holds all else.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _RENAMED = {"compare": "compare-groups"}
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes no flag by its first letters, and answers a mistyped one with the nearest."""
+    """Parser that takes no abbreviated flags and answers a mistyped one with the nearest."""
 
     def __init__(self, description: str = "", **settings: Any) -> None:
         form = argparse.RawDescriptionHelpFormatter  # a list of commands is broken by hand
@@ -63,7 +62,19 @@ class Parser(argparse.ArgumentParser):
 
 
 class Argument:
-    """An argument of a function, as the command line has it."""
+    """An argument of a function, as the command line has it.
+
+    Attributes:
+        kind: its type without marks; of a list, that of its items.
+        several: whether it is a list.
+        optional: whether it may be None.
+        part_of: name and class of the dataclass that it is a field of.
+        flag: its form as a flag.
+        written: the flag with its dashes.
+        is_option: whether ``--options`` may hold it.
+        is_block: whether it is a mapping that ``KEY=VALUE`` extends.
+        is_required: whether a call needs it; a block may be empty.
+    """
 
     empty = inspect.Parameter.empty
 
@@ -75,8 +86,7 @@ class Argument:
         part_of: tuple[str, Any] | None = None,
     ) -> None:
         self.name, self.default, self.help = parameter.name, parameter.default, help
-        self.part_of = part_of
-        self.annotation = annotation
+        self.part_of, self.annotation = part_of, annotation
         self.positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
         self.kind, marks, self.optional = _unwrapped(annotation)
         self.several = typing.get_origin(self.kind) in (list, Sequence)
@@ -88,34 +98,18 @@ class Argument:
         for mark in marks:
             if isinstance(mark, Flag):
                 facts |= {key: value for key, value in vars(mark).items() if value}
-        self.flag = Flag(**facts)
+        self.flag, self._marks = Flag(**facts), marks
+        self.written = f"--{(self.flag.name or self.name).replace('_', '-')}"
         is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        self.is_option = is_keyword_only and self.kind is not Path  # ``--options`` may bring it
-        self._marks = marks
-
-    @property
-    def written(self) -> str:
-        """The flag, with its dashes."""
-        return f"--{(self.flag.name or self.name).replace('_', '-')}"
-
-    @property
-    def is_required(self) -> bool:
-        """Whether the function cannot be called without it; a block may be empty."""
-        return self.default is self.empty and not self.optional and not self.is_block
-
-    @property
-    def is_block(self) -> bool:
-        """Whether it is a mapping that ``KEY=VALUE`` extends."""
-        if self.several or typing.get_origin(self.kind) is not Mapping:
-            return False
-        return typing.get_args(self.kind)[1] in (Any, str)
-
-    @property
-    def metavar(self) -> str:
-        """Name of its value in the help."""
-        if typing.get_origin(self.kind) is Mapping:
-            return self.flag.metavar or ("KEY=VALUE" if self.is_block else "JSON")
-        return self.flag.metavar or _METAVARS.get(self.kind, self.name.upper())
+        self.is_option = is_keyword_only and self.kind is not Path
+        is_mapping = typing.get_origin(self.kind) is Mapping
+        is_flat = is_mapping and typing.get_args(self.kind)[1] in (Any, str)
+        self.is_block = is_flat and not self.several
+        self.is_required = self.default is self.empty and not self.optional and not self.is_block
+        usual = _METAVARS.get(self.kind, self.name.upper())
+        if is_mapping:
+            usual = "KEY=VALUE" if self.is_block else "JSON"
+        self._metavar = self.flag.metavar or usual
 
     def read(self, text: str) -> Any:
         """Return a value from its text."""
@@ -125,6 +119,8 @@ class Argument:
                 raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
             return key, _json_or_word(setting)
         if self.kind is Path:
+            if self.flag.path == "output" and not Path(text).name:
+                raise argparse.ArgumentTypeError(f"'{text}' is no name of a file")
             return Path(text)
         value = text if self.kind is str else _json_or_word(text)
         if self.kind is float:
@@ -142,7 +138,7 @@ class Argument:
         elif typing.get_origin(self.kind) is Literal:
             settings |= {"type": self.read, "choices": typing.get_args(self.kind)}
         else:
-            settings |= {"type": self.read, "metavar": self.metavar}
+            settings |= {"type": self.read, "metavar": self._metavar}
         if self.several and not self.flag.repeat:
             settings["nargs"] = "*" if self.optional else "+"
         elif self.optional and self.default is self.empty:
@@ -202,7 +198,7 @@ def _json_or_word(text: str) -> Any:
 def arguments_of(
     function: Callable[..., Any], part_of: tuple[str, Any] | None = None
 ) -> dict[str, Argument]:
-    """Return what a function takes, by name; of an argument that is a dataclass, its fields."""
+    """Return the arguments of a function by name, and the fields of those that are dataclasses."""
     hints = typing.get_type_hints(function, include_extras=True)
     lines = documented(function)
     arguments: dict[str, Argument] = {}
@@ -240,12 +236,12 @@ class Command:
     """A function as a command.
 
     Attributes:
-        name: what it is called.
-        place: does the work; ``module:function`` below ``exparity`` until it is called.
+        name: its name on the command line.
+        place: the function, or ``module:function`` below ``exparity``, imported when needed.
         takes_options: whether the workflow calls it, with all its options as one object.
-        takes_plugins: whether it works with what plug-ins register.
-        keeps_parts: whether it keeps what it has done when a signal stops it.
-        running: what it runs within.
+        takes_plugins: whether plug-ins may register what it works with.
+        keeps_parts: whether it keeps finished parts when a signal stops it.
+        running: context in which it runs.
     """
 
     name: str
@@ -306,12 +302,12 @@ class Command:
 
 @dataclass(frozen=True)
 class Call:
-    """Call that a command line asks for.
+    """Call of a command by a command line.
 
     Attributes:
         command: the command.
         flags: values of its flags, by argument.
-        options: what ``--options`` holds; None if it was not given.
+        options: content of ``--options``; None without it.
         plugins: modules to load first.
     """
 
@@ -345,13 +341,13 @@ class Call:
                 yield path
 
     def overrides(self) -> bool:
-        """Tell whether a flag says otherwise than the options, or adds to them."""
+        """Return whether a flag replaces an option or adds to one."""
         held = self.options or {}
         return any(name in held or self.command.arguments[name].is_block for name in self.flags)
 
     @cached_property
     def keywords(self) -> dict[str, Any]:
-        """The arguments of the function, of which flags win over options that have been checked."""
+        """The arguments of the function: options, checked, and flags, which win over them."""
         arguments, flags, options = self.command.arguments, self.flags, self.options or {}
         unset = {name: None for name, a in arguments.items() if a.optional and a.default is a.empty}
         if "options" in arguments:

@@ -120,26 +120,21 @@ def is_out_of_memory(error: RuntimeError) -> bool:
 
 
 def make_repeatable(threads: int) -> None:
-    """Set torch up so that equal inputs give equal outputs, and memory so that it is kept."""
+    """Set torch up so that equal inputs give equal outputs, and the C library to keep memory."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch
 
-    _keep_memory()
+    # To clear freed memory anew, page by page, took a third of the time of a LIME job on the CPU.
+    mallopt = _from_libc("mallopt")
+    for variable, option, size in _MALLOC:
+        if mallopt and variable not in os.environ:
+            mallopt(option, size)
     torch.set_num_threads(threads)
     if torch.cuda.is_available():
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
         # Only here: it loads torch's compiler, and the CPU kernels used are deterministic anyway.
         torch.use_deterministic_algorithms(True, warn_only=True)
-
-
-def _keep_memory() -> None:
-    """Have the C library keep freed memory for the next batch; the environment wins."""
-    # To clear it anew, page by page, took a third of the time of a LIME job on the CPU.
-    mallopt = _from_libc("mallopt")
-    for variable, option, size in _MALLOC:
-        if mallopt and variable not in os.environ:
-            mallopt(option, size)
 
 
 def give_back_memory() -> None:

@@ -25,17 +25,9 @@ def _module_file(dotted: str, root: Path) -> Path | None:
 
 @cache
 def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Return the statements that import, wherever in a source."""
-    nodes = _statements(ast.parse(source))
+    """Return all statements of a source that import."""
+    nodes = ast.walk(ast.parse(source))
     return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements below a node: an import is one, and most nodes belong to expressions."""
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for inner in getattr(node, field, ()):
-            yield inner
-            yield from _statements(inner)
 
 
 def _names(source: bytes) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Text from outside, made safe for where it goes: terminal, log, file name, spreadsheet.
+"""Escaping of text from outside for terminal, log, file name and spreadsheet.
 
 Titles, ids, groups, classes and tokens come from configs, tables and plug-ins.
 """

@@ -17,7 +17,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a time span as a reader would say it."""
+    """Return a time span in seconds, minutes or hours."""
     if seconds is None:
         return "–"
     if seconds < 60:

@@ -1,4 +1,4 @@
-"""Things by what they have in common."""
+"""Grouping of items by a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Key = TypeVar("Key")
 
 
 def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
-    """Return things by their key, keys and things in the order in which they come."""
+    """Return items by their key; keys and items keep their order."""
     groups: dict[Key, list[Thing]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)

@@ -1,4 +1,4 @@
-"""Answers of the Hugging Face Hub to a request for a model or a dataset, in words."""
+"""Errors of the Hugging Face Hub in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML and JSON of users: what a parser would let pass in silence is one clear line."""
+"""Strict parsing of YAML and JSON: repeated keys and the like are errors in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Use of the machine by the running process so far.
+"""CPU time and memory of the running process so far.
 
 Snakemake's benchmark files sample this twice a second at first, and then every half minute, which
 misses the end of each job and all of a short one. The process itself knows.

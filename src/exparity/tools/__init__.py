@@ -1,1 +1,1 @@
-"""Commands that people call beside the workflow: plan, show, data, bench."""
+"""Commands that people call beside the workflow: audit, plan, show, compare, data and so on."""

@@ -184,6 +184,7 @@ def audit(
     size = max_examples or (_QUICK_EXAMPLES if quick else None)
     sample = {} if size is None else {"max_examples": size}
     known = _METHODS[bool(predict), quick]
+    asked = {"templates": list(prompt), "words": words}
     usual = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
     config = {
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
@@ -193,7 +194,7 @@ def audit(
             for dataset, of in zip(ids, columns, strict=True)
         },
         "models": {model: entry},
-        **(_asked(ids, prompt, words) if words else {}),
+        **({"prompts": dict.fromkeys(ids, asked), "seeds": [*range(len(prompt))]} if words else {}),
         "methods": {id: {**known.get(id, {}), **sample} for id in methods or known},
         "metrics": {id: {} for id in metrics or usual},
         "analyses": {
@@ -208,7 +209,7 @@ def audit(
 
 
 def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
-    """Check a config, write and run it, and say what was found."""
+    """Check a config, write and run it, and print the findings."""
     path = results / "config.yaml"
     _refuse_foreign(path)
     experiment = Experiment.from_mapping(config)
@@ -236,7 +237,7 @@ def _say_what_was_found(experiment: Experiment) -> None:
 
 
 def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
-    """Return the word of each class; empty where no prompt is given."""
+    """Return the word of each class; none without prompts."""
     if not prompts and not words:
         return {}
     if not (prompts and words):
@@ -255,14 +256,6 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
     return given
 
 
-def _asked(
-    datasets: Sequence[str], prompts: Sequence[str], words: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the entries of a config whose runs are prompts."""
-    asked = {"templates": list(prompts), "words": dict(words)}
-    return {"prompts": dict.fromkeys(datasets, asked), "seeds": list(range(len(prompts)))}
-
-
 def _refuse_foreign(path: Path) -> None:
     """Refuse to overwrite a config that no audit has written."""
     if path.is_file() and path.read_bytes().startswith(f"# {_MADE_BY}".encode()):
@@ -275,7 +268,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
-    """Return the facts of a table, whose classes are in the order given if one is."""
+    """Return the facts of a table, with its classes in the order of ``labels``, if any."""
     written = {**options, "labels": list(labels)} if labels else options
     return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
 
@@ -327,7 +320,7 @@ def _in_order_of_outputs(
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:
-    """Return the names of a function, or the last part of a path, a number with the one before."""
+    """Return module and name of a function, or the last part of a path that is not a number."""
     module, colon, function = checkpoint.rpartition(":")
     if colon and not Path(checkpoint).is_dir():
         return [Path(module).stem if module.endswith(".py") else module.split(".")[-1], function]
@@ -336,7 +329,7 @@ def _name_of(checkpoint: str) -> Sequence[str]:
 
 
 def _as_id(name: str, otherwise: str) -> str:
-    """Return an id of the config that is like a name, or made of its digest."""
+    """Return an id like a name, or with a digest of a name without Latin letters."""
     id = _NO_ID.sub("_", name.lower()).strip("_")
     if not id:  # such as a name in Chinese
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -345,7 +338,7 @@ def _as_id(name: str, otherwise: str) -> str:
 
 
 def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
-    """Return an id for each of several comparisons; where some would be equal, all are numbered."""
+    """Return an id for each comparison, with a number if two would be equal."""
     if len(names) == 1:
         return [stem]
     ids = [f"{stem}_{_as_id(name, 'group')}"[:MAX_ID] for name in names]

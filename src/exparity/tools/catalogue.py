@@ -25,7 +25,7 @@ def print_catalogue(
     | None = None,
     /,
 ) -> None:
-    """List datasets, methods, metrics, analyses, models, and what intervenes in their training.
+    """List datasets, methods, metrics, analyses, models, and interventions in their training.
 
     Args:
         kind: all that there are if None.

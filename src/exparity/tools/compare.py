@@ -59,7 +59,7 @@ class ComparedCell(NamedTuple):
 def compare(
     first: Folder, second: Folder, /, *, every: Annotated[bool, Flag(name="all")] = False
 ) -> None:
-    """Say what differs between two runs: configuration, versions, verdicts and gaps.
+    """Compare two runs: configuration, versions, verdicts and gaps.
 
     A cell is shown where its verdicts differ, or where the interval of the difference of its gaps
     excludes zero. Gaps are those of skill where both runs have it, else of the excess over random
@@ -74,7 +74,7 @@ def compare(
 
 
 def read_run(results: Path) -> Run:
-    """Read what was asked of a finished run, what it was made with, and its verdicts."""
+    """Read the settings, versions and verdicts of a finished run."""
     grid = read_grid(results)
     if grid is None:
         raise InputError(f"{results}: no results; name the results folder of a run")
@@ -119,7 +119,7 @@ def _size(difference: GapDifference) -> float:
 
 
 def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Return keys and values that are not the same in both; a dash where one has none."""
+    """Return the keys whose values differ, with both values; a dash stands for none."""
     both = {key: (first.get(key) or "–", second.get(key) or "–") for key in (*first, *second)}
     return [(key, *values) for key, values in both.items() if values[0] != values[1]]
 
@@ -141,7 +141,7 @@ def _parts(first: Run, second: Run, *, every: bool) -> Iterator[RenderableType]:
 
 
 def _extent(cells: Sequence[ComparedCell], first: Run, second: Run) -> str:
-    """Say how many cells both have, and how many verdicts agree."""
+    """Return how many cells both have, and how many verdicts agree, in words."""
     alone = {
         "A": len(first.verdicts.keys() - second.verdicts.keys()),
         "B": len(second.verdicts.keys() - first.verdicts.keys()),

@@ -1,4 +1,4 @@
-"""Tool cost: benchmarks and artefacts of a results folder to one table of what each job took."""
+"""Tool cost: a table of the time and memory of each finished job."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def cost(
     configfile: ConfigFiles = (),
     config: Overrides = (),
 ) -> None:
-    """Gather what every finished job took.
+    """Gather time and memory of every finished job.
 
-    A summary is printed. What a job without a benchmark took is null.
+    It prints a summary. Amounts of a job without a benchmark are null.
 
     Args:
         results: folder of results; that of ``output`` if None, of the config, or ``results``.
@@ -65,7 +65,7 @@ def cost(
 
 
 def cost_summary(jobs: Sequence[JobCost]) -> str:
-    """Return what finished jobs took, stage by stage, as a table, and where they ran."""
+    """Return a table of the amounts of each stage, and the devices of the jobs."""
     lines = [table(totals(jobs))]
     devices = Counter(job.device for job in jobs if job.runs_model)
     if devices:

@@ -1,4 +1,4 @@
-"""Gaps that the samples of an experiment can show, before anything is run."""
+"""Gaps that the samples of an experiment can show, before it runs."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _TRAININGS = (3, 5, 8, 13, 20, 32)
 
 @dataclass(frozen=True)
 class PlannedSample:
-    """The texts of some tests, and what these can find."""
+    """The sample of some tests, and the size of their family."""
 
     dataset: str
-    n_a: int  # of several pairs of groups, those that find least
+    n_a: int  # of the pair of groups that can show least
     n_b: int
     n_sets: int  # matched sets with both groups
-    key: str  # what of the config sets the size
+    key: str  # the key of the config that sets the size
     tests: int  # of its family, over which p-values of one training are corrected
-    cells: int  # of its family, over which those of the crossed test are
+    cells: int  # of its family, over which p-values of the crossed test are corrected
 
     @property
     def smallest_p(self) -> float:
@@ -53,7 +53,7 @@ class PlannedSample:
 
 
 def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[PlannedSample]:
-    """Return the different samples that the tests of an experiment are made on."""
+    """Return the different samples of the tests of an experiment."""
     cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
     ids = [id for id in experiment.config.statistics.family if not id.startswith("group_")]
     families = Counter(tuple(cell[id] for id in ids) for cell in cells)
@@ -86,7 +86,7 @@ def _size(experiment: Experiment, cell: Mapping[str, Any]) -> tuple[str, list[in
 
 
 def _worst(examples: list[Example]) -> tuple[tuple[int, int, int], int]:
-    """Return the sizes of the two groups that can find least, and how many pairs there are."""
+    """Return the sizes of the two groups that can show least, and the number of pairs."""
     sets: dict[str, set[str]] = defaultdict(set)
     for example in examples:
         if example.match_id is not None:
@@ -120,7 +120,7 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
 
 
 def _enough(sample: PlannedSample, level: float) -> str:
-    """Return how many texts make a p-value as small as a level possible."""
+    """Return the number of texts from which a p-value can be as small as a level."""
     if sample.n_sets:
         return f"{next(n for n in count(2) if smallest_p(0, 0, n) <= level)} sets"
     return f"{next(n for n in count(2) if smallest_p(n, n) <= level)} of each group"
@@ -140,13 +140,13 @@ class PlannedGaps:
 
 
 def planned_numbers(experiment: Experiment) -> list[int]:
-    """Return the numbers of trainings to reckon with, the experiment's own among them."""
+    """Return the numbers of trainings to plan with, the experiment's own among them."""
     return sorted({*_TRAININGS, len(experiment.seeds)})
 
 
 def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[PlannedGaps]:
-    """Return what the samples of an experiment can show, by :func:`planned_numbers`."""
-    # Scores of matched sets may go together or not.
+    """Return the gaps that the samples of an experiment can show, by :func:`planned_numbers`."""
+    # Scores of a matched set may correlate or not.
     statistics = experiment.config.statistics
     trainings, threshold = planned_numbers(experiment), statistics.threshold
     alpha = statistics.alpha
@@ -175,7 +175,7 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
 
 def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[str]:
     """Yield a line for samples that show neither large gaps nor that there is none."""
-    # A single training says nothing of others in any case.
+    # A single training tells nothing about others in any case.
     trainings = planned_numbers(experiment)
     now = len(experiment.seeds)
     at = trainings.index(now)
@@ -194,7 +194,7 @@ def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[
 def trainings_text(
     experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
 ) -> str:
-    """Return what each number of trainings shows and takes, as tables of at most 80 columns."""
+    """Return tables, 80 columns wide at most, of what each number of trainings shows and takes."""
     threshold = experiment.config.statistics.threshold
     columns = [f"{n}" for n in planned_numbers(experiment)]
     tables = {

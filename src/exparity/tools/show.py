@@ -36,8 +36,8 @@ def show(
 ) -> None:
     """Print the verdicts of results.
 
-    A cell is a line; of data without groups the means of the scores are printed, once there is a
-    report. Single trainings are on the report's page and in its tables.
+    Each cell is a line. For data without groups it prints the means of the scores, once there is a
+    report. The report's page and tables have single trainings.
 
     Args:
         results: folder of results; that of the config if None, or ``results``.

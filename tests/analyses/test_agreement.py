@@ -17,7 +17,7 @@ from exparity.analyses.agreement.section import agreement_tables, findings
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.report.build import section_of
+from exparity.report.context import section_of
 from exparity.report.render import template_of
 from exparity.report.templating import html_environment
 

@@ -20,7 +20,7 @@ from exparity.config.experiment import Experiment
 from exparity.core.seeding import derive_seed
 from exparity.debiasing import INTERVENTIONS
 from exparity.report.bias import Declared, ModelBias
-from exparity.report.build import section_of
+from exparity.report.context import section_of
 from exparity.report.gather import Study
 from exparity.report.render import template_of
 from exparity.report.templating import html_environment

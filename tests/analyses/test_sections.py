@@ -13,8 +13,7 @@ from exparity.analyses.dataset_bias.section import associations_of, shares_of
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.published.study import Key, load_study
 from exparity.report.bias import Declared, ModelBias
-from exparity.report.build import reported, section_of
-from exparity.report.downloads import render_export_latex
+from exparity.report.context import reported, section_of
 from exparity.report.gather import Accuracy, Study
 from exparity.report.reading import read_analysis
 from exparity.report.render import template_of
@@ -160,7 +159,6 @@ class TestPage:
             assert export.as_table().num_rows == len(export.rows)
             lines = list(csv.DictReader(export.as_csv().splitlines()))
             assert len(lines) == len(export.rows)
-            assert render_export_latex(export).count("\\\\") >= len(export.rows)
         assert len(exports["correctness"].rows) == 5 * 3 * 9
 
 

@@ -8,7 +8,7 @@ from made_up import GROUPS, config, make_study, options_of, with_earlier
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables
-from exparity.report.build import build_context
+from exparity.report.context import build_context
 from exparity.report.downloads import bias_export
 from exparity.report.flags import meanings
 from exparity.report.gather import gather

@@ -30,9 +30,9 @@ from exparity.report.figures.style import (
 )
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import gather
-from exparity.report.names import fitted, names_of
+from exparity.report.names import fitted
 from exparity.report.picture import RANDOM, RANDOM_SCORES, picture_of
-from exparity.report.tables import by_cell, disparity_tables
+from exparity.report.tables import disparity_tables
 from exparity.report.verdicts import is_random
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -58,7 +58,7 @@ def table(study):
 
 @pytest.fixture(scope="module")
 def names(study):
-    return names_of(study)
+    return study.name
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,6 @@ class TestEffects:
             return effects_figure(table, WIDTHS["2col"], names, threshold=0.2)
 
     def test_marks_are_means_and_filled_by_the_majority(self, figure, study, table):
-        tests = by_cell(study.rows)
         for axes, metric in zip(figure.axes, table.metrics, strict=False):
             found = sorted(
                 (line.get_ydata()[0], line.get_xdata()[0], line.get_markerfacecolor() != "white")
@@ -220,35 +219,33 @@ class TestEffects:
             expected = []
             for method in table.methods:
                 for model in table.models:
-                    rows = tests[model, method, metric]
+                    rows = table.cells[model, method, metric].tests["score"]
                     d = sum(row["cohens_d"] for row in rows) / len(rows)
                     expected.append((d, 2 * sum(row["significant"] for row in rows) > 3))
             assert [x for _, x, _ in found] == pytest.approx([d for d, _ in expected])
             assert [filled for *_, filled in found] == [filled for _, filled in expected]
 
     def test_lines_span_the_intervals_and_ticks_are_seeds(self, figure, study, table):
-        tests = by_cell(study.rows)
         axes = figure.axes[0]
         lines = [x for x in axes.lines if len(x.get_xdata()) == 2 and x.get_marker() == "None"]
         spans = [tuple(x.get_xdata()) for x in lines if x.get_linewidth() == 0.5]
         ticks = [tuple(x.get_xdata()) for x in axes.lines if x.get_marker() == "|"]
         for model in table.models:
             for method in table.methods:
-                rows = tests[model, method, table.metrics[0]]
+                rows = table.cells[model, method, table.metrics[0]].tests["score"]
                 low = min(row["d_ci_low"] for row in rows)
                 assert (low, max(row["d_ci_high"] for row in rows)) in spans
                 assert tuple(row["cohens_d"] for row in rows) in ticks
 
     def test_infinite_and_undefined_effects(self, study, table, names):
         keys = list(table.cells)[:2]
-        cells, tests = dict(table.cells), by_cell(study.rows)
+        cells = dict(table.cells)
         for key, d in zip(keys, (math.inf, math.nan), strict=True):
-            tests[key] = [
-                {**row, "cohens_d": d, "d_ci_low": d, "d_ci_high": d} for row in tests[key]
-            ]
-            cells[key] = dataclasses.replace(cells[key], mean_d_all=d)
+            odd = {"cohens_d": d, "d_ci_low": d, "d_ci_high": d}
+            tests = [{**row, **odd} for row in cells[key].tests["score"]]
+            cells[key] = dataclasses.replace(cells[key], tests={"score": tests})
         with house_style():
-            odd = dataclasses.replace(table, cells=cells, tests=tests)
+            odd = dataclasses.replace(table, cells=cells)
             figure = effects_figure(odd, 6.9, names, threshold=0.2)
         metric = table.metrics.index(keys[0][2])
         axes = figure.axes[metric]

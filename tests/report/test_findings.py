@@ -41,9 +41,10 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
         own = {"method": method, "metric": metric, "better_group": _better(metric, row["d"])}
         cells["bert", method, metric] = {"excess": {**own, **more, **row}}
     table = SimpleNamespace(
-        dataset="d", group_a="men", group_b="women", tests=dict.fromkeys(cells, tests),
+        dataset="d", group_a="men", group_b="women",
         cells={
-            key: SimpleNamespace(verdicts=of, standing=of["excess"]) for key, of in cells.items()
+            key: SimpleNamespace(verdicts=of, standing=of["excess"], flags=flags)
+            for key, of in cells.items()
         },
     )  # fmt: skip
     one = SimpleNamespace(

@@ -149,7 +149,7 @@ class TestPage:
 
     def test_as_published_it_shows_counts(self, study, options, tests_of):
         known = gather.gather(study, options)
-        embedded = cell_data(known, disparity_tables(known))
+        embedded = cell_data(disparity_tables(known), 0.2)
         data, view = embedded["cells"], embedded["views"]["published"]
         cells = zip(data["model"], data["method"], data["metric"], strict=True)
         seen = set()
@@ -179,7 +179,7 @@ class TestPage:
         cells = known.verdicts.values()
         judged = [{**of["score"], "stands": False} for of in cells]
         known = replace(known, judged=[*judged, *({**of["excess"], **more} for of in cells)])
-        cells = cell_data(known, disparity_tables(known))["cells"]
+        cells = cell_data(disparity_tables(known), 0.2)["cells"]
         assert all("go 50 % of the way, those of fem" in line for line in cells["skill"])
         assert all(re.search("by log odds −0.25 .*a gap has to", line) for line in cells["skill"])
         assert all(note.startswith("In one group even") for (note,) in cells["notes"])

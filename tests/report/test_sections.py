@@ -8,17 +8,14 @@ from importlib.resources import files
 from importlib.util import find_spec
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from made_up import MadeUp, config, make_study, options_of
 from report.reading import Page
 from support import need
 
-from exparity.artefacts.columns import Export
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.report.build import build_context
+from exparity.report.context import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
-from exparity.report.downloads import render_export_latex
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
@@ -220,14 +217,6 @@ def test_embedded_data_come_back_and_end_no_element():
     for text in ("</script>", "<!--", "<script>"):
         assert "<" not in embedded_json([text])
         assert json.loads(embedded_json([text])) == [text]
-
-
-def test_any_table_is_latex():
-    schema = pa.schema([("name", pa.string()), ("x", pa.float64()), ("yes", pa.bool_())])
-    rows = [{"name": "a_b & c", "x": 1 / 3, "yes": True}, {"name": "d", "x": math.nan}]
-    latex = render_export_latex(Export("t", "A table", schema, rows))
-    assert r"\begin{tabular}{lrl}" in latex
-    assert r"a\_b \& c & 0.3333 & true \\" in latex
 
 
 def test_vendored_scripts_are_those_that_are_listed():

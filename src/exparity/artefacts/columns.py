@@ -100,14 +100,14 @@ class Examples:
 
 @dataclass(frozen=True)
 class Export:
-    """A plain table for other programs: CSV, Parquet and, in the report, LaTeX.
+    """A plain table for other programs: CSV and Parquet.
 
     Attributes:
         name: file name without suffix.
         title: what it holds, in words.
         schema: its columns and their types.
-        rows: one mapping per row; NaN and None are empty cells in CSV and LaTeX.
-        latex: its LaTeX source where it has a form of its own; else all columns are printed.
+        rows: one mapping per row; NaN and None are empty cells in CSV.
+        latex: its LaTeX source where the report has a form for it.
         digits: significant digits of its numbers in CSV; all of them if None.
         folder: where it is, below the folder of the page.
     """

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.columns import Export, type_named
-from exparity.artefacts.files import atomic_path, save_export
+from exparity.artefacts.files import save_export
 from exparity.artefacts.schemas import schema_of
-from exparity.core.escaping import file_name, plain_cell
+from exparity.core.escaping import file_name
 from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study
@@ -52,19 +52,16 @@ def table_exports(
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write tables as CSV, LaTeX and Parquet."""
-    place = folder / "tables"
-    temporary = folder / ".tables.tmp"
+    """Write tables as CSV and Parquet, and as LaTeX those that have a form of their own."""
+    place, temporary = folder / "tables", folder / ".tables.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     for export in exports:
-        at = temporary
         if export.folder == "tables":
             save_export(export, temporary, facts)
-        else:
-            at = folder / export.folder
-        with atomic_path(at / f"{export.name}.tex") as path:
-            path.write_text(render_export_latex(export), encoding="utf-8", newline="")
+            if export.latex is not None:
+                path = temporary / f"{export.name}.tex"
+                path.write_text(export.latex, encoding="utf-8", newline="")
     shutil.rmtree(place, ignore_errors=True)
     temporary.replace(place)
 
@@ -72,7 +69,6 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
 def _disparity(study: Study, table: Table) -> Export:
     rows = []
     for (model, method, metric), cell in table.cells.items():
-        tests = table.tests[model, method, metric]
         rows.append(
             {
                 "dataset": table.dataset,
@@ -88,8 +84,8 @@ def _disparity(study: Study, table: Table) -> Export:
                 "higher_group": {1: table.group_a, -1: table.group_b, 0: None}[cell.direction],
                 "flags": list(cell.flags),
                 "mean_cohens_d_all": cell.mean_d_all,
-                "sd_cohens_d_all": sd_of_effects(tests),
-                "seeds_of_either_sign": has_both_signs(tests),
+                "sd_cohens_d_all": sd_of_effects(cell.tests["score"]),
+                "seeds_of_either_sign": has_both_signs(cell.tests["score"]),
             }
         )
     name = study.display("dataset", table.dataset)
@@ -98,7 +94,7 @@ def _disparity(study: Study, table: Table) -> Export:
         f"Disparity on {name}, {table.group_a} and {table.group_b}",
         _columns("disparity"),
         rows,
-        latex=render_latex("table.tex.j2", study=study, table=table),
+        latex=_latex("table.tex.j2", study=study, table=table),
         digits=_DIGITS,
     )
 
@@ -119,7 +115,7 @@ def bias_export(study: Study, table: BiasTable) -> Export:
         f"{_TITLES[table.kind]} on {study.display('dataset', table.dataset)}",
         _columns("bias"),
         rows,
-        latex=render_latex("bias.tex.j2", table=table),
+        latex=_latex("bias.tex.j2", table=table),
         digits=_DIGITS,
     )
 
@@ -132,25 +128,6 @@ def _accuracy(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def render_latex(template: str, **values: Any) -> str:
-    """Return a table in a form of its own, for ``booktabs`` and ``xcolor`` (option ``table``)."""
+def _latex(template: str, **values: Any) -> str:
+    """Return a table as LaTeX for ``booktabs`` and ``xcolor`` (option ``table``)."""
     return text_environment().get_template(template).render(values)
-
-
-def render_export_latex(export: Export) -> str:
-    """Return a table as LaTeX for ``booktabs``: in its own form, or all of its columns."""
-    if export.latex is not None:
-        return export.latex
-    names, types = export.schema.names, export.schema.types
-    return render_latex(
-        "plain.tex.j2",
-        title=export.title,
-        head=names,
-        numeric=[pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in types],
-        rows=[[_latex_cell(row.get(name)) for name in names] for row in export.rows],
-    )
-
-
-def _latex_cell(value: Any) -> str:
-    value = plain_cell(value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -12,13 +12,12 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
+from exparity.core.escaping import visible
 from exparity.core.grouping import grouped
-from exparity.core.registry import Registry
-from exparity.data import DATASETS
-from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.bias import Declared, ModelBias, read_bias
+from exparity.report.names import display_name
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random, run_of
 from exparity.stats.dependence import Dependence, dependence_by_split
@@ -29,11 +28,6 @@ Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
 Row = Mapping[str, Any]
 Verdicts = Mapping[tuple[str, ...], Mapping[str, Row]]
-REGISTRIES: Mapping[str, Registry[Any]] = {
-    "dataset": DATASETS,
-    "method": METHODS,
-    "metric": METRICS,
-}
 
 
 @dataclass(frozen=True)
@@ -126,14 +120,12 @@ class Study:
         others = [*(name for i, name in names.items() if i != id), *(names.keys() - {id})]
         return id if names[id] in others else names[id]
 
-
-def display_name(kind: str, use: str, instance: str) -> str:
-    """Return the name of a registered dataset, method or metric.
-
-    A table of the user's own has none, and is known by the id of its instance.
-    """
-    entry = REGISTRIES[kind].get(use)
-    return entry.facts.display or instance if kind == "dataset" else entry.display
+    def name(self, kind: str, id: str) -> str:
+        """Return how figures name an instance: as tables do, with an arrow to better values."""
+        if kind == "model":
+            return visible(id)
+        own = visible(self.display(kind, id))
+        return f"{own} {self.arrow(id)}" if kind == "metric" else own
 
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:

@@ -1,38 +1,42 @@
-"""Names in figures, and how long ones are fitted."""
+"""Names of datasets, models, methods and metrics that readers see."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from exparity.core.escaping import visible
+from exparity.core.registry import Registry
+from exparity.data import DATASETS
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS
-from exparity.report.gather import REGISTRIES, Study, display_name
 
 Names = Callable[[str, str], str]
 """(kind, id) to the name that a reader sees; kinds are dataset, model, method and metric."""
+REGISTRIES: Mapping[str, Registry[Any]] = {
+    "dataset": DATASETS,
+    "method": METHODS,
+    "metric": METRICS,
+}
 
 
-def names_of(study: Study) -> Names:
-    """Return the names that the report's tables use, with an arrow towards better values."""
+def display_name(kind: str, use: str, instance: str) -> str:
+    """Return the name of a registered dataset, method or metric.
 
-    def name(kind: str, id: str) -> str:
-        if kind == "model":
-            return visible(id)
-        own = visible(study.display(kind, id))
-        return f"{own} {study.arrow(id)}" if kind == "metric" else own
-
-    return name
+    A table of the user's own has none, and is known by the id of its instance.
+    """
+    entry = REGISTRIES[kind].get(use)
+    return entry.facts.display or instance if kind == "dataset" else entry.display
 
 
-def registered_names(kind: str, id: str) -> str:
+def registered_name(kind: str, id: str) -> str:
     """Return the registered name of an id, or the id itself where nothing is registered by it."""
     if kind not in REGISTRIES or id not in REGISTRIES[kind].ids():
         return visible(id)
     name = visible(display_name(kind, id, id))
-    if kind != "metric":
-        return name
-    return f"{name} {ARROWS[REGISTRIES[kind].get(id).facts.direction]}"
+    return f"{name} {ARROWS[METRICS.get(id).facts.direction]}" if kind == "metric" else name
 
 
 def fitted(text: str, width: int) -> str:

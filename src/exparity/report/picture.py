@@ -16,7 +16,7 @@ from typing import Any
 from exparity.core.formats import signed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
-from exparity.report.names import Names, names_of
+from exparity.report.names import Names
 from exparity.report.tables import MOST_PAIRS, Row, by_table
 from exparity.report.verdicts import CONTROLLED, certainty, is_random, named, sentence_of
 from exparity.stats.verdicts import Verdict
@@ -98,7 +98,7 @@ def picture_of(study: Study) -> list[PicturePanel]:
     """Return the panels of a study: of datasets with few pairs of groups."""
     pairs = Counter(dataset for dataset, _, _ in by_table(study.judged))
     few = [row for row in study.judged if pairs[row["dataset"]] <= MOST_PAIRS]
-    return panels_of(few, names_of(study), study.statistics["threshold"])
+    return panels_of(few, study.name, study.statistics["threshold"])
 
 
 def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[PicturePanel]:

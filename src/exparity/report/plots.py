@@ -23,7 +23,7 @@ from exparity.report.figures.distributions import (
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.verdicts import verdicts_figure
-from exparity.report.names import fitted, registered_names
+from exparity.report.names import fitted, registered_name
 from exparity.report.picture import panels_of
 from exparity.report.tables import tables_of
 from exparity.stats.verdicts import standing
@@ -73,7 +73,7 @@ def plot_distributions(
         figure = new_figure(width, 2.0)
         axes = figure.subplots()
         distributions_panel(axes, [[score_spread(x) for x in parts] for parts in places])
-        names = [fitted(registered_names("method", name), 16) for name in many]
+        names = [fitted(registered_name("method", name), 16) for name in many]
         axes.set_xticks(range(len(many)), names)
         axes.set_ylabel(visible(label, keep="\n"))
         axes.legend(
@@ -110,7 +110,7 @@ def plot_effects(
         several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
         raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
     with house_style():
-        return effects_figure(tables[0], width, registered_names, threshold=threshold)
+        return effects_figure(tables[0], width, registered_name, threshold=threshold)
 
 
 @checked
@@ -132,7 +132,7 @@ def plot_verdicts(
         InputError: there are no verdicts.
     """
     rows = standing(_records(verdicts, "verdicts"))
-    panels = panels_of(rows, registered_names, threshold)
+    panels = panels_of(rows, registered_name, threshold)
     if not panels:
         raise InputError("there are no verdicts to plot; give rows of 'verdicts'")
     with house_style():

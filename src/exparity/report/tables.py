@@ -7,14 +7,13 @@ effect is considerable, and is coloured by the group with the higher scores.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study, Verdicts
 from exparity.report.verdicts import standing_of
-from exparity.stats.informative import of_quantity
 from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
 
 Row = Mapping[str, Any]
@@ -29,10 +28,15 @@ MOST_PAIRS = 6
 
 @dataclass(frozen=True)
 class Cell(SeedCounts):
-    """One cell: the published counts, and what is known beyond."""
+    """One cell: its published counts, its tests and its verdicts."""
 
-    mean_d_all: float  # over all seeds that count; NaN if none has one
+    tests: Mapping[str, Sequence[Row]]  # by quantity, one a seed
     verdicts: Mapping[str, Row]  # rows of the verdicts artefact by quantity
+
+    @property
+    def mean_d_all(self) -> float:
+        """Mean d over all seeds that count; NaN if none has one."""
+        return mean_effect(self.tests["score"])
 
     @property
     def standing(self) -> Row:
@@ -56,14 +60,6 @@ class Table:
     methods: Sequence[str]  # inner rows
     metrics: Sequence[str]  # columns
     cells: Mapping[CellKey, Cell]
-    tests: Mapping[CellKey, Sequence[Row]]  # of scores, one a seed
-    # The tests of other quantities, such as the excess.
-    others: Mapping[str, Mapping[CellKey, Sequence[Row]]] = field(default_factory=dict)
-
-    def tests_of(self, quantity: str, key: CellKey) -> Sequence[Row]:
-        """Return the tests of a cell by a quantity."""
-        of_cells = self.tests if quantity == "score" else self.others.get(quantity, {})
-        return of_cells.get(key, ())
 
     def rows(self) -> Iterator[tuple[str, str, dict[str, Cell | None]]]:
         """Yield model, method and cells by metric; None where the metric does not apply."""
@@ -73,13 +69,8 @@ class Table:
 
 
 def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
-    """Return the tests of each dataset and pair of groups."""
+    """Return the rows of each dataset and pair of groups."""
     return grouped(rows, itemgetter("dataset", "group_a", "group_b"))
-
-
-def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
-    """Return the tests of each (model, method, metric)."""
-    return grouped(rows, itemgetter("model", "method", "metric"))
 
 
 def tables_of(
@@ -87,35 +78,18 @@ def tables_of(
 ) -> list[Table]:
     """Make a table per dataset and pair of groups, everything in the order of the rows."""
     known = verdicts or {}
+    compared = [row for row in rows if row.get("quantity", "score") in QUANTITIES]
     tables = []
-    others = {name: by_table(of_quantity(rows, name)) for name in QUANTITIES if name != "score"}
-    for (dataset, group_a, group_b), of_table in by_table(of_quantity(rows, "score")).items():
-        tests = by_cell(of_table)
-        cells = {
-            key: Cell(
-                **vars(count_seeds(of_seeds, threshold)),
-                mean_d_all=mean_effect(of_seeds),
-                verdicts=known.get((dataset, *key, group_a, group_b), {}),
+    for (dataset, a, b), of_table in by_table(compared).items():
+        cells = {}
+        for key, of_cell in grouped(of_table, itemgetter("model", "method", "metric")).items():
+            tests = grouped(of_cell, lambda row: row.get("quantity", "score"))
+            counts = count_seeds(tests["score"], threshold)
+            cells[key] = Cell(
+                **vars(counts), tests=tests, verdicts=known.get((dataset, *key, a, b), {})
             )
-            for key, of_seeds in tests.items()
-        }
-        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*tests, strict=True))
-        tables.append(
-            Table(
-                dataset,
-                group_a,
-                group_b,
-                models,
-                methods,
-                metrics,
-                cells=cells,
-                tests=tests,
-                others={
-                    name: by_cell(of.get((dataset, group_a, group_b), ()))
-                    for name, of in others.items()
-                },
-            )
-        )
+        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*cells, strict=True))
+        tables.append(Table(dataset, a, b, models, methods, metrics, cells))
     return tables
 
 

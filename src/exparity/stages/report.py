@@ -16,7 +16,7 @@ from exparity.published.cells import compare_results
 from exparity.published.gaps import compare_gaps
 from exparity.published.output import Comparison, write_comparison
 from exparity.published.study import KINDS
-from exparity.report.build import build_context
+from exparity.report.context import build_context
 from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather

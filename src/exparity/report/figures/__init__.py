@@ -29,7 +29,6 @@ from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
-from exparity.report.names import names_of
 from exparity.report.picture import is_controlled, picture_of
 from exparity.report.scores import read_columns
 from exparity.report.tables import Table
@@ -97,13 +96,11 @@ def _effects(study: Study, table: Table) -> Picture:
     a, b = table.group_a, table.group_b
     examples = []
     for key, group in (("n_a", a), ("n_b", b)):
-        counts = sorted({row[key] for rows in table.tests.values() for row in rows})
+        counts = sorted({row[key] for cell in table.cells.values() for row in cell.tests["score"]})
         examples.append(f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} {group}")
     title = f"Effect sizes, {study.display('dataset', table.dataset)}, {a} − {b}"
     facts = {"table": table, "examples": " and ".join(examples)}
-    draw = partial(
-        effects_figure, table, names=names_of(study), threshold=study.statistics["threshold"]
-    )
+    draw = partial(effects_figure, table, names=study.name, threshold=study.statistics["threshold"])
     return _picture(study, draw, ("effects", table.dataset, a, b), title, **facts)
 
 
@@ -114,7 +111,7 @@ def _distributions(study: Study, dataset: str, metric: str) -> Iterator[Picture]
     upper = study.metric_facts(metric).bounds[1]
     on_log = wants_log(np.concatenate(list(scores.values())), upper)
     spreads = {key: score_spread(values, log=on_log) for key, values in scores.items()}
-    draw = partial(distributions_figure, spreads, names=names_of(study), metric=metric, log=on_log)
+    draw = partial(distributions_figure, spreads, names=study.name, metric=metric, log=on_log)
     title = f"Distributions, {study.display('metric', metric)}, {study.display('dataset', dataset)}"
     facts = {"dataset": dataset, "metric": metric, "log": on_log}
     facts |= {"tails": TAILS, "whiskers": WHISKERS}

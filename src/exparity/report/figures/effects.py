@@ -85,7 +85,8 @@ def _mark(
     axes: Axes, table: Table, key: CellKey, y: float, style: MarkStyle, size: float, limit: float
 ) -> None:
     """Draw the mean over seeds, each of several seeds, and the range of the seeds' intervals."""
-    (shape, colour), cell, tests = style, table.cells[key], table.tests[key]
+    (shape, colour), cell = style, table.cells[key]
+    tests = cell.tests["score"]
     line: dict[str, Any] = {"color": colour, "zorder": 2}
     if ends := _ends(tests):
         axes.plot([min(ends), max(ends)], [y, y], lw=0.5, **line)
@@ -126,6 +127,7 @@ def _ends(tests: Iterable[Row]) -> list[float]:
 def _limit(table: Table, threshold: float) -> float:
     """Return the end of the axis, at a round number."""
     means = [abs(c.mean_d_all) for c in table.cells.values() if math.isfinite(c.mean_d_all)]
-    longest = max(map(abs, _ends(chain.from_iterable(table.tests.values()))), default=0.0)
+    tests = chain.from_iterable(cell.tests["score"] for cell in table.cells.values())
+    longest = max(map(abs, _ends(tests)), default=0.0)
     largest = max([*means, 2 * threshold])
     return math.ceil(max(1.15 * largest, min(1.6 * largest, longest)) * 4) / 4

@@ -17,7 +17,7 @@ from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
-from exparity.report.gather import display_name
+from exparity.report.names import display_name
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
     answers,

@@ -13,7 +13,7 @@ from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
 from exparity.report.sections.findings import one_training
-from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
+from exparity.report.tables import MOST_PAIRS, QUANTITIES, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
     moved,
@@ -23,13 +23,10 @@ from exparity.report.verdicts import (
     sentence_of,
     skill_line,
 )
-from exparity.stats.seeds import has_both_signs, mean_effect
+from exparity.stats.seeds import has_both_signs
 
 FOLDED_ABOVE = 1000
 """More cells than these are folded."""
-VIEWS = ("verdicts", "published")
-"""Verdicts, of what is compared; or the published form of the table: the number
-of seeds whose scores differ by Mann–Whitney, uncorrected, and their mean d."""
 _JUDGED = ("d", "p_mean", "p_large", "p_small", "verdict", "verdict_strict")
 _COLUMNS = (
     *("seed", "n_a", "n_b", "mean_a", "mean_b", "mean_difference", "p", "significant"),
@@ -46,14 +43,9 @@ class CellStyle(NamedTuple):
 
     text: str
     below: str
-    style: str  # classes of its element
-    side: str  # a, b: the group that is better explained; both where that changes
-    strong: bool  # a considerable effect
-    gaps: int  # of its verdict, or of its seeds
-    trials: int
-
-
-_NOT_TESTED = CellStyle("–", "not tested", "n s0", "", False, 0, 0)
+    style: str = "n s0"  # classes of its element
+    side: str = ""  # a, b: the group that is better explained; both where that changes
+    strong: bool = False  # a considerable effect
 
 
 @dataclass(frozen=True)
@@ -84,7 +76,7 @@ def _groups(pairs: Sequence[Table]) -> list[str]:
     return list(dict.fromkeys(group for t in pairs for group in (t.group_a, t.group_b)))
 
 
-def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, PairMatrix]:
+def matrices(tables: Sequence[Table]) -> dict[str, PairMatrix]:
     """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
     found = {}
     for dataset, pairs in _of_many_groups(tables).items():
@@ -93,8 +85,8 @@ def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, Pair
         for table in pairs:
             a, b = table.group_a, table.group_b
             blocks[a, b] = blocks[b, a] = tables.index(table)
-            for key in table.cells:
-                side = cell_style(table, key, view, study.statistics["threshold"]).side
+            for cell in table.cells.values():
+                side = _style_of_verdict(cell.standing, 0.0).side
                 better[a, b] += side in ("a", "both")
                 better[b, a] += side in ("b", "both")
         most = max(len(table.cells) for table in pairs)
@@ -102,47 +94,52 @@ def matrices(study: Study, tables: Sequence[Table], view: str) -> dict[str, Pair
     return found
 
 
-def view_of(study: Study) -> str:
-    """Return the view that says most."""
-    return VIEWS[0] if study.verdicts else VIEWS[1]
+def cell_styles(cell: Cell | None, threshold: float) -> dict[str, CellStyle]:
+    """Return a cell as each view shows it.
+
+    A view is of verdicts, or the published form of the table: the number of seeds whose scores
+    differ by Mann–Whitney, uncorrected, and their mean d.
+    """
+    if cell is None:
+        return dict.fromkeys(("verdicts", "published"), CellStyle("–", "not tested"))
+    judged = _style_of_verdict(cell.standing, threshold)
+    published = _style_of_counts(cell)
+    tests = cell.tests.get(cell.standing.get("quantity", "score"), ())
+    return {
+        "verdicts": judged._replace(below=judged.below + " ±" * has_both_signs(tests)),
+        "published": published._replace(
+            below=published.below + " ±" * has_both_signs(cell.tests["score"])
+        ),
+    }
 
 
-def cell_style(table: Table, key: CellKey, view: str, threshold: float) -> CellStyle:
-    """Return a cell as a view shows it."""
-    cell = table.cells[key]
-    row = cell.standing if view == VIEWS[0] else {}
-    both = " ±" * has_both_signs(table.tests_of(row.get("quantity", "score"), key))
-    if view == VIEWS[0]:
-        return _of_verdict(row, threshold, both)
-    below = ("undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}") + both
-    is_higher_better = table.tests[key][0]["metric_direction"] == "higher"
-    side = {0: "", 1: "a", -1: "b"}[cell.direction if is_higher_better else -cell.direction]
-    text, counts = str(cell.significant), (cell.significant, cell.total)
-    return _styled(text, below, round(8 * cell.strength), side, cell.considerable, *counts)
-
-
-def _of_verdict(row: Row, threshold: float, both: str) -> CellStyle:
-    if not row or not row["verdict"]:
-        return _NOT_TESTED._replace(below=f"not tested{both}")
-    verdict, d, size = named(row["verdict"]), row["d"], effect_size(row)
-    text, below = signed(d) if d == d else "–", verdict.id + both
+def _style_of_verdict(row: Row, threshold: float) -> CellStyle:
+    if not row.get("verdict"):
+        return CellStyle("–", "not tested")
+    verdict, size = named(row["verdict"]), effect_size(row)
+    text = signed(row["d"]) if row["d"] == row["d"] else "–"
     if not verdict.is_gap:
-        style = "n s0" + " eq" * (verdict.tone == "good")
-        return CellStyle(text, below, style, "", False, 0, 1)
+        return CellStyle(text, verdict.id, "n s0" + " eq" * (verdict.tone == "good"))
     strength = min(8, max(2, round(8 * size)))
-    return _styled(text, below, strength, look_of(row), size >= threshold, 1, 1)
+    return _coloured(text, verdict.id, strength, look_of(row), strong=size >= threshold)
 
 
-def _styled(
-    text: str, below: str, strength: int, side: str, strong: bool, gaps: int, trials: int
-) -> CellStyle:
+def _style_of_counts(cell: Cell) -> CellStyle:
+    higher_is_better = cell.tests["score"][0]["metric_direction"] == "higher"
+    side = {0: "", 1: "a", -1: "b"}[cell.direction if higher_is_better else -cell.direction]
+    below = "undefined" if cell.mean_d is None else f"d = {signed(cell.mean_d)}"
+    strength, strong = round(8 * cell.strength), cell.considerable
+    return _coloured(str(cell.significant), below, strength, side, strong=strong)
+
+
+def _coloured(text: str, below: str, strength: int, side: str, *, strong: bool) -> CellStyle:
     """Return a cell whose colour has a strength from 0 to 8."""
     side = side if strength else ""
     style = " ".join(filter(None, ("n", f"s{strength}", side, "strong" * strong)))
-    return CellStyle(text, below, style, side, strong, gaps, trials)
+    return CellStyle(text, below, style, side, strong)
 
 
-def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
+def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
     """Return cells and tests as columns; the tests of cell i are ``start[i]`` to ``start[i+1]``.
 
     Cells are numbered through all tables, row by row. How cells look in each view is under its
@@ -151,45 +148,51 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     excess: dict[str, list[Any]] = {name: [] for name in _OF_EXCESS}
-    views: dict[str, list[CellStyle]] = {view: [] for view in VIEWS}
-    threshold = study.statistics["threshold"]
+    styles: list[dict[str, CellStyle]] = []
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
-            rows, cell = table.tests.get(key, ()), table.cells.get(key)
-            of_cell = cell.verdicts if cell else {}
-            cells["moved"].append(moved(of_cell))
-            cells["certainty"].append(only_certainty(of_cell, threshold))
-            cells["skill"].append(skill_line(of_cell))
-            cells["notes"].append(notes_of(cell.standing if cell else {}))
+            cell = table.cells.get(key)
             cells["table"].append(number)
+            cells["start"].append(len(tests["seed"]))
+            for name, value in _facts_of(cell, threshold).items():
+                cells[name].append(value)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
-            cells["start"].append(len(tests["seed"]))
-            cells["mean_d"].append(mean_effect(rows))
-            cells["both_signs"].append(has_both_signs(rows))
-            for view in VIEWS:
-                style = cell_style(table, key, view, threshold) if cell else _NOT_TESTED
-                views[view].append(style)
-            for quantity in QUANTITIES:
-                judged = of_cell.get(quantity, {})
-                cells[f"{quantity}.sentence"].append(sentence_of(judged, threshold))
-                for name in _JUDGED:
-                    cells[f"{quantity}.{name}"].append(judged.get(name))
+            styles.append(cell_styles(cell, threshold))
+            rows = cell.tests["score"] if cell else []
             for name, values in tests.items():
                 values += [row[name] for row in rows]
-            over = {row["seed"]: row for row in table.tests_of("excess", key)}
+            over = {row["seed"]: row for row in (cell.tests.get("excess", ()) if cell else ())}
             for name, values in excess.items():
                 values += [over.get(row["seed"], {}).get(name) for row in rows]
     cells["start"].append(len(tests["seed"]))
-    coded = {name: _coded(looks) for name, looks in views.items()}
-    return {"cells": cells, "tests": tests, "excess": excess, "views": coded}
+    views = {view: _coded([of[view] for of in styles]) for view in ("verdicts", "published")}
+    return {"cells": cells, "tests": tests, "excess": excess, "views": views}
 
 
-def _coded(looks: Sequence[CellStyle]) -> dict[str, list[Any]]:
+def _facts_of(cell: Cell | None, threshold: float) -> dict[str, Any]:
+    """Return what the dialog of a cell says, beside its tests."""
+    verdicts = cell.verdicts if cell else {}
+    facts = {
+        "moved": moved(verdicts),
+        "certainty": only_certainty(verdicts, threshold),
+        "skill": skill_line(verdicts),
+        "notes": notes_of(cell.standing if cell else {}),
+        "mean_d": cell.mean_d_all if cell else None,
+        "both_signs": cell is not None and has_both_signs(cell.tests["score"]),
+    }
+    for quantity in QUANTITIES:
+        judged = verdicts.get(quantity, {})
+        facts[f"{quantity}.sentence"] = sentence_of(judged, threshold)
+        facts |= {f"{quantity}.{name}": judged.get(name) for name in _JUDGED}
+    return facts
+
+
+def _coded(styles: Sequence[CellStyle]) -> dict[str, list[Any]]:
     """Return the distinct ones, and the number of each cell's: most look like another one."""
     numbers: dict[CellStyle, int] = {}
-    of_cells = [numbers.setdefault(look, len(numbers)) for look in looks]
-    return {"looks": [look._asdict() for look in numbers], "of": of_cells}
+    of_cells = [numbers.setdefault(style, len(numbers)) for style in styles]
+    return {"looks": [style._asdict() for style in numbers], "of": of_cells}
 
 
 def view_names(study: Study) -> dict[str, Any]:
@@ -216,8 +219,8 @@ def build(context: Context) -> Content | None:
     study, tables = context.study, context.tables
     kinds = [study.metric_facts(id).kind for id in study.metrics]
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
-    view, threshold = view_of(study), study.statistics["threshold"]
-    data = cell_data(study, tables)
+    threshold = study.statistics["threshold"]
+    data = cell_data(tables, threshold)
     looks = [look for one in data["views"].values() for look in one["looks"]]
     pairs = {(table.group_a, table.group_b) for table in tables}
     signs = {
@@ -233,12 +236,11 @@ def build(context: Context) -> Content | None:
             "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),
-            "view": view,
             "run": study.run,
             "signs": {sign for sign, is_shown in signs.items() if is_shown},
             "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
             "one_training": one_training(study),
-            "cell_style": lambda table, *key: cell_style(table, key, view, threshold),
+            "style_of": lambda cell: cell_styles(cell, threshold)["verdicts"],
             "n_cells": sum(len(table.cells) for table in tables),
             "folded_above": FOLDED_ABOVE,
         },

@@ -193,9 +193,7 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
         hopeless, large = [], []
         for table in pairs:
             judged = judged_rows(table).values()
-            flags = {
-                flag for tests in table.tests.values() for row in tests for flag in row["flags"]
-            }
+            flags = {flag for cell in table.cells.values() for flag in cell.flags}
             if flags & {"cannot_pass", "too_few"}:
                 hopeless.append(table)
             elif detectable(judged) > _LARGE and not any(is_decided(r["verdict"]) for r in judged):

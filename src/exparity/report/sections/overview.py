@@ -21,7 +21,7 @@ from exparity.report.provenance import (
     settings_of,
     versions,
 )
-from exparity.report.sections.disparity import matrices, view_of
+from exparity.report.sections.disparity import matrices
 from exparity.report.sections.findings import finding_words, numbers_of, one_training
 from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
@@ -129,7 +129,7 @@ def _counts(study: Study) -> list[tuple[str, str, Counts]]:
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
-    panels, view = picture_of(study), view_of(study)
+    panels = picture_of(study)
     judged = [row for row in study.judged if not is_random(row)]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     settings = {kind: settings_of(context.origins, kind) for kind in SETTLED}
@@ -148,8 +148,7 @@ def build(context: Context) -> Content:
                 random_rows=of_quantity(study.tests, "random_score"),
             ),
             "panels": panels,
-            "view": view,
-            "matrices": matrices(study, context.tables, view),
+            "matrices": matrices(context.tables),
             "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
             "measured": measured(study) if study.rows else {},
             "random": RANDOM_LINES,

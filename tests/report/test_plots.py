@@ -121,9 +121,9 @@ class TestNamesFromOutside:
 class TestWhere:
     def test_a_notebook_shows_what_a_cell_returns(self):
         figure = exparity.plot_verdicts([verdict()], width=2)
-        data, metadata = figure._repr_mimebundle_()
-        assert data["image/png"].startswith(b"\x89PNG")
-        assert metadata["image/png"]["width"] == 260
+        data, size = figure._repr_png_()
+        assert data.startswith(b"\x89PNG")
+        assert size["width"] == 260
 
     def test_settings_and_pyplot_stay_as_they_are(self):
         from matplotlib import pyplot

@@ -101,7 +101,11 @@ class BiasTable:
     # By quantity; of two classes only the second, and no line that is undefined for every model.
     shown: Mapping[str, Sequence[BiasLine]]
     cells: Mapping[tuple[BiasLine, str], BiasCell]
-    has_collapsed: bool  # whether a seed of some model predicts one class
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Whether a seed of some model predicts one class."""
+        return any(cell.collapsed_runs for cell in self.cells.values())
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -140,29 +144,15 @@ def bias_tables(
     for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
         declared = bias.declared[dataset]
         lines = _in_order({line for of, line, _ in rows if of == dataset}, declared)
-        if not declared.groups or not lines:
-            continue
-        models = [m for d, m in pairs if d == dataset]
-        cells = {
-            (line, m): _cell(rows.get((dataset, line, m), ())) for line in lines for m in models
-        }
-        shown = [
-            line
-            for line in lines
-            if _wanted(line, declared) and any(cells[line, m].mean is not None for m in models)
-        ]
-        tables.append(
-            BiasTable(
-                kind=kind,
-                dataset=dataset,
-                attribute=declared.attribute,
-                models=models,
-                lines=lines,
-                shown=grouped(shown, lambda line: line.quantity),
-                cells=cells,
-                has_collapsed=any(cell.collapsed_runs for cell in cells.values()),
+        if declared.groups and lines:
+            models = [m for d, m in pairs if d == dataset]
+            cells = {(x, m): _cell(rows.get((dataset, x, m), ())) for x in lines for m in models}
+            known = (x for x in lines if any(cells[x, m].mean is not None for m in models))
+            shown = [line for line in known if _wanted(line, declared)]
+            by_quantity = grouped(shown, lambda line: line.quantity)
+            tables.append(
+                BiasTable(kind, dataset, declared.attribute, models, lines, by_quantity, cells)
             )
-        )
     return tables
 
 

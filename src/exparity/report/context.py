@@ -81,8 +81,7 @@ def build_context(
     published: Mapping[str, Comparison] | None = None,
 ) -> Context:
     """Read what the page shows beside the tests."""
-    scores = read_study_scores(study, keep_seeds=study.seeds[:1])
-    origins = read_origins(study.results, study.options, scores.metadata)
+    scores = read_study_scores(study)
     tables = disparity_tables(study)
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
     means = mean_tables(scores.means, directions)
@@ -101,7 +100,7 @@ def build_context(
         causal_tables=causal,
         published=published or {},
         scores=scores,
-        origins=origins,
+        origins=read_origins(study.results, study.options),
         costs=costs,
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[

@@ -87,13 +87,6 @@ def look_of(row: Row) -> str:
     return "a" if row["better_group"] == row["group_a"] else "b"
 
 
-def random_line(row: Row) -> str | None:
-    """Return in which line a verdict of random explanations is; None if in neither."""
-    if row["quantity"] == "random_score":
-        return RANDOM_SCORES
-    return RANDOM if row["stands"] else None
-
-
 def picture_of(study: Study) -> list[PicturePanel]:
     """Return the panels of a study: of datasets with few pairs of groups."""
     pairs = Counter(dataset for dataset, _, _ in by_table(study.judged))
@@ -108,12 +101,18 @@ def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[Pictu
     """
 
     def line_of(row: Row) -> str | None:
-        if is_random(row):
-            return random_line(row)
-        return names("method", row["method"]) if row["stands"] else None
+        if row["quantity"] == "random_score":
+            return RANDOM_SCORES
+        if not row["stands"]:
+            return None
+        return RANDOM if is_random(row) else names("method", row["method"])
+
+    def place(line: str | None) -> tuple[bool, bool]:  # random explanations follow the methods
+        return line in RANDOM_LINES, line == RANDOM_SCORES
 
     panels = []
-    for (dataset, a, b), of_pair in by_table([row for row in rows if line_of(row)]).items():
+    shown = [row for row in rows if line_of(row)]
+    for (dataset, a, b), of_pair in by_table(shown).items():
         if not any(row["verdict"] for row in of_pair):
             continue
         metrics = dict.fromkeys(row["metric"] for row in of_pair)
@@ -123,7 +122,7 @@ def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[Pictu
                 str(name),
                 [[tile_of(row, threshold) for row in cells.get((name, k), ())] for k in metrics],
             )
-            for name in sorted({line: None for line, _ in cells}, key=_place)
+            for name in sorted({line: None for line, _ in cells}, key=place)
         ]
         panels.append(
             PicturePanel(
@@ -137,11 +136,6 @@ def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[Pictu
             )
         )
     return panels
-
-
-def _place(line: str | None) -> int:
-    """Return where a line comes: random explanations follow the methods."""
-    return RANDOM_LINES.index(line) if line in RANDOM_LINES else -1
 
 
 def tile_of(row: Row, threshold: float) -> Tile:

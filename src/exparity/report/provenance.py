@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
-from exparity.report.gather import Ids
 
 Parameters = Mapping[str, Any]
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
@@ -27,44 +25,14 @@ class ArtefactOrigin:
     facts: Mapping[str, Any]
 
 
-def read_origins(
-    results: Path,
-    options: Mapping[str, Any],
-    known: Mapping[Ids, Mapping[bytes, bytes]] | None = None,
-) -> list[ArtefactOrigin]:
+def read_origins(results: Path, options: Mapping[str, Any]) -> list[ArtefactOrigin]:
     """Return the provenance of every artefact of a grid that is there."""
-    origins = []
-    for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values()):
-        is_known = known is not None and artefact == "scores"
-        found = (known or {}).items() if is_known else _read(results, options, artefact)
-        for ids, metadata in found:
-            named = dict(zip(layout.levels(artefact), ids, strict=True))
-            origins.append(ArtefactOrigin(artefact, named, _facts(metadata)))
-    return origins
-
-
-def _read(
-    results: Path, options: Mapping[str, Any], artefact: str
-) -> Iterator[tuple[Ids, Mapping[bytes, bytes]]]:
-    for ids in layout.cells(options, artefact):
-        path = results / layout.path_of(artefact, ids)
-        if path.is_file():
-            yield tuple(ids.values()), read_metadata(path).metadata or {}
-
-
-@cache
-def _parsed(text: bytes) -> Any:
-    """Parse a fact; most are the same in thousands of files."""
-    return json.loads(text)
-
-
-def _facts(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
-    prefix = b"exparity."
-    return {
-        key.removeprefix(prefix).decode(): _parsed(value)
-        for key, value in metadata.items()
-        if key.startswith(prefix)
-    }
+    return [
+        ArtefactOrigin(artefact, ids, facts_of(read_metadata(path).metadata))
+        for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
+        for ids in layout.cells(options, artefact)
+        if (path := results / layout.path_of(artefact, ids)).is_file()
+    ]
 
 
 def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int]]]:

@@ -29,14 +29,13 @@ class Scores:
     """The scores of a grid."""
 
     distributions: Mapping[Ids, list[Any]]  # see :func:`distribution`
-    metadata: Mapping[Ids, Mapping[bytes, bytes]]
-    examples: Mapping[Ids, Mapping[str, float]]  # by example id, of the seeds that are asked for
-    means: Sequence[MeanLine] = ()
+    examples: Mapping[Ids, Mapping[str, float]]  # of the first seed, by example id
+    means: Sequence[MeanLine]
 
 
-def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
+def read_study_scores(study: Study) -> Scores:
     """Read the scores of a grid."""
-    distributions, metadata, examples = {}, {}, {}
+    distributions, examples = {}, {}
     means: list[MeanLine] = []
     random = grouped(study.files("random_scores"), lambda file: file[0][:2])
     for (dataset, model), files in groupby(study.files("scores"), lambda file: file[0][:2]):
@@ -46,21 +45,20 @@ def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
                 continue
             table = read_columns(path, *NEEDED)
             _, _, seed, method, metric = ids
-            metadata[ids] = table.schema.metadata or {}
             of_model.add(str(method), str(metric), table)
             groups = table["group"].to_numpy(zero_copy_only=False)
             scores = table["score"].to_numpy(zero_copy_only=False)
             summary = distribution(scores, groups, order)
             if summary is not None:
                 distributions[ids] = summary
-            if seed in keep_seeds:
+            if seed == study.seeds[0]:
                 names = table["example_id"].to_pylist()
                 examples[ids] = dict(zip(names, scores.tolist(), strict=True))
         for (*_, metric), path in random.get((dataset, model), ()):
             if metric in of_model.metrics and path.is_file():
                 of_model.add("", str(metric), _mean_over_draws(path))
         means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
-    return Scores(distributions, metadata, examples, means)
+    return Scores(distributions, examples, means)
 
 
 def _mean_over_draws(path: Path) -> pa.Table:
@@ -111,11 +109,9 @@ def _density(values: FloatArray, low: float, high: float) -> list[float]:
     spread = min(sd, (q3 - q1) / 1.34) or sd
     span = high - low
     width = max(0.9 * spread * len(values) ** -0.2, span / POINTS)
-    # A value at the upper end belongs to the last bin.
-    bins = np.minimum(((values - low) / span * _BINS).astype(int), _BINS - 1)
-    counts = np.bincount(bins, minlength=_BINS) / len(values)
-    centres = low + (np.arange(_BINS) + 0.5) * span / _BINS
+    counts, edges = np.histogram(values, _BINS, (low, high))
+    centres = (edges[:-1] + edges[1:]) / 2
     points = np.linspace(low, high, POINTS)
     kernel = np.exp(-0.5 * ((points[:, None] - centres[None, :]) / width) ** 2) / width
-    density: list[float] = (kernel @ counts).tolist()
+    density: list[float] = (kernel @ counts / len(values)).tolist()
     return density

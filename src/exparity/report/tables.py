@@ -15,10 +15,9 @@ from exparity.core.grouping import grouped
 from exparity.report.gather import Study, Verdicts
 from exparity.report.verdicts import standing_of
 from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
+from exparity.stats.verdicts import STANDING
 
 Row = Mapping[str, Any]
-QUANTITIES = ("skill", "excess", "score")
-"""Quantities that are compared; the one that says most comes first."""
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
 
@@ -78,7 +77,7 @@ def tables_of(
 ) -> list[Table]:
     """Make a table per dataset and pair of groups, everything in the order of the rows."""
     known = verdicts or {}
-    compared = [row for row in rows if row.get("quantity", "score") in QUANTITIES]
+    compared = [row for row in rows if row.get("quantity", "score") in STANDING]
     tables = []
     for (dataset, a, b), of_table in by_table(compared).items():
         cells = {}

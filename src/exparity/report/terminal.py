@@ -27,6 +27,7 @@ from exparity.report.verdicts import (
     run_of,
 )
 from exparity.stats.multiplicity import CELL_IDS
+from exparity.stats.verdicts import STANDING
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _GAP = 2  # blanks between columns
 _KINDS = ("dataset", "model", "method", "metric")
-_BY = ("score", "excess", "skill")
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -74,7 +74,7 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
         lines, methods = [], defaultdict[tuple[str, str, str], list[str]](list)
         for row in of_table:
             cell = cells[tuple(row[id] for id in CELL_IDS)]
-            gaps = [cell.get(name, {}).get("d", math.nan) for name in _BY]
+            gaps = [cell.get(name, {}).get("d", math.nan) for name in reversed(STANDING)]
             lines.append(
                 (
                     *(row[kind] for kind in _KINDS[1:]),
@@ -84,7 +84,7 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
             )
             if sentence := only_certainty(cell, threshold):
                 methods[row["model"], row["metric"], sentence].append(row["method"])
-        yield table_of((*_KINDS[1:], *_BY, "R, 95 %", "verdict"), lines)
+        yield table_of((*_KINDS[1:], *reversed(STANDING), "R, 95 %", "verdict"), lines)
         for (model, metric, sentence), of in methods.items():
             yield _text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
     yield ""

@@ -16,7 +16,7 @@ from exparity.report.flags import meaning_of
 from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
 from exparity.stats.skill import LITTLE_ROOM
-from exparity.stats.verdicts import Verdict
+from exparity.stats.verdicts import STANDING, Verdict
 
 Row = Mapping[str, Any]
 
@@ -86,12 +86,11 @@ def moved(cell: Mapping[str, Row]) -> str:
 
     ``cell`` has rows by quantity. Empty where there is no more than one.
     """
-    own = [(name, cell[name]) for name in ("score", "excess", "skill") if name in cell]
+    gaps = [f"{q} {_Number(cell[q]['d']):.2f}" for q in reversed(STANDING) if q in cell]
     row = standing_of(cell.values())
-    if len(own) < 2 or not row:
+    if len(gaps) < 2 or not row:
         return ""
-    gaps = ", ".join(f"{name} {_Number(of['d']):.2f}" for name, of in own)
-    return f"{gaps[0].upper()}{gaps[1:]}: {row['verdict'] or 'not tested'}"
+    return f"{_capital(', '.join(gaps))}: {row['verdict'] or 'not tested'}"
 
 
 def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
@@ -139,8 +138,11 @@ def skill_line(cell: Mapping[str, Row]) -> str:
 
 def notes_of(row: Row) -> list[str]:
     """Return what the flags of a verdict say that bear on what may be concluded of it."""
-    told = [meaning_of(flag) for flag in _TOLD if flag in row.get("flags", ())]
-    return [f"{meaning[0].upper()}{meaning[1:]}." for meaning in told]
+    return [f"{_capital(meaning_of(flag))}." for flag in _TOLD if flag in row.get("flags", ())]
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def certainty(rows: Iterable[Row], threshold: float) -> str:
@@ -228,17 +230,12 @@ def missed_line(n_seeds: int, run: str = TRAINING) -> str:
     """Return what no number of runs can exclude; empty of a single one."""
     if n_seeds < 2:
         return ""
-    share = f"{100 * missed(n_seeds):.0f} %"
+    missed = 1 - 0.05 ** (1 / n_seeds)  # so frequent, and none among them in 5 % of studies
     kind = "bad training" if run == TRAINING else f"{run} with another gap"
     return (
-        f"With {n_seeds} {run}s, a kind of {kind} that occurs in fewer than {share} of cases can "
-        "be missed."
+        f"With {n_seeds} {run}s, a kind of {kind} that occurs in fewer than {100 * missed:.0f} % "
+        "of cases can be missed."
     )
-
-
-def missed(n_seeds: int) -> float:
-    """Return how frequent bad trainings may be without one among ``n_seeds``, in 5 % of studies."""
-    return float(1 - 0.05 ** (1 / n_seeds))
 
 
 def _preference(row: Row) -> tuple[str, str]:

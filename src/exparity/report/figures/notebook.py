@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from io import BytesIO
-from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -16,16 +14,13 @@ _PIXELS_PER_INCH, _SHOWN_PER_INCH = 180, 130
 class NotebookFigure(Figure):
     """A figure that shows itself where a notebook cell returns it."""
 
-    def _repr_mimebundle_(
-        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return it as PNG on white, whatever the theme, larger than on paper."""
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return it as PNG on white, whatever the theme, larger than on paper, and its size."""
         file = BytesIO()
         with house_style():
             self.savefig(file, format="png", dpi=_PIXELS_PER_INCH, metadata={"Software": None})
         width, height = (round(_SHOWN_PER_INCH * inches) for inches in self.get_size_inches())
-        size = {"image/png": {"width": width, "height": height}}
-        return {"image/png": file.getvalue()}, size
+        return file.getvalue(), {"width": width, "height": height}
 
 
 def new_figure(width: float, height: float) -> Figure:

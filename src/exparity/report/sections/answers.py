@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from statistics import NormalDist, fmean
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
+from exparity.core.grouping import grouped
 from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
@@ -72,13 +74,11 @@ def _certainty(study: Study, dataset: str, model: str) -> str:
     path = study.path("predictions", dataset=dataset, model=model, seed=study.seeds[0])
     if not path.is_file() or not study.declared(dataset).groups:
         return ""
-    by_group: dict[str, list[float]] = defaultdict(list)
-    for row in read_artefact(path, "predictions")[0].to_pylist():
-        by_group[row["group"]].append(max(row["probabilities"]))
+    rows = grouped(read_artefact(path, "predictions")[0].to_pylist(), itemgetter("group"))
     means = (
-        f"{group} {fmean(by_group[group]):.2f}"
+        f"{group} {fmean(max(row['probabilities']) for row in rows[group]):.2f}"
         for group in study.declared(dataset).groups
-        if by_group[group]
+        if group in rows
     )
     return f"Mean probability that {model} gives to the class it predicts: {', '.join(means)}."
 
@@ -87,37 +87,38 @@ def _words(study: Study, largest: Row | None) -> str:
     if largest is None:
         return "No gap was found whose cause could be looked for."
     cell = {kind: largest[kind] for kind in ("dataset", "model", "method")}
-    files = (
-        study.path("data", dataset=largest["dataset"]),
-        study.path("explanations", **cell, seed=study.seeds[0]),
-    )
-    if not all(path.is_file() for path in files):
+    data = study.path("data", dataset=largest["dataset"])
+    explanations = study.path("explanations", **cell, seed=study.seeds[0])
+    if not data.is_file() or not explanations.is_file():
         return "The explanations are not there."
-    texts = {row["example_id"]: row for row in read_artefact(files[0], "data")[0].to_pylist()}
-    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in read_artefact(files[1], "explanations")[0].to_pylist():
+    texts = {row["example_id"]: row for row in read_artefact(data, "data")[0].to_pylist()}
+    shares: dict[tuple[str, str], list[float]] = defaultdict(list)  # by group and word
+    for row in read_artefact(explanations, "explanations")[0].to_pylist():
         text = texts[row["example_id"]]
-        words = [*text["words"], *(text.get("words_b") or ())]
-        of_words: dict[str, float] = defaultdict(float)
-        for word, score in zip(row["word_ids"], row["scores"], strict=True):
-            if word >= 0:
-                of_words[words[word].lower()] += score
-        whole = sum(map(abs, of_words.values())) or 1.0
-        for word, score in of_words.items():
-            shares[text["group"]][word].append(score / whole)
-    named_words = []
+        for word, share in _shares(row, [*text["words"], *(text.get("words_b") or ())]).items():
+            shares[text["group"], word].append(share)
+    most = []
     for group in (largest["group_a"], largest["group_b"]):
-        means = {w: fmean(of) for w, of in shares[group].items() if len(of) >= _TEXTS}
-        top = sorted(means, key=lambda word: -means[word])[:_WORDS]
-        if top:
-            named_words.append(f"in texts of {group} on {', '.join(f'“{word}”' for word in top)}")
-    if not named_words:
+        means = {w: fmean(of) for (g, w), of in shares.items() if g == group and len(of) >= _TEXTS}
+        if top := sorted(means, key=lambda word: -means[word])[:_WORDS]:
+            most.append(f"in texts of {group} on {', '.join(f'“{word}”' for word in top)}")
+    if not most:
         return f"No word is in {_TEXTS} texts or more."
     return (
         f"{study.display('method', largest['method'])}, with the largest gap, relies most "
-        f"{'; '.join(named_words)} (words of {_TEXTS} texts or more by their mean share). That is "
+        f"{'; '.join(most)} (words of {_TEXTS} texts or more by their mean share). That is "
         "where to look, and not proof of a cause."
     )
+
+
+def _shares(explanation: Row, words: Sequence[str]) -> dict[str, float]:
+    """Return the share of each different word in the attributions of a text."""
+    sums: dict[str, float] = defaultdict(float)
+    for place, score in zip(explanation["word_ids"], explanation["scores"], strict=True):
+        if place >= 0:
+            sums[words[place].lower()] += score
+    whole = sum(map(abs, sums.values())) or 1.0
+    return {word: score / whole for word, score in sums.items()}
 
 
 def _in_plain_numbers(largest: Row | None) -> str:

@@ -18,7 +18,7 @@ from exparity.metrics import METRICS
 from exparity.report.context import Content, Context
 from exparity.report.templating import asset
 
-_MATH = re.compile(r":math:`([^`]+)`")
+_MARKED = re.compile(r":math:`([^`]+)`|``([^`]+)``")
 _DOI = re.compile(r"\b(doi:|arXiv:)(\S+?)(?=[,;.]?(?:\s|$))")
 _PLACES = {"doi:": "https://doi.org/", "arXiv:": "https://arxiv.org/abs/"}
 
@@ -43,54 +43,45 @@ def prose(docstring: str) -> str:
 
 def to_html(text: str) -> Markup:
     """Return paragraphs with ``:math:`` roles as escaped HTML with MathML."""
-    return Markup("").join(
-        Markup("<p>{}</p>").format(_paragraph(" ".join(part.split())))
-        for part in re.split(r"\n\s*\n", text)
-        if part.strip()
-    )
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip())
+    return Markup("").join(Markup("<p>{}</p>").format(_marked_up(part)) for part in paragraphs)
 
 
-def _paragraph(text: str) -> Markup:
-    parts = _MATH.split(text)
-    return Markup("").join(
-        _mathml(part) if i % 2 else _inline(part) for i, part in enumerate(parts)
-    )
+def _marked_up(text: str) -> Markup:
+    result, end = Markup(""), 0
+    for found in _MARKED.finditer(text):
+        formula, code = found.groups()
+        inner = _mathml(formula) if formula else Markup("<code>{}</code>").format(code)
+        result += escape(text[end : found.start()]) + inner
+        end = found.end()
+    return result + escape(text[end:])
 
 
 @cache
 def _mathml(tex: str) -> Markup:
-    """Return a formula as MathML."""
-    source = Markup('<code class="tex">{}</code>').format(tex)
+    """Return a formula as MathML; its source where it cannot be converted."""
+    from latex2mathml.converter import Converter
+
+    better = tex
+    for name, same in _BETTER.items():
+        better = better.replace(name, same)
     try:
-        from latex2mathml.converter import Converter
-
-        better = tex
-        for name, same in _BETTER.items():
-            better = better.replace(name, same)
-        # Its own text is not escaped: what stands in \text{} would be markup.
         formula = Converter().convert_to_element(better)
-        for element in formula.iter():
-            element.text = html.unescape(element.text or "")
-        return Markup(tostring(formula, encoding="unicode"))
     except Exception:
-        return source
-
-
-def _inline(text: str) -> Markup:
-    pieces = re.split(r"``([^`]+)``", text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece)
-        for i, piece in enumerate(pieces)
-    )
+        return Markup('<code class="tex">{}</code>').format(tex)
+    # Its own text is not escaped: what stands in \text{} would be markup.
+    for element in formula.iter():
+        element.text = html.unescape(element.text or "")
+    return Markup(tostring(formula, encoding="unicode"))
 
 
 def source_html(text: str) -> Markup:
     """Return a reference with its DOI or arXiv number as a link."""
-    return Markup(_DOI.sub(_link, str(escape(text))))
 
+    def link(found: re.Match[str]) -> str:
+        return f'<a href="{_PLACES[found[1]]}{found[2]}" rel="noreferrer">{found[0]}</a>'
 
-def _link(found: re.Match[str]) -> str:
-    return f'<a href="{_PLACES[found[1]]}{found[2]}" rel="noreferrer">{found[0]}</a>'
+    return Markup(_DOI.sub(link, str(escape(text))))
 
 
 def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
 from exparity.report.sections.findings import one_training
-from exparity.report.tables import MOST_PAIRS, QUANTITIES, Cell, Row, Table, by_dataset
+from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
     moved,
@@ -24,6 +24,7 @@ from exparity.report.verdicts import (
     skill_line,
 )
 from exparity.stats.seeds import has_both_signs
+from exparity.stats.verdicts import STANDING
 
 FOLDED_ABOVE = 1000
 """More cells than these are folded."""
@@ -181,7 +182,7 @@ def _facts_of(cell: Cell | None, threshold: float) -> dict[str, Any]:
         "mean_d": cell.mean_d_all if cell else None,
         "both_signs": cell is not None and has_both_signs(cell.tests["score"]),
     }
-    for quantity in QUANTITIES:
+    for quantity in STANDING:
         judged = verdicts.get(quantity, {})
         facts[f"{quantity}.sentence"] = sentence_of(judged, threshold)
         facts |= {f"{quantity}.{name}": judged.get(name) for name in _JUDGED}

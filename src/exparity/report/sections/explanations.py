@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
 from exparity.report.context import Content, Context
+from exparity.report.gather import Study
 
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800
@@ -25,18 +26,23 @@ def build(context: Context) -> Content | None:
     if not study.methods:
         return None
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
-    datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
-    examples = {dataset: _examples(context, dataset) for dataset in datasets}
-    samples = [_sample(context, d, model, examples[d], limit) for d, model in study.pairs]
-    data = [sample for _, sample in samples if sample is not None]
-    if not data:
+    examples = {d: _examples(study, d) for d in dict.fromkeys(d for d, _ in study.pairs)}
+    samples = []
+    available = 0
+    for dataset, model in study.pairs:
+        sets = _matched_sets(examples[dataset])
+        sample = _sample(context, dataset, model, examples[dataset], sets, limit)
+        if sets and sample is not None:
+            samples.append(sample)
+            available += len(sets)
+    if not samples:
         return None
     return Content(
         values={
             "limit": limit,
             "seed": study.seeds[0],
-            "chosen": sum(len(sample["sets"]) for sample in data),
-            "available": sum(n for n, sample in samples if sample is not None),
+            "chosen": sum(len(sample["sets"]) for sample in samples),
+            "available": available,
         },
         data={
             "methods": {id: study.display("method", id) for id in study.methods},
@@ -44,67 +50,18 @@ def build(context: Context) -> Content | None:
                 id: [study.display("metric", id), study.metric_facts(id).direction]
                 for id in study.metrics
             },
-            "samples": data,
+            "samples": samples,
         },
     )
 
 
-def _examples(context: Context, dataset: str) -> dict[str, dict[str, Any]]:
+def _examples(study: Study, dataset: str) -> Rows:
     """Return the test examples of a dataset by id; none if the file is not there."""
-    path = context.study.path("data", dataset=dataset)
+    path = study.path("data", dataset=dataset)
     if not path.is_file():
         return {}
-    columns = ["example_id", "match_id", "split", "words", "group", "label", "rationale"]
-    table = read_artefact(path, "data")[0]
-    columns += ["words_b"] if "words_b" in table.column_names else []
-    rows = table.select(columns).to_pylist()
+    rows = read_artefact(path, "data")[0].to_pylist()
     return {row["example_id"]: row for row in rows if row["split"] == "test"}
-
-
-def _sample(
-    context: Context, dataset: str, model: str, examples: Rows, limit: int
-) -> tuple[int, dict[str, Any] | None]:
-    """Return how many sets there are, and a sample of the first seed for the script."""
-    study, scores = context.study, context.scores.examples
-    ids = dataset, model, study.seeds[0]
-    cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
-    predictions = study.path("predictions", **cell)
-    applying = {kind: study.applying(kind, dataset) for kind in ("methods", "metrics")}
-    files = {m: study.path("explanations", **cell, method=m) for m in applying["methods"]}
-    sets = _matched_sets(examples)
-    if not predictions.is_file() or not sets:
-        return len(sets), None
-    tables = {
-        method: read_artefact(path, "explanations")[0]
-        for method, path in files.items()
-        if path.is_file()
-    }
-    methods, metrics = list(tables), applying["metrics"]
-    values = {(m, k): scores.get((*ids, m, k), {}) for m in methods for k in metrics}
-    ids_of = {m: set(table["example_id"].to_pylist()) for m, table in tables.items()}
-    chosen = choose_sets(sets, ids_of, values, limit)
-    wanted = {member for name in chosen for member in sets[name]}
-    explained = {method: _rows(table, wanted) for method, table in tables.items()}
-    predicted = _rows(read_artefact(predictions, "predictions")[0], wanted)
-    order = {group: i for i, group in enumerate(study.declared(dataset).parts)}
-    members = {
-        id: {
-            **_example(examples[id], predicted[id]),
-            **_explanations([of_method.get(id) for of_method in explained.values()]),
-            "scores": [[values[m, k].get(id) for k in metrics] for m in methods],
-        }
-        for id in sorted(predicted, key=lambda id: (order[examples[id]["group"]], id))
-    }
-    data = {
-        "dataset": dataset,
-        "name": study.display("dataset", dataset),
-        "model": model,
-        "classes": study.declared(dataset).classes,
-        "methods": methods,
-        "metrics": metrics,
-        "sets": [[row for id, row in members.items() if id in sets[name]] for name in chosen],
-    }
-    return len(sets), data
 
 
 def _matched_sets(examples: Rows) -> dict[str, list[str]]:
@@ -116,10 +73,64 @@ def _matched_sets(examples: Rows) -> dict[str, list[str]]:
     return sets
 
 
+def _sample(
+    context: Context,
+    dataset: str,
+    model: str,
+    examples: Rows,
+    sets: Mapping[str, Sequence[str]],
+    limit: int,
+) -> dict[str, Any] | None:
+    """Return a sample of the first seed for the script; None if there are no predictions."""
+    study, ids = context.study, (dataset, model, context.study.seeds[0])
+    cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
+    predictions = study.path("predictions", **cell)
+    if not predictions.is_file():
+        return None
+    explained = {}
+    for method in study.applying("methods", dataset):
+        path = study.path("explanations", **cell, method=method)
+        if path.is_file():
+            explained[method] = _by_id(path, "explanations")
+    methods, metrics = list(explained), study.applying("metrics", dataset)
+    scores = {
+        (m, k): context.scores.examples.get((*ids, m, k), {}) for m in methods for k in metrics
+    }
+    chosen = choose_sets(sets, explained, scores, limit)
+    predicted = _by_id(predictions, "predictions")
+    order = study.declared(dataset).parts
+
+    def member(id: str) -> dict[str, Any]:
+        return {
+            **_example(examples[id], predicted[id]),
+            **_explanations([of_method.get(id) for of_method in explained.values()]),
+            "scores": [[scores[m, k].get(id) for k in metrics] for m in methods],
+        }
+
+    return {
+        "dataset": dataset,
+        "name": study.display("dataset", dataset),
+        "model": model,
+        "classes": study.declared(dataset).classes,
+        "methods": methods,
+        "metrics": metrics,
+        "sets": [
+            [
+                member(id)
+                for id in sorted(
+                    sets[name], key=lambda id: (order.index(examples[id]["group"]), id)
+                )
+                if id in predicted
+            ]
+            for name in chosen
+        ],
+    }
+
+
 def choose_sets(
     sets: Mapping[str, Sequence[str]],
-    explained: Mapping[str, set[str]],
-    values: Mapping[tuple[str, str], Mapping[str, float]],
+    explained: Mapping[str, Collection[str]],
+    scores: Mapping[tuple[str, str], Mapping[str, float]],
     limit: int,
 ) -> list[str]:
     """Choose the sets to show: half have the largest disparity, half are spread evenly.
@@ -129,41 +140,40 @@ def choose_sets(
     members in standard deviations of that score. For a single example it is the distance from
     the mean.
     """
-    spread = {
-        key: (float(np.mean(finite)), float(np.std(finite)))
-        for key, of_cell in values.items()
-        if (finite := [x for x in of_cell.values() if np.isfinite(x)])
-    }
-
-    def disparity(name: str) -> float:
-        differences = []
-        for key, (mean, sd) in spread.items():
-            of_set = [values[key].get(id, np.nan) for id in sets[name]]
-            of_set = [x for x in of_set if np.isfinite(x)]
-            if not sd or not of_set or len(of_set) < len(sets[name]):
-                continue
-            low, high = min(of_set), max(of_set)
-            differences.append((high - low if len(of_set) > 1 else abs(high - mean)) / sd)
-        return float(np.mean(differences)) if differences else 0.0
-
     complete = {
-        name: sum(all(id in ids for id in sets[name]) for ids in explained.values())
-        for name in sets
+        name: sum(all(id in of_method for id in members) for of_method in explained.values())
+        for name, members in sets.items()
     }
     most = max(complete.values(), default=0)
     by_number = sorted(sets, key=lambda name: -complete[name])
     candidates = [name for i, name in enumerate(by_number) if i < limit or complete[name] == most]
-    of = {name: disparity(name) for name in candidates}
-    ranked = sorted(candidates, key=lambda name: (-of[name], name))
+    disparity = _disparities({name: sets[name] for name in candidates}, scores)
+    ranked = sorted(candidates, key=lambda name: (-disparity[name], name))
     top, rest = ranked[: (limit + 1) // 2], ranked[(limit + 1) // 2 :]
     places = np.linspace(0, len(rest) - 1, min(limit // 2, len(rest))).round().astype(int)
     return top + [rest[place] for place in sorted(set(places.tolist()))]
 
 
-def _rows(table: pa.Table, wanted: set[str]) -> Rows:
-    """Return the rows of some examples by id."""
-    mask = pa.array([id in wanted for id in table["example_id"].to_pylist()])
-    return {row["example_id"]: row for row in table.filter(mask).to_pylist()}
+def _disparities(
+    sets: Mapping[str, Sequence[str]], scores: Mapping[tuple[str, str], Mapping[str, float]]
+) -> dict[str, float]:
+    """Return the disparity of each set; 0 where no score is defined for all of its members."""
+    differences: dict[str, list[float]] = {name: [] for name in sets}
+    for of_cell in scores.values():
+        finite = [x for x in of_cell.values() if np.isfinite(x)]
+        sd = float(np.std(finite)) if finite else 0.0
+        if not sd:
+            continue
+        for name, members in sets.items():
+            values = np.array([of_cell.get(id, np.nan) for id in members])
+            if np.isfinite(values).all():
+                far = np.ptp(values) if len(values) > 1 else abs(values[0] - np.mean(finite))
+                differences[name].append(float(far / sd))
+    return {name: float(np.mean(of)) if of else 0.0 for name, of in differences.items()}
+
+
+def _by_id(path: Path, artefact: str) -> Rows:
+    return {row["example_id"]: row for row in read_artefact(path, artefact)[0].to_pylist()}
 
 
 def _example(example: Mapping[str, Any], prediction: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,24 +1,18 @@
 """Rates of agreement against hand counts, naive loops and independent implementations."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from exparity.published.cells import QUESTIONS, MatchedCell, agreements
-from exparity.published.study import Key, Value
-from exparity.stats.seeds import SeedCounts
+from exparity.published.cells import agreements
 
-THEIRS = Value(
-    Key("geco_all", "bert", "lime", "gini"), 0.5, 0.1, 5, "3", 5, True, "8", "sufficiency"
-)
-OURS = SeedCounts(5, 5, 0.5, 1, True, ())
-
-
-def match(ours=OURS, theirs=THEIRS):
-    return MatchedCell(theirs.key[:4], ours, 20, theirs)
+MATCH = {
+    "dataset": "geco_all", "model": "bert", "method": "lime", "metric": "gini",
+    "significant_ours": 5, "total_ours": 5, "direction_ours": 1, "mean_d_ours": 0.5,
+    "significant_published": 5, "total_published": 5, "direction_published": 1,
+    "mean_d_published": 0.5, "considerable_ours": True, "considerable_published": True,
+}  # fmt: skip
 
 
 def overall(found, question):
@@ -26,37 +20,33 @@ def overall(found, question):
     return answer
 
 
-class TestDecisions:
-    def test_direction_needs_a_majority_and_a_sign_on_both_sides(self):
-        ask = QUESTIONS["direction"]
-        assert ask(match()) == (True, True)
-        assert ask(match(replace(OURS, mean_d=-0.5, direction=-1))) == (False, True)
-        assert ask(match(theirs=replace(THEIRS, mean=-0.01))) == (True, False)
-        for without in (
-            match(replace(OURS, significant=2)),
-            match(theirs=replace(THEIRS, significant=2)),
-            match(theirs=replace(THEIRS, mean=0.0)),
-            match(theirs=replace(THEIRS, mean=-0.0)),
-            match(theirs=replace(THEIRS, mean=None)),
-            match(replace(OURS, mean_d=None, direction=0)),
-        ):
-            assert ask(without) is None
-
-    def test_considerable_needs_what_was_published(self):
-        ask = QUESTIONS["considerable"]
-        assert ask(match()) == (True, True)
-        assert ask(match(replace(OURS, considerable=False))) == (False, True)
-        assert ask(match(theirs=replace(THEIRS, considerable=None))) is None
+@pytest.mark.parametrize(
+    ("question", "changes", "agree"),
+    [
+        ("direction", {}, 1),
+        ("direction", {"direction_ours": -1}, 0),
+        ("direction", {"direction_published": -1}, 0),
+        ("direction", {"significant_ours": 2}, None),
+        ("direction", {"significant_published": 2}, None),
+        ("direction", {"direction_published": 0}, None),
+        ("direction", {"direction_published": None}, None),
+        ("direction", {"direction_ours": 0}, None),
+        ("considerable", {}, 1),
+        ("considerable", {"considerable_ours": False}, 0),
+        ("considerable", {"considerable_published": None}, None),
+    ],
+)
+def test_what_both_decide(question, changes, agree):
+    answer = overall(agreements([{**MATCH, **changes}]), question)
+    assert (answer.n, answer.agree) == ((0, 0) if agree is None else (1, agree))
 
 
 def matches_of(decisions):
     return [
-        match(
-            replace(OURS, significant=5 * ours),
-            replace(THEIRS, significant=5 * theirs, key=THEIRS.key._replace(method=f"m{i % 3}")),
-        )
+        {**MATCH, "significant_ours": 5 * ours, "significant_published": 5 * theirs,
+         "method": f"m{i % 3}"}
         for i, (ours, theirs) in enumerate(decisions)
-    ]
+    ]  # fmt: skip
 
 
 class TestRates:

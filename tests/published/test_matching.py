@@ -8,24 +8,28 @@ from exparity.published.cells import compare_results
 CELL = ("geco_all", "bert", "lime", "gini")
 
 
+def ids(match, whose=""):
+    return tuple(match[f"{whose}{kind}"] for kind in ("dataset", "model", "method", "metric"))
+
+
 def compare(rows, options=OPTIONS, **settings):
     return compare_results(rows, options, **settings)
 
 
 class TestCells:
     def test_every_published_cell_finds_its_own(self, equal, study):
-        assert [m.theirs for m in equal.matches] == list(study.cells.values())
-        assert all(m.ids == m.theirs.key[:4] for m in equal.matches)
+        assert [ids(m) for m in equal.matches] == [key[:4] for key in study.cells]
+        assert all(ids(m, "our_") == ids(m) for m in equal.matches)
         assert equal.left_out == []
         assert all(a.agree == a.n > 0 for a in equal.agreements if a.question != "effect")
 
     def test_ours_is_counted_as_the_study_counts(self, equal):
         for match in equal.matches:
-            assert match.ours.significant == match.theirs.significant
-            assert match.ours.total == match.theirs.runs
-            if match.theirs.mean is not None:
-                assert match.ours.mean_d == pytest.approx(match.theirs.mean)
-                assert match.ours.considerable == match.theirs.considerable
+            assert match["significant_ours"] == match["significant_published"]
+            assert match["total_ours"] == match["total_published"]
+            if match["mean_d_published"] is not None:
+                assert match["mean_d_ours"] == pytest.approx(match["mean_d_published"])
+                assert match["considerable_ours"] == match["considerable_published"]
 
     def test_what_was_not_published_is_named(self):
         rows = [
@@ -37,7 +41,7 @@ class TestCells:
             row(("compas", *CELL[1:]), 0, 0.01, 0.5, group_a="African-American", group_b="male"),
         ]
         found = compare(rows)
-        assert [m.theirs.key[:4] for m in found.matches] == [CELL]
+        assert [ids(m) for m in found.matches] == [CELL]
         assert found.left_out == [
             "dataset pairs_all",
             "groups African-American and male",
@@ -52,13 +56,13 @@ class TestCells:
         ]
         options = {"statistics": {"alpha": 0.01, "threshold": 0.5}}
         (match,) = compare(rows, options).matches
-        assert (match.ours.significant, match.ours.total) == (2, 4)
-        assert match.ours.considerable
+        assert (match["significant_ours"], match["total_ours"]) == (2, 4)
+        assert match["considerable_ours"]
 
     def test_groups_in_the_other_order_change_the_sign(self):
         rows = [row(CELL, 0, 0.01, 0.7, group_a="female", group_b="male")]
         (match,) = compare(rows).matches
-        assert (match.ours.mean_d, match.ours.direction) == (-0.7, -1)
+        assert (match["mean_d_ours"], match["direction_ours"]) == (-0.7, -1)
         assert rows[0]["cohens_d"] == 0.7
 
     @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ class TestCells:
     def test_which_instance_counts_for_a_method(self, methods, found, left_out):
         rows = [row((*CELL[:2], method, CELL[3]), 0, 0.01, 0.5) for method in methods]
         made = compare(rows, {"methods": [[id, use] for id, use in methods.items()]})
-        assert [(m.ids[2], m.theirs.key.method) for m in made.matches] == found
+        assert [(m["our_method"], m["method"]) for m in made.matches] == found
         assert made.left_out == left_out
 
 
@@ -83,6 +87,6 @@ def test_a_model_with_another_name():
     rows = [row((CELL[0], "small", *CELL[2:]), 0, 0.01, 0.5)]
     assert compare(rows).matches == []
     (match,) = compare(rows, models={"small": "gpt2_scratch"}).matches
-    assert match.ids[1] == "small"
-    assert match.theirs.key[:4] == (CELL[0], "gpt2_scratch", *CELL[2:])
-    assert match.theirs.table == "5"
+    assert match["our_model"] == "small"
+    assert ids(match) == (CELL[0], "gpt2_scratch", *CELL[2:])
+    assert match["table"] == "5"

@@ -7,32 +7,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.published.study import Key, PublishedStudy, Value, check_models, load_study
 from exparity.stats.informative import of_quantity
 from exparity.stats.rank_correlation import rank_correlation
-from exparity.stats.seeds import SeedCounts, count_seeds
+from exparity.stats.seeds import count_seeds, majority
 
 IDS = ("dataset", "model", "method", "metric")
+WHOSE = ("ours", "published")
 Row = Mapping[str, Any]
-Decisions = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class MatchedCell:
-    """One of our cells, counted as the study counts, beside the published one.
-
-    ``ids`` are ours of dataset, model, method and metric; ``n_examples`` the fewest of a test.
-    """
-
-    ids: tuple[str, ...]
-    ours: SeedCounts
-    n_examples: int
-    theirs: Value
 
 
 @dataclass(frozen=True)
@@ -40,7 +29,8 @@ class Agreement:
     """Agreement of our decisions with the study's, over the cells with a published id in common.
 
     Attributes:
-        question: what is decided; see :data:`QUESTIONS`. ``effect`` is the mean d.
+        question: ``significant`` in most seeds, ``direction`` where both are significant,
+            ``considerable``, or ``effect``, the mean d.
         by, group: kind and value of that id; ``all`` and empty for all cells.
         n, agree: cells in which both can be asked, and those in which both decide alike.
         share: their share; None if n is 0.
@@ -64,22 +54,30 @@ class Agreement:
 
 @dataclass(frozen=True)
 class CellComparison:
-    """Our cells beside those of a published study; ``left_out`` is what of ours it has not."""
+    """Our cells beside those of a published study.
+
+    Attributes:
+        study: the study.
+        left_out: ids of ours that the study lacks, in words.
+        matches: a row for each cell of ours with a published one; :mod:`exparity.published.output`
+            has the columns. Both are counted as the study counts.
+        agreements: the answers to every question.
+    """
 
     study: PublishedStudy
     left_out: Sequence[str]
-    matches: Sequence[MatchedCell]
+    matches: Sequence[Row]
     agreements: Sequence[Agreement]
 
     @property
     def published_cells(self) -> int:
         """Return how many of the published cells have a counterpart of ours."""
-        return len({match.theirs.key for match in self.matches})
+        return len({_published_ids(match) for match in self.matches})
 
     @property
     def examples(self) -> str:
         """Return how many examples a test of ours used, as a number or a range."""
-        sizes = {match.n_examples for match in self.matches}
+        sizes = {match["n_examples"] for match in self.matches}
         return " to ".join(f"{size:,}" for size in sorted({min(sizes), max(sizes)}))
 
 
@@ -114,11 +112,10 @@ def compare_results(
     cells: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     left_out: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        pair = row["group_a"], row["group_b"]
-        sign = {published.groups: 1, published.groups[::-1]: -1}.get(pair, 0)
+        sign = published.sign(row["group_a"], row["group_b"])
         unknown = {kind: row[kind] for kind in IDS if row[kind] not in names[kind]}
         if not sign:
-            unknown["groups"] = " and ".join(pair)
+            unknown["groups"] = f"{row['group_a']} and {row['group_b']}"
         for kind, id in unknown.items():
             left_out[kind].add(id)
         if not unknown:
@@ -127,16 +124,15 @@ def compare_results(
             cells[tuple(row[kind] for kind in IDS)].append(test)
     matches = []
     for ids, tests in cells.items():
-        theirs = published.cells.get(
-            Key(*(names[kind][id] for kind, id in zip(IDS, ids, strict=True)))
-        )
-        if theirs is None:
+        key = Key(*(names[kind][id] for kind, id in zip(IDS, ids, strict=True)))
+        if key in published.cells:
+            matches.append(_match(ids, tests, published.cells[key], published.facts["threshold"]))
+        else:
             left_out["model"].add(f"{ids[1]} on {ids[0]}")
-            continue
-        ours = count_seeds(tests, published.facts["threshold"])
-        matches.append(MatchedCell(ids, ours, min(test["n_examples"] for test in tests), theirs))
-    order = {key: position for position, key in enumerate(published.cells)}
-    matches.sort(key=lambda match: (order[match.theirs.key], match.ids))
+    order: dict[tuple[str, ...], int] = {
+        key[:4]: position for position, key in enumerate(published.cells)
+    }
+    matches.sort(key=lambda match: (order[_published_ids(match)], *map(match.get, _OURS)))
     named = [f"{kind} {', '.join(sorted(ids))}" for kind, ids in sorted(left_out.items())]
     return CellComparison(published, named, matches, agreements(matches))
 
@@ -154,10 +150,10 @@ def nothing_to_compare(comparison: CellComparison) -> InputError:
 def _names(
     rows: Sequence[Row], study: PublishedStudy, options: Mapping[str, Any]
 ) -> dict[str, dict[str, str]]:
-    """Return which of our ids stand for a published one, by kind.
+    """Return the published id of each of our ids, by kind.
 
-    An id does if its instance uses the published id and is called so, or is the only one that uses
-    it.
+    An id has one if its instance uses the published id and is called so, or is the only one that
+    uses it.
     """
     names: dict[str, dict[str, str]] = {}
     for kind in IDS:
@@ -172,43 +168,49 @@ def _names(
     return names
 
 
-def _significant(match: MatchedCell) -> Decisions | None:
-    return match.ours.in_most_seeds, match.theirs.in_most_seeds
+_OURS = tuple(f"our_{kind}" for kind in IDS)
 
 
-def _direction(match: MatchedCell) -> Decisions | None:
-    """Compare signs of mean d where both call the cell significant and print a sign."""
-    theirs = match.theirs.mean
-    if _significant(match) != (True, True) or not theirs or not match.ours.direction:
-        return None
-    return match.ours.direction > 0, theirs > 0
+def _published_ids(match: Row) -> tuple[str, ...]:
+    return tuple(match[kind] for kind in IDS)
 
 
-def _considerable(match: MatchedCell) -> Decisions | None:
-    theirs = match.theirs.considerable
-    return None if theirs is None else (match.ours.considerable, theirs)
+def _match(
+    ids: Sequence[str], tests: Sequence[Row], theirs: Value, threshold: float
+) -> dict[str, Any]:
+    """Return one of our cells, counted as the study counts, beside the published one."""
+    ours = count_seeds(tests, threshold)
+    return {
+        **theirs.key._asdict(),
+        **dict(zip(_OURS, ids, strict=True)),
+        **{f"{name}_ours": value for name, value in vars(ours).items()},
+        "significant_published": theirs.significant,
+        "total_published": theirs.runs,
+        "direction_published": None if theirs.mean is None else int(np.sign(theirs.mean)),
+        "mean_d_published": theirs.mean,
+        "sd_d_published": theirs.sd,
+        "considerable_published": theirs.considerable,
+        "n_examples": min(test["n_examples"] for test in tests),
+        "flags": " ".join(ours.flags),
+        **{name: getattr(theirs, name) for name in ("table", "effect_table", "effect_label")},
+    }
 
 
-QUESTIONS: dict[str, Callable[[MatchedCell], Decisions | None]] = {
-    "significant": _significant,
-    "direction": _direction,
-    "considerable": _considerable,
-}
-
-
-def agreements(matches: Sequence[MatchedCell]) -> list[Agreement]:
+def agreements(matches: Sequence[Row]) -> list[Agreement]:
     """Ask every question of all cells, and of the cells of each dataset, model, method, metric."""
     answers = []
     for by, group, chosen in _groups(matches):
-        for question, ask in QUESTIONS.items():
-            decisions = [d for d in map(ask, chosen) if d is not None]
-            if decisions or by == "all":
-                answers.append(_agreement(question, by, group, decisions))
-        effects = [
-            (match.ours.mean_d, match.theirs.mean)
+        decisions = [_decisions(match) for match in chosen]
+        for question in ("significant", "direction", "considerable"):
+            both = [of_cell[question] for of_cell in decisions if question in of_cell]
+            if both or by == "all":
+                answers.append(_agreement(question, by, group, both))
+        means = [
+            [match[f"mean_d_{side}"] for side in WHOSE]
             for match in chosen
-            if match.ours.significant and None not in (match.ours.mean_d, match.theirs.mean)
+            if match["significant_ours"]
         ]
+        effects = [pair for pair in means if None not in pair]
         rho = rank_correlation(*zip(*effects, strict=True)).correlation if effects else math.nan
         answers.append(
             Agreement("effect", by, group, len(effects), rho=None if math.isnan(rho) else rho)
@@ -216,19 +218,32 @@ def agreements(matches: Sequence[MatchedCell]) -> list[Agreement]:
     return answers
 
 
-def _groups(matches: Sequence[MatchedCell]) -> Iterator[tuple[str, str, list[MatchedCell]]]:
+def _groups(matches: Sequence[Row]) -> Iterator[tuple[str, str, list[Row]]]:
     yield "all", "", list(matches)
-    for place, by in enumerate(IDS):
-        for group in dict.fromkeys(match.theirs.key[place] for match in matches):
-            yield by, group, [match for match in matches if match.theirs.key[place] == group]
+    for by in IDS:
+        for group in dict.fromkeys(match[by] for match in matches):
+            yield by, group, [match for match in matches if match[by] == group]
 
 
-def _agreement(question: str, by: str, group: str, decisions: Sequence[Decisions]) -> Agreement:
-    n = len(decisions)
-    agree = sum(ours == theirs for ours, theirs in decisions)
+def _decisions(match: Row) -> dict[str, tuple[bool, ...]]:
+    """Return our decision and the study's by question, without those that one cannot answer."""
+    most = tuple(majority(match[f"significant_{side}"], match[f"total_{side}"]) for side in WHOSE)
+    signs = tuple(match[f"direction_{side}"] for side in WHOSE)
+    decisions = {"significant": most}
+    if all(most) and all(signs):
+        decisions["direction"] = tuple(sign > 0 for sign in signs)
+    if match["considerable_published"] is not None:
+        decisions["considerable"] = tuple(match[f"considerable_{side}"] for side in WHOSE)
+    return decisions
+
+
+def _agreement(
+    question: str, by: str, group: str, decisions: Sequence[tuple[bool, ...]]
+) -> Agreement:
+    n, agree = len(decisions), sum(ours == theirs for ours, theirs in decisions)
     if not n:
         return Agreement(question, by, group, n, agree)
-    ours, theirs = (sum(map(bool, side)) for side in zip(*decisions, strict=True))
+    ours, theirs = (sum(side) for side in zip(*decisions, strict=True))
     expected = (ours * theirs + (n - ours) * (n - theirs)) / n**2
     kappa = None if expected == 1 else (agree / n - expected) / (1 - expected)
     return Agreement(question, by, group, n, agree, agree / n, expected, kappa)

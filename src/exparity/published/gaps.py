@@ -18,7 +18,6 @@ from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, check_models, load_study
 
 _ZARI = {"normal": "zari", "cda": "zari_w_cda"}  # a checkpoint that the study calls a method
-_PROBED = {"tpr_gap": "sg_tpr", "causal_tpr_gap": "cg_tpr"}
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,12 @@ def compare_gaps(
             for printed in (method, f"{method}_once"):
                 key = Key(datasets[ids[0]], source, printed, metric, class_name)
                 values[key].append(value)
-    for key, value in _probed(results, published, datasets):
-        values[key].append(value)
+    for (dataset,), path in layout.files(results, "term_weight_probe"):
+        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
+            if dataset in datasets and row["debias"] == "none":
+                place = datasets[dataset], "bow_logistic_regression", f"weight_{row['weight']:g}"
+                for *of, value in _gaps_of([row], published):
+                    values[Key(*place, *of)].append(value)
     metrics = published.facts["metrics"]
     gaps = [
         GapMatch(
@@ -149,31 +152,14 @@ def _gaps_of(
 ) -> Iterator[tuple[str, str, float]]:
     """Yield metric, class and value that the study has too, with the study's sign."""
     for row in rows:
-        pair = row["group"], row["group_b"]
-        sign = {study.groups: 1, study.groups[::-1]: -1, ("", ""): 1}.get(pair)
-        if sign is None or row["value"] != row["value"]:
+        is_of_all = not row["group"] and not row["group_b"]
+        sign = 1 if is_of_all else study.sign(row["group"], row["group_b"])
+        if not sign or row["value"] != row["value"]:
             continue
-        unsigned = pair == ("", "") or row["quantity"].endswith("_rms")
+        if row["quantity"].endswith("_rms"):
+            sign = 1
         for metric, facts in study.facts["metrics"].items():
             class_name = facts.get("class", row["class_name"])
             if (facts["quantity"], class_name) == (row["quantity"], row["class_name"]):
                 of_class = "" if "class" in facts else row["class_name"]
-                yield metric, of_class, row["value"] if unsigned else sign * row["value"]
-
-
-def _probed(
-    results: Path, study: PublishedStudy, datasets: Mapping[str, str]
-) -> Iterator[tuple[Key, float]]:
-    """Yield the gaps of bags of words with scaled words."""
-    for (dataset,), path in layout.files(results, "term_weight_probe"):
-        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
-            pair = row["group"], row["group_b"]
-            sign = {study.groups: 1, study.groups[::-1]: -1}.get(pair)
-            trained_alike = row["debias"] == "none"
-            metric = _PROBED.get(row["quantity"])
-            if not (dataset in datasets and sign and trained_alike and metric):
-                continue
-            if row["value"] == row["value"]:
-                method = f"weight_{row['weight']:g}"
-                ids = datasets[dataset], "bow_logistic_regression", method
-                yield Key(*ids, metric, row["class_name"]), sign * row["value"]
+                yield metric, of_class, sign * row["value"]

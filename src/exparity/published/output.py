@@ -7,17 +7,16 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import indent
-from typing import Any
 
 import pyarrow as pa
 
 from exparity.artefacts.columns import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
-from exparity.published.cells import IDS, Agreement, CellComparison, MatchedCell
+from exparity.published.cells import IDS, WHOSE, Agreement, CellComparison
 from exparity.published.gaps import GapComparison, GapMatch
 
-_COUNTS, _WHOSE = ("significant", "total", "direction"), ("ours", "published")
+_COUNTS = ("significant", "total", "direction")
 QUESTIONS = {
     "significant": "significant in most seeds",
     "direction": "direction, where both are significant",
@@ -29,10 +28,10 @@ _CELL = pa.schema(
     [
         *((name, pa.string()) for name in IDS),
         *((f"our_{name}", pa.string()) for name in IDS),
-        *((f"{name}_{whose}", pa.int64()) for name in _COUNTS for whose in _WHOSE),
-        *((f"mean_d_{whose}", pa.float64()) for whose in _WHOSE),
+        *((f"{name}_{whose}", pa.int64()) for name in _COUNTS for whose in WHOSE),
+        *((f"mean_d_{whose}", pa.float64()) for whose in WHOSE),
         ("sd_d_published", pa.float64()),
-        *((f"considerable_{whose}", pa.bool_()) for whose in _WHOSE),
+        *((f"considerable_{whose}", pa.bool_()) for whose in WHOSE),
         ("n_examples", pa.int64()),
         ("flags", pa.string()),
         *((name, pa.string()) for name in ("table", "effect_table", "effect_label")),
@@ -45,9 +44,9 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     of = partial(Export.of, folder="published")
     if isinstance(comparison, GapComparison):
         return [of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps)]
-    cells, title = [*map(_cell, comparison.matches)], "Our cells beside the published ones"
+    title = "Our cells beside the published ones"
     return [
-        Export("cells", title, _CELL, cells, folder="published"),
+        Export("cells", title, _CELL, comparison.matches, folder="published"),
         of("agreement", "Agreement with published cells", Agreement, comparison.agreements),
     ]
 
@@ -57,27 +56,6 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
     facts = {"study": comparison.study.id, "version": version("exparity")}
     for export in comparison_tables(comparison):
         save_export(export, folder, facts)
-
-
-def _cell(match: MatchedCell) -> dict[str, Any]:
-    ours, theirs = match.ours, match.theirs
-    counts = {"significant": "significant", "total": "runs", "mean_d": "mean", "sd_d": "sd"}
-    return {
-        **theirs.key._asdict(),
-        **vars(theirs),
-        **{f"{name}_ours": value for name, value in vars(ours).items()},
-        **{f"{name}_published": getattr(theirs, of) for name, of in counts.items()},
-        "considerable_published": theirs.considerable,
-        "direction_published": None if theirs.mean is None else sign(theirs.mean),
-        "n_examples": match.n_examples,
-        "flags": " ".join(ours.flags),
-        **{f"our_{kind}": id for kind, id in zip(IDS, match.ids, strict=True)},
-    }
-
-
-def sign(value: float) -> int:
-    """Return 1, 0 or −1."""
-    return (value > 0) - (value < 0)
 
 
 def comparison_summary(comparison: Comparison) -> str:

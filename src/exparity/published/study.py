@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
 from exparity.resources import resource
-from exparity.stats.seeds import majority
 
 KINDS = {path.stem: path.parent.name for path in sorted(resource("published").glob("*/*.yaml"))}
 """Ids of the studies, to what they publish: ``cells`` of a grid, ``gaps`` of classifiers, or
@@ -74,11 +73,6 @@ class Value:
     effect_table: str | None = None
     effect_label: str | None = None
 
-    @property
-    def in_most_seeds(self) -> bool:
-        """Whether more than half of the runs are significant."""
-        return majority(self.significant, self.runs)
-
 
 @dataclass(frozen=True)
 class PublishedStudy:
@@ -98,6 +92,10 @@ class PublishedStudy:
     cells: Mapping[Key, Value]
     values: Mapping[Key, Value]
     facts: Mapping[str, Any]
+
+    def sign(self, group_a: str, group_b: str) -> int:
+        """Return 1 for groups in the order of the study, −1 in the other; 0 for other groups."""
+        return {self.groups: 1, self.groups[::-1]: -1}.get((group_a, group_b), 0)
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the ids of its cells' ``dataset``, ``model``, ``method`` or ``metric``."""

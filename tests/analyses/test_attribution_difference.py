@@ -28,15 +28,15 @@ def test_by_hand():
         WordPair("2", "king", "queen", 0.3, 0.1),
     ]
     together, he, king = attribution_differences(given, min_sets=1)
-    assert (together.word_a, together.n_sets, together.n_words) == ("", 2, 4)
+    assert (together["word_a"], together["n_sets"], together["n_words"]) == ("", 2, 4)
     # Set 1: 0.3 and 0.2 on average; set 2: 0.25 and 0.25.
-    assert together.mean_difference == pytest.approx((0.1 + 0.0) / 2)
-    assert together.mean_absolute_difference == pytest.approx((0.2 + 0 + 0.2 + 0.2) / 4)
-    assert (he.word_a, he.word_b, he.n_sets, he.n_words) == ("he", "she", 2, 3)
-    assert (he.mean_a, he.mean_b) == (pytest.approx(0.25), pytest.approx(0.3))
-    assert he.mean_difference == pytest.approx((0.1 - 0.2) / 2)
-    assert (king.n_sets, king.p) == (1, 1.0)
-    assert math.isnan(king.d_z)
+    assert together["mean_difference"] == pytest.approx((0.1 + 0.0) / 2)
+    assert together["mean_absolute_difference"] == pytest.approx((0.2 + 0 + 0.2 + 0.2) / 4)
+    assert (he["word_a"], he["word_b"], he["n_sets"], he["n_words"]) == ("he", "she", 2, 3)
+    assert (he["mean_a"], he["mean_b"]) == (pytest.approx(0.25), pytest.approx(0.3))
+    assert he["mean_difference"] == pytest.approx((0.1 - 0.2) / 2)
+    assert (king["n_sets"], king["p"]) == (1, 1.0)
+    assert math.isnan(king["d_z"])
 
 
 def test_the_test_is_scipys_on_means_of_sets():
@@ -51,20 +51,20 @@ def test_the_test_is_scipys_on_means_of_sets():
         for pair in chosen:
             sets.setdefault(pair.set_id, []).append(pair.value_a - pair.value_b)
         differences = [np.mean(values) for values in sets.values()]
-        assert row.p == pytest.approx(scipy.stats.wilcoxon(differences).pvalue)
-        assert row.d_z == pytest.approx(np.mean(differences) / np.std(differences, ddof=1))
+        assert row["p"] == pytest.approx(scipy.stats.wilcoxon(differences).pvalue)
+        assert row["d_z"] == pytest.approx(np.mean(differences) / np.std(differences, ddof=1))
 
 
 def test_words_are_corrected_together_and_rare_ones_are_not_tested():
     rng = np.random.default_rng(1)
     given = pairs(rng) + pairs(rng, n_sets=5, words=(("king", "queen"),))
     together, *words = attribution_differences(given, min_sets=6)
-    assert [row.word_a for row in words] == ["he", "his", "king"]
-    assert math.isnan(words[2].p)
-    assert math.isnan(words[2].p_holm)
-    expected = holm([words[0].p, words[1].p])
-    assert [words[0].p_holm, words[1].p_holm] == pytest.approx(expected.tolist())
-    assert together.p_holm == together.p
+    assert [row["word_a"] for row in words] == ["he", "his", "king"]
+    assert math.isnan(words[2]["p"])
+    assert math.isnan(words[2]["p_holm"])
+    expected = holm([words[0]["p"], words[1]["p"]])
+    assert [words[0]["p_holm"], words[1]["p_holm"]] == pytest.approx(expected.tolist())
+    assert together["p_holm"] == together["p"]
 
 
 def test_level_is_kept_where_there_is_nothing_to_find():
@@ -76,7 +76,7 @@ def test_level_is_kept_where_there_is_nothing_to_find():
         for i in range(20):
             a, b = rng.uniform(0, 1, size=2)
             given += [WordPair(str(i), "he", "she", a, b)] * 4  # the same four times
-        hits += attribution_differences(given)[0].p <= 0.05
+        hits += attribution_differences(given)[0]["p"] <= 0.05
     assert hits / 300 < 0.09
 
 

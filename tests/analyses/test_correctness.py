@@ -13,7 +13,7 @@ NAN = math.nan
 
 
 def by_key(rows):
-    return {(row.subset, row.group): row for row in rows}
+    return {(row["subset"], row["group"]): row for row in rows}
 
 
 @pytest.mark.property
@@ -33,11 +33,13 @@ def test_equals_the_loop(data):
             if wanted and group in ("", groups[i]):
                 kept.append(scores[i])
         defined = [score for score in kept if not math.isnan(score)]
-        assert (row.n, row.n_undefined) == (len(defined), len(kept) - len(defined))
+        assert (row["n"], row["n_undefined"]) == (len(defined), len(kept) - len(defined))
         expected = [
             statistics.fmean(defined) if defined else NAN,
             statistics.median(defined) if defined else NAN,
             statistics.stdev(defined) if len(defined) > 1 else NAN,
         ]
-        assert [row.mean, row.median, row.sd] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+        assert [row[name] for name in ("mean", "median", "sd")] == pytest.approx(
+            expected, abs=1e-9, nan_ok=True
+        )
     assert {subset for subset, _ in found} <= set(SUBSETS)

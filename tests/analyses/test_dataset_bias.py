@@ -74,24 +74,27 @@ LABELS = [1, 1, 0, 0]
 def test_correlations_equal_numpys_on_dense_values():
     dense = TfidfVectorizer(analyzer=lambda words: [w.lower() for w in words])
     values = dense.fit_transform(TEXTS).toarray()
-    found = word_associations(TEXTS, LABELS, 2)
+    found = list(word_associations(TEXTS, LABELS, ["0", "1"]))
     assert len(found) == 2 * values.shape[1]
     for one in found:
-        column = values[:, dense.vocabulary_[one.word]]
-        members = [label == one.class_index for label in LABELS]
-        assert one.correlation == pytest.approx(np.corrcoef(column, members)[0, 1])
-        assert one.n_texts == (column > 0).sum()
-        assert math.isnan(one.rationale_share)
+        column = values[:, dense.vocabulary_[one["word"]]]
+        members = [str(label) == one["class_name"] for label in LABELS]
+        assert one["value"] == pytest.approx(np.corrcoef(column, members)[0, 1])
+        assert one["n"] == (column > 0).sum()
+        assert math.isnan(one["rationale_share"])
 
 
 def test_shares_of_marked_occurrences():
     marks = [(1, 0, 1, 1, 0, 0), (1, 0, 0, 0, 0), None, (1, 0, 1, 1, 0, 0)]
-    found = {one.word: one.rationale_share for one in word_associations(TEXTS, LABELS, 2, marks)}
+    found = {
+        one["word"]: one["rationale_share"]
+        for one in word_associations(TEXTS, LABELS, ["0", "1"], marks)
+    }
     assert found["he"] == pytest.approx(2 / 3)
     assert (found["him"], found["hat"]) == (1.0, 0.0)
     assert math.isnan(found["dog"])
 
 
 def test_a_word_that_never_varies_has_no_correlation():
-    found = word_associations([("a",), ("a",)], [0, 1], 2)
-    assert all(math.isnan(one.correlation) for one in found)
+    found = word_associations([("a",), ("a",)], [0, 1], ["0", "1"])
+    assert all(math.isnan(one["value"]) for one in found)

@@ -70,9 +70,9 @@ class TestCorrectness:
         (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
         assert (table["dataset"], table["metric"], table["groups"]) == ("geco", "mass", GROUPS)
         level = table["levels"]["c", "gradient_x_input", "correct", ""]
-        assert level.mean == pytest.approx(0.41)
-        assert level.sd == pytest.approx(0.02 / math.sqrt(2))
-        assert (level.n, level.undefined) == (20, 2)
+        assert level["mean"] == pytest.approx(0.41)
+        assert level["sd"] == pytest.approx(0.02 / math.sqrt(2))
+        assert (level["n"], level["undefined"]) == (20, 2)
         assert table["best_first"] == ["pattern_variant", "gradient_x_input", "uniform_random"]
 
     def test_classifiers_stand_beside_the_published_ones(self, grid):
@@ -93,10 +93,10 @@ def test_words_with_most_sets_are_shown(grid):
     assert table["words"][0] == ("he", "she")
     assert table["tested"] == 13  # the queen's is too rare
     together = table["cells"]["c", "gradient_x_input", ("", "")]
-    assert together.mean_difference == pytest.approx(0.2)
-    assert (together.significant, together.tested, together.n_sets) == (2, 2, 40)
-    assert table["cells"]["c", "gradient_x_input", ("he", "she")].significant == 1
-    assert table["cells"]["c", "gradient_x_input", ("king", "queen")].tested == 0
+    assert together["mean_difference"] == pytest.approx(0.2)
+    assert (together["significant"], together["tested"], together["n_sets"]) == (2, 2, 40)
+    assert table["cells"]["c", "gradient_x_input", ("he", "she")]["significant"] == 1
+    assert table["cells"]["c", "gradient_x_input", ("king", "queen")]["tested"] == 0
 
 
 def test_shares_stand_beside_the_published_one(grid):
@@ -114,11 +114,16 @@ def test_shares_stand_beside_the_published_one(grid):
 
 def test_mlm_scores_of_matched_sets(grid):
     (line,) = mlm_lines(read_analysis(grid.root, grid.options, "mlm_score"), 0.05)
-    assert (line.model, line.group_a, line.group_b, line.n) == ("c", "male", "female", 16)
-    assert line.mean_a == pytest.approx(10 + 3.5 + 0.5)
-    assert line.difference == pytest.approx(-1)
-    assert (line.significant, line.tested) == (2, 2)
-    assert line.likelier == pytest.approx((6 + 2 * 0.5) / 8)
+    assert (line["model"], line["group_a"], line["group_b"], line["n"]) == (
+        "c",
+        "male",
+        "female",
+        16,
+    )
+    assert line["mean_a"] == pytest.approx(10 + 3.5 + 0.5)
+    assert line["difference"] == pytest.approx(-1)
+    assert (line["significant"], line["tested"]) == (2, 2)
+    assert line["likelier"] == pytest.approx((6 + 2 * 0.5) / 8)
 
 
 class TestPage:

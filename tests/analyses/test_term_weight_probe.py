@@ -4,6 +4,7 @@ import csv
 import math
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,12 +109,13 @@ class TestOnBiographies:
 
 
 def test_words_are_of_the_group_that_has_more_of_them():
-    versions = {
-        ("m", "f"): ([("He", "saw", "his", "dog")], [("She", "saw", "her", "dog")]),
-        ("f", "m"): ([("she", "saw", "him", ",")], [("he", "saw", "him", ",")]),
-    }
-    words = group_words(versions)
-    assert words == {"m": {"he", "his"}, "f": {"she", "her"}}
+    changes = [
+        (SimpleNamespace(group="m", words=("He", "saw", "his", "dog")),
+         SimpleNamespace(group="f", words=("She", "saw", "her", "dog"))),
+        (SimpleNamespace(group="f", words=("she", "saw", "him", ",")),
+         SimpleNamespace(group="m", words=("he", "saw", "him", ","))),
+    ]  # fmt: skip
+    assert group_words(changes, ("m", "f")) == {"m": {"he", "his"}, "f": {"she", "her"}}
 
 
 def naive(labels, sides, predicted, classes):

@@ -125,7 +125,7 @@ def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
     assert encoding.truncated
     marks = (1, 0, 0) * 30
     asked = questions(encoding, marks, 4)
-    masked = {int(encoding.word_ids[q.position]) for q in asked if q.of_token}
+    masked = {int(encoding.word_ids[q.position]) for q in asked if q.target >= 0}
     kept = set(encoding.word_ids.tolist()) - {-1}
     assert masked == {word for word in kept if not marks[word]}
     assert all(q.ids[q.position] == 4 for q in asked)

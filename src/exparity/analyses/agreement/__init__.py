@@ -7,7 +7,7 @@ a text is about. The analysis reads attributions that are there, and runs no mod
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
@@ -48,6 +48,10 @@ class Attribution(NamedTuple):
     tokens: tuple[int, ...]
     target: int
     scores: FloatArray
+
+
+Explained = Mapping[str, Attribution]
+"""Attributions by one method in one training, by example."""
 
 
 def _job_options(
@@ -122,24 +126,26 @@ def agreement_cell(
             training to the next.
     """
     prepared = read_prepared(data, "test")
-    source, collapsed = (data, {"dataset": prepared.dataset}), set()
-    for table, metadata in read_all("predictions", predictions, source, over_seeds=True):
-        if is_collapsed(table.column("predicted").to_pylist()):
-            collapsed.add(metadata["wildcards"]["seed"])
+    source = data, {"dataset": prepared.dataset}
+    collapsed = {
+        metadata["wildcards"]["seed"]
+        for table, metadata in read_all("predictions", predictions, source, over_seeds=True)
+        if is_collapsed(table.column("predicted").to_pylist())
+    }
     uses: dict[str, str] = {}
-    of: dict[int, dict[str, Mapping[str, Attribution]]] = defaultdict(dict)
+    of: dict[int, dict[str, Explained]] = defaultdict(dict)
     for table, metadata in read_all("explanations", explanations, source, over_seeds=True):
         ids = metadata["wildcards"]
         uses[ids["method"]] = metadata["parameters"].get("use", ids["method"])
         if ids["seed"] not in collapsed:
-            rows_of_method = table.to_pylist()
-            attributions = {row["example_id"]: _attribution(row, unit) for row in rows_of_method}
+            attributions = {r["example_id"]: _attribution(r, unit) for r in table.to_pylist()}
             of[ids["seed"]][ids["method"]] = attributions
-    values = _Values(of, uses, [example.example_id for example in prepared.examples], top_share)
+    trainings = [by_method for _, by_method in sorted(of.items())]
+    examples = [example.example_id for example in prepared.examples]
     compared = [
         {"between": "methods", "method_a": a, "method_b": b, "measure": measure, **test}
-        for a, b, measure, of_pair in values.between_methods()
-        for test in _tests(prepared, of_pair, statistics)
+        for (measure, a, b), values in _between_methods(trainings, uses, examples, top_share)
+        for test in _tests(prepared, values, statistics)
     ]
     rows = list(judge(compared, (), alpha=statistics["alpha"]))
     rows += [
@@ -148,8 +154,8 @@ def agreement_cell(
             **_described(test),
             "n_seeds": len(of),
         }
-        for method, measure, of_method in values.over_trainings()
-        for test in _tests(prepared, of_method[None], statistics)
+        for (measure, method), values in _over_trainings(trainings, uses, examples, top_share)
+        for test in _tests(prepared, values[None], statistics)
     ]
     asked = {"unit": unit, "top_share": top_share}
     return StageResult(
@@ -170,97 +176,82 @@ def _attribution(row: Mapping[str, Any], unit: Unit) -> Attribution:
     return Attribution(tokens, int(row["target"]), scores)
 
 
-class _Values:
-    """The agreement of attributions, text by text.
+def _between_methods(
+    trainings: Sequence[Mapping[str, Explained]],
+    uses: Mapping[str, str],
+    examples: Sequence[str],
+    top_share: float,
+) -> Iterator[tuple[tuple[str, str, str], FloatArray]]:
+    """Yield a measure and two methods, and their (s, n) values; empty names are of all pairs."""
+    methods = sorted(uses)
+    found = [
+        _agreements([of.get(method, {}) for method in methods], examples, top_share)
+        for of in trainings
+    ]
+    signed = {method for method in methods if _is_signed(trainings, method)}
+    for measure in MEASURES:
+        real = []
+        for (i, a), (j, b) in combinations(enumerate(methods), 2):
+            if measure != "sign" or {a, b} <= signed:
+                values = np.array([of[measure][:, i, j] for of in found])
+                yield (measure, a, b), values
+                if _RANDOM not in (uses[a], uses[b]):
+                    real.append(values)
+        if len(real) > 1:
+            yield (measure, "", ""), _mean(np.stack(real))
 
-    Args:
-        of: attributions by seed, method and example.
-        uses: what each method is an instance of.
-        examples: (n,) ids.
-        top_share: share of a text's tokens that counts as its top.
+
+def _over_trainings(
+    trainings: Sequence[Mapping[str, Explained]],
+    methods: Iterable[str],
+    examples: Sequence[str],
+    top_share: float,
+) -> Iterator[tuple[tuple[str, str], FloatArray]]:
+    """Yield a measure and a method, and its (n,) mean values over the pairs of trainings."""
+    pairs = np.triu_indices(len(trainings), 1)
+    for method in sorted(methods):
+        found = _agreements([of.get(method, {}) for of in trainings], examples, top_share)
+        for measure, matrices in found.items():
+            if measure != "sign" or _is_signed(trainings, method):
+                yield (measure, method), _mean(matrices[:, *pairs], axis=1)
+
+
+def _is_signed(trainings: Iterable[Mapping[str, Explained]], method: str) -> bool:
+    explained = (one for of in trainings for one in of.get(method, {}).values())
+    return any((one.scores < 0).any() for one in explained)
+
+
+def _agreements(
+    explained: Sequence[Explained], examples: Sequence[str], top_share: float
+) -> dict[str, FloatArray]:
+    """Return (n, v, v) agreements of v explanations of each text, by measure.
+
+    They are NaN where one is missing, or where both explain different classes.
     """
-
-    def __init__(
-        self,
-        of: Mapping[int, Mapping[str, Mapping[str, Attribution]]],
-        uses: Mapping[str, str],
-        examples: Sequence[str],
-        top_share: float,
-    ) -> None:
-        self._of = [by_method for _, by_method in sorted(of.items())]
-        self._methods, self._examples, self._top_share = sorted(uses), examples, top_share
-        self._random = {method for method, use in uses.items() if use == _RANDOM}
-        self._signed = {
-            method
-            for by_method in self._of
-            for method, attributions in by_method.items()
-            if any((one.scores < 0).any() for one in attributions.values())
-        }
-
-    def between_methods(self) -> Iterator[tuple[str, str, str, FloatArray]]:
-        """Yield two methods, the measure and its (s, n) values; empty names are of all pairs."""
-        values = {
-            (measure, *pair): np.full((len(self._of), len(self._examples)), np.nan)
-            for measure in MEASURES
-            for pair in combinations(self._methods, 2)
-            if measure != "sign" or self._signed.issuperset(pair)
-        }
-        for s, by_method in enumerate(self._of):
-            for place, example in enumerate(self._examples):
-                found = ((m, by_method.get(m, {}).get(example)) for m in self._methods)
-                own = {method: one for method, one in found if one is not None}
-                for measure, matrix in self._agreements(example, list(own.values())).items():
-                    for (i, a), (j, b) in combinations(enumerate(own), 2):
-                        if (measure, a, b) in values:
-                            values[measure, a, b][s, place] = matrix[i, j]
-        for (measure, a, b), of_pair in values.items():
-            yield a, b, measure, of_pair
-        for measure in MEASURES:
-            real = [
-                of
-                for (name, *pair), of in values.items()
-                if name == measure and self._random.isdisjoint(pair)
-            ]
-            if len(real) > 1:
-                yield "", "", measure, _mean(np.stack(real))
-
-    def over_trainings(self) -> Iterator[tuple[str, str, FloatArray]]:
-        """Yield a method, the measure and its (n,) mean values over the pairs of trainings."""
-        for method in self._methods:
-            values = {measure: np.full(len(self._examples), np.nan) for measure in MEASURES}
-            trained = [of[method] for of in self._of if method in of]
-            for place, example in enumerate(self._examples):
-                own = [of[example] for of in trained if example in of]
-                for measure, matrix in self._agreements(example, own).items():
-                    values[measure][place] = _mean(matrix[np.triu_indices(len(own), 1)])
-            for measure, of_method in values.items():
-                if measure != "sign" or method in self._signed:
-                    yield method, measure, of_method
-
-    def _agreements(
-        self, example: str, attributions: Sequence[Attribution]
-    ) -> dict[str, FloatArray]:
-        """Return the agreement of every two attributions of a text; NaN of different classes."""
-        if len(attributions) < 2:
-            return {}
-        if len({one.tokens for one in attributions}) > 1:
+    v = len(explained)
+    found = {measure: np.full((len(examples), v, v), np.nan) for measure in MEASURES}
+    for n, example in enumerate(examples):
+        there = [i for i, one in enumerate(explained) if example in one]
+        own = [explained[i][example] for i in there]
+        if len({one.tokens for one in own}) > 1:
             raise InputError(
                 f"agreement: example '{example}' has other tokens in another explanation; compare "
                 "words instead, with `unit: word`, or explain it again"
             )
-        found = agreements(np.stack([one.scores for one in attributions]), self._top_share)
-        targets = np.array([one.target for one in attributions])
-        return {
-            measure: np.where(targets[:, None] == targets, matrix, np.nan)
-            for measure, matrix in found.items()
-        }
+        if len(own) > 1:
+            targets = np.array([one.target for one in own])
+            same_target = targets[:, None] == targets
+            values = agreements(np.stack([one.scores for one in own]), top_share)
+            for measure, matrix in values.items():
+                found[measure][n][np.ix_(there, there)] = np.where(same_target, matrix, np.nan)
+    return found
 
 
-def _mean(values: FloatArray) -> Any:
-    """Return the mean of what is defined along the first axis; NaN where nothing is."""
-    counts = (~np.isnan(values)).sum(axis=0)
+def _mean(values: FloatArray, axis: int = 0) -> Any:
+    """Return the mean of what is defined along an axis; NaN where nothing is."""
+    counts = (~np.isnan(values)).sum(axis=axis)
     with np.errstate(invalid="ignore"):
-        return np.nansum(values, axis=0) / counts
+        return np.nansum(values, axis=axis) / counts
 
 
 def _tests(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -19,8 +18,8 @@ import pyarrow as pa
 
 from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.attribution_difference.section import findings
-from exparity.artefacts.columns import record_columns
 from exparity.core.flags import Range
+from exparity.core.grouping import grouped
 from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
@@ -32,6 +31,15 @@ from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
 Sets = Mapping[str, Mapping[str, Example]]
+_NUMBERS = (
+    "mean_a",
+    "mean_b",
+    "mean_difference",
+    "mean_absolute_difference",
+    "d_z",
+    "p",
+    "p_holm",
+)
 
 
 class WordPair(NamedTuple):
@@ -44,39 +52,9 @@ class WordPair(NamedTuple):
     value_b: float
 
 
-@dataclass(frozen=True)
-class WordDifference:
-    """Difference in the attribution of a word between the members of matched sets.
-
-    Attributes:
-        word_a: the word in the first group, in lower case; empty for all words of the rationale.
-        word_b: the word that it is in the second group.
-        n_sets: matched sets that have it.
-        n_words: how often they have it.
-        mean_a, mean_b: mean over the sets of its share of the attribution in each group.
-        mean_difference: mean over the sets of first minus second.
-        mean_absolute_difference: mean over the words of the size of the difference.
-        d_z: mean over standard deviation of the differences of sets; NaN where undefined.
-        p: of Wilcoxon's signed-rank test on these; NaN where there are too few sets.
-        p_holm: corrected for the number of words that are tested; that of all words is p itself.
-    """
-
-    word_a: str
-    word_b: str
-    n_sets: int
-    n_words: int
-    mean_a: float
-    mean_b: float
-    mean_difference: float
-    mean_absolute_difference: float
-    d_z: float
-    p: float
-    p_holm: float
-
-
 def attribution_differences(
     pairs: Iterable[WordPair], *, min_sets: int = 6
-) -> list[WordDifference]:
+) -> list[dict[str, Any]]:
     """Compare the attribution of words between the members of matched sets.
 
     Within a set the occurrences of a word are averaged, so that sets are the observations.
@@ -86,44 +64,42 @@ def attribution_differences(
         min_sets: fewest sets that a test is made for; fewer than six cannot be significant at 5 %.
 
     Returns:
-        All words together, then each word, the most frequent first; none if there are no pairs.
+        Rows of the artefact: of all words together, then of each word, the most frequent first;
+        none if there are no pairs.
     """
     kept = [pair for pair in pairs if np.isfinite(pair.value_a + pair.value_b)]
     if not kept:
         return []
-    words: dict[tuple[str, str], list[WordPair]] = defaultdict(list)
-    for pair in kept:
-        words[pair.word_a.lower(), pair.word_b.lower()].append(pair)
-    by_word = [_compared(a, b, part, min_sets) for (a, b), part in words.items()]
-    by_word.sort(key=lambda word: (-word.n_sets, word.word_a, word.word_b))
-    corrected = holm([word.p for word in by_word]).tolist()
+    words = grouped(kept, lambda pair: (pair.word_a.lower(), pair.word_b.lower()))
+    by_word = [_compared(*word, part, min_sets) for word, part in words.items()]
+    by_word.sort(key=lambda row: (-row["n_sets"], row["word_a"], row["word_b"]))
+    corrected = holm([row["p"] for row in by_word]).tolist()
     return [
         _compared("", "", kept, min_sets),
-        *(replace(word, p_holm=p) for word, p in zip(by_word, corrected, strict=True)),
+        *({**row, "p_holm": p} for row, p in zip(by_word, corrected, strict=True)),
     ]
 
 
-def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int) -> WordDifference:
-    by_set: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for pair in pairs:
-        by_set[pair.set_id].append((pair.value_a, pair.value_b))
-    means = np.array([np.mean(values, axis=0) for values in by_set.values()])  # (sets, 2)
+def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int) -> dict[str, Any]:
+    """Return the row of a word, or of all words, which is not corrected."""
+    values = np.array([(pair.value_a, pair.value_b) for pair in pairs])  # (words, 2)
+    by_set = grouped(range(len(pairs)), lambda i: pairs[i].set_id).values()
+    means = np.array([values[of].mean(axis=0) for of in by_set])  # (sets, 2)
     differences: FloatArray = means[:, 0] - means[:, 1]
-    p = float(signed_rank(differences)) if len(differences) >= min_sets else np.nan
-    sizes = [abs(pair.value_a - pair.value_b) for pair in pairs]
-    return WordDifference(
-        word_a=word_a,
-        word_b=word_b,
-        n_sets=len(means),
-        n_words=len(pairs),
-        mean_a=float(means[:, 0].mean()),
-        mean_b=float(means[:, 1].mean()),
-        mean_difference=float(differences.mean()),
-        mean_absolute_difference=float(np.mean(sizes)),
-        d_z=float(d_z(differences)) if len(differences) > 1 else np.nan,
-        p=p,
-        p_holm=p,
-    )
+    p = float(signed_rank(differences)) if len(means) >= min_sets else np.nan
+    return {
+        "word_a": word_a,
+        "word_b": word_b,
+        "n_sets": len(means),
+        "n_words": len(pairs),
+        "mean_a": float(means[:, 0].mean()),
+        "mean_b": float(means[:, 1].mean()),
+        "mean_difference": float(differences.mean()),
+        "mean_absolute_difference": float(np.abs(values[:, 0] - values[:, 1]).mean()),
+        "d_z": float(d_z(differences)) if len(means) > 1 else np.nan,
+        "p": p,
+        "p_holm": p,
+    }
 
 
 @analysis(
@@ -133,9 +109,9 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
     writes={
         "attribution_differences": Table(
             fields(
-                ("group_a", pa.string()),
-                ("group_b", pa.string()),
-                *record_columns(WordDifference).items(),
+                *((name, pa.string()) for name in ("group_a", "group_b", "word_a", "word_b")),
+                *((name, pa.int64()) for name in ("n_sets", "n_words")),
+                *((name, pa.float64()) for name in _NUMBERS),
             ),
             keys=("method", "group_a", "group_b", "word_a", "word_b"),
             ids=("method",),
@@ -183,8 +159,8 @@ def attribution_difference_cell(
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)
             rows += [
-                {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b, **asdict(r)}
-                for r in attribution_differences(pairs, min_sets=min_sets)
+                {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b, **row}
+                for row in attribution_differences(pairs, min_sets=min_sets)
             ]
     if not rows:
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)

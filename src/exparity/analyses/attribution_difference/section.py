@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export
@@ -18,30 +19,13 @@ if TYPE_CHECKING:
 
 SHOWN_WORDS = 10
 _IDS = ("dataset", "model", "method", "group_a", "group_b", "word_a", "word_b")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One word, or all, of one model and method over its seeds; an empty word stands for all.
-
-    Attributes:
-        mean_difference: mean over seeds of first minus second group; None if there is none.
-        mean_absolute: mean over seeds of the size of the difference.
-        significant: seeds with p ≤ α, corrected by Holm for the number of words.
-    """
-
-    dataset: str
-    model: str
-    method: str
-    group_a: str
-    group_b: str
-    word_a: str
-    word_b: str
-    mean_difference: float | None
-    mean_absolute: float | None
-    significant: int
-    tested: int
-    n_sets: int
+_COLUMNS = pa.schema(
+    {
+        **dict.fromkeys(_IDS, pa.string()),
+        **dict.fromkeys(("mean_difference", "mean_absolute"), pa.float64()),
+        **dict.fromkeys(("significant", "tested", "n_sets"), pa.int64()),
+    }
+)
 
 
 def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[dict[str, Any]]:
@@ -69,15 +53,16 @@ def _table(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, Any]:
     }
 
 
-def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> Difference:
-    return Difference(
+def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, Any]:
+    """Return the means over the seeds, and how many of those tested are significant by Holm."""
+    return {
         **{name: rows[0][name] for name in _IDS},
-        mean_difference=mean_and_sd([row["mean_difference"] for row in rows])[0],
-        mean_absolute=mean_and_sd([row["mean_absolute_difference"] for row in rows])[0],
-        significant=sum(row["p_holm"] <= alpha for row in rows),
-        tested=sum(row["p"] == row["p"] for row in rows),
-        n_sets=max(row["n_sets"] for row in rows),
-    )
+        "mean_difference": mean_and_sd([row["mean_difference"] for row in rows])[0],
+        "mean_absolute": mean_and_sd([row["mean_absolute_difference"] for row in rows])[0],
+        "significant": sum(row["p_holm"] <= alpha for row in rows),
+        "tested": sum(row["p"] == row["p"] for row in rows),
+        "n_sets": max(row["n_sets"] for row in rows),
+    }
 
 
 def findings(
@@ -93,5 +78,5 @@ def findings(
             "noise": noise_of(study.rows),
             "meaning": meaning_of(ROUNDING_NOISE),
         },
-        [Export.of("attribution_differences", title, Difference, differences)],
+        [Export("attribution_differences", title, _COLUMNS, differences)],
     )

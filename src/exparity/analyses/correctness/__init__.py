@@ -7,15 +7,14 @@ The published benchmark reports them on the sentences that the classifier gets r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.correctness.section import findings
-from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.stages.cell import Lookup, cell_of, compared_in, read_all
 from exparity.types import BoolArray, FloatArray
@@ -24,66 +23,51 @@ SUBSETS = ("all", "correct", "correct_sets")
 """All examples; those that are classified correctly; those of sets that wholly are."""
 
 
-@dataclass(frozen=True)
-class Performance:
-    """Scores of one method on some of the examples.
-
-    Attributes:
-        subset: which of them, of :data:`SUBSETS`.
-        group: of which group; empty for all.
-        n: scores that are defined.
-        n_undefined: scores that are not.
-        mean: their mean; NaN if there is none.
-        sd: their standard deviation, dividing by n − 1; NaN for fewer than two.
-        median: their median; NaN if there is none.
-    """
-
-    subset: str
-    group: str
-    n: int
-    n_undefined: int
-    mean: float
-    sd: float
-    median: float
-
-
 def performance(
     scores: Sequence[float] | FloatArray,
     right: Sequence[bool] | BoolArray,
     groups: Sequence[str],
     order: Sequence[str],
-    sets: Sequence[str | None] | None = None,
-) -> list[Performance]:
-    """Describe scores, over all groups and in each."""
-    values = np.asarray(scores, dtype=np.float64)
-    correct = np.asarray(right, dtype=bool)
-    names = np.asarray(groups, dtype=object)
-    masks = {"all": np.ones(len(values), bool), "correct": correct}
-    if sets is not None and any(match is not None for match in sets):
-        masks["correct_sets"] = _of_correct_sets(correct, sets)
+    sets: Sequence[str | None],
+) -> list[dict[str, Any]]:
+    """Describe scores on each of :data:`SUBSETS`, over all groups and in each.
+
+    The subset of sets is left out where there are no sets.
+
+    Args:
+        scores: (n,) scores; NaN where undefined.
+        right: (n,) whether each example is classified correctly.
+        groups: (n,) group of each example.
+        order: the groups.
+        sets: (n,) matched set of each example, None for one without.
+    """
+    values, correct = np.asarray(scores, dtype=np.float64), np.asarray(right, dtype=bool)
+    names, of_sets = np.asarray(groups, dtype=object), np.asarray(sets, dtype=object)
+    wrong = {None, *of_sets[~correct]}
+    masks = (np.ones(len(values), bool), correct, np.array([one not in wrong for one in sets]))
     return [
-        _described(subset, group, values[mask & (names == group)] if group else values[mask])
-        for subset, mask in masks.items()
+        {
+            "subset": subset,
+            "group": group,
+            **_described(values[mask & (names == group)] if group else values[mask]),
+        }
+        for subset, mask in zip(SUBSETS, masks, strict=True)
+        if subset != "correct_sets" or any(match is not None for match in sets)
         for group in ("", *order)
     ]
 
 
-def _of_correct_sets(correct: BoolArray, sets: Sequence[str | None]) -> BoolArray:
-    wrong = {match for match, right in zip(sets, correct, strict=True) if not right}
-    return np.array([match is not None and match not in wrong for match in sets], dtype=bool)
-
-
-def _described(subset: str, group: str, scores: FloatArray) -> Performance:
+def _described(scores: FloatArray) -> dict[str, Any]:
+    """Return numbers, mean, standard deviation (n − 1) and median of the defined scores."""
     defined = scores[~np.isnan(scores)]
-    return Performance(
-        subset=subset,
-        group=group,
-        n=len(defined),
-        n_undefined=len(scores) - len(defined),
-        mean=float(defined.mean()) if len(defined) else np.nan,
-        sd=float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
-        median=float(np.median(defined)) if len(defined) else np.nan,
-    )
+    n = len(defined)
+    return {
+        "n": n,
+        "n_undefined": len(scores) - n,
+        "mean": float(defined.mean()) if n else np.nan,
+        "sd": float(defined.std(ddof=1)) if n > 1 else np.nan,
+        "median": float(np.median(defined)) if n else np.nan,
+    }
 
 
 @analysis(
@@ -92,7 +76,11 @@ def _described(subset: str, group: str, scores: FloatArray) -> Performance:
     reads=("scores", "predictions"),
     writes={
         "correctness": Table(
-            fields(*record_columns(Performance).items()),
+            fields(
+                *((name, pa.string()) for name in ("subset", "group")),
+                *((name, pa.int64()) for name in ("n", "n_undefined")),
+                *((name, pa.float64()) for name in ("mean", "sd", "median")),
+            ),
             keys=("method", "metric", "subset", "group"),
             ids=("method", "metric"),
         )
@@ -129,5 +117,5 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
             metadata["groups"],
             table.column("match_id").to_pylist(),
         )
-        rows += [{**cell, **asdict(part)} for part in parts]
+        rows += [{**cell, **part} for part in parts]
     return StageResult(rows, ids, facts)

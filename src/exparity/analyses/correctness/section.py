@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 _IDS = ("dataset", "model", "method", "metric", "subset", "group")
+_COLUMNS = pa.schema(
+    {
+        **dict.fromkeys(_IDS, pa.string()),
+        **dict.fromkeys(("mean", "sd"), pa.float64()),
+        **dict.fromkeys(("n", "undefined"), pa.int64()),
+    }
+)
 _STUDY, _DATASETS = "gecobench2024", ("geco_all", "geco_subj")
 _MEASURES = {
     "accuracy": "Accuracy",
@@ -25,29 +33,6 @@ _MEASURES = {
     "tnr": "True negative rate",
     "apd": "Average prediction difference",
 }
-
-
-@dataclass(frozen=True)
-class SeedMean:
-    """A metric's mean over some examples of a cell, over seeds.
-
-    Attributes:
-        mean: mean of the seeds' means; None where no seed has one.
-        sd: their standard deviation; None for fewer than two.
-        n: scores behind it, of all seeds.
-        undefined: scores that are not defined, of all seeds.
-    """
-
-    dataset: str
-    model: str
-    method: str
-    metric: str
-    subset: str
-    group: str
-    mean: float | None
-    sd: float | None
-    n: int
-    undefined: int
 
 
 def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -62,7 +47,7 @@ def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     parts = grouped(rows, itemgetter("model", "method", "subset", "group"))
     levels = {key: _level(part) for key, part in parts.items()}
-    means = {key[:2]: level.mean for key, level in levels.items() if key[2:] == ("correct", "")}
+    means = {key[:2]: level["mean"] for key, level in levels.items() if key[2:] == ("correct", "")}
 
     def over_models(method: str) -> float:
         of_method = [m for (_, name), m in means.items() if name == method and m is not None]
@@ -77,11 +62,12 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _level(rows: Sequence[Mapping[str, Any]]) -> SeedMean:
+def _level(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return mean and standard deviation of the seeds' means, and the numbers of all scores."""
     mean, sd = mean_and_sd([row["mean"] for row in rows])
     n, undefined = (sum(row[name] for row in rows) for name in ("n", "n_undefined"))
     ids = {name: rows[0][name] for name in _IDS}
-    return SeedMean(**ids, mean=mean, sd=sd, n=n, undefined=undefined)
+    return {**ids, "mean": mean, "sd": sd, "n": n, "undefined": undefined}
 
 
 def findings(
@@ -99,7 +85,7 @@ def findings(
             "classifiers": _classifiers(study, schemes),
             "reference": load_study(_STUDY).reference,
         },
-        [Export.of("correctness", "Correctness of explanations", SeedMean, levels)],
+        [Export("correctness", "Correctness of explanations", _COLUMNS, levels)],
     )
 
 

@@ -6,7 +6,7 @@ Wilming et al. 2024, A.1.3, has both measures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,26 +38,6 @@ class Cooccurrence:
     n_texts: int
     count: int
     share: float
-
-
-@dataclass(frozen=True)
-class WordAssociation:
-    """Correlation of a word with a class.
-
-    Attributes:
-        word: the word, in lower case.
-        class_index: the class.
-        n_texts: texts that have it.
-        correlation: Pearson's, of its tf-idf value with being of the class; NaN where either is
-            constant.
-        rationale_share: share of its occurrences that are marked as rationale; NaN where unknown.
-    """
-
-    word: str
-    class_index: int
-    n_texts: int
-    correlation: float
-    rationale_share: float
 
 
 def cooccurrence(
@@ -99,56 +79,47 @@ def cooccurrence(
 def word_associations(
     texts: Sequence[Sequence[str]],
     labels: Sequence[int] | IntArray,
-    n_classes: int,
+    classes: Sequence[str],
     rationales: Sequence[Sequence[int] | None] | None = None,
-) -> list[WordAssociation]:
+) -> Iterator[dict[str, Any]]:
     """Correlate the tf-idf value of each word with the classes (Wilming et al. 2024, figure 3).
 
-    Words are lower-cased. tf-idf is scikit-learn's: smoothed, each text scaled to length 1.
+    Words are lower-cased. tf-idf is scikit-learn's: smoothed, each text scaled to length 1. A
+    correlation is NaN where word or class is constant.
 
     Args:
         texts: (n,) words of each text.
         labels: (n,) class index of each.
-        n_classes: number of classes.
+        classes: names of the classes.
         rationales: (n,) a 0 or 1 per word of each text, or None where unknown.
 
-    Returns:
-        One per word and class.
+    Yields:
+        One row of the artefact per word and class.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.feature_selection import r_regression
 
-    vectorizer = TfidfVectorizer(analyzer=lambda words: [word.lower() for word in words])
-    values = vectorizer.fit_transform(texts)  # sparse: (n, words)
-    words = vectorizer.get_feature_names_out().tolist()
+    lowered = [[word.lower() for word in text] for text in texts]
+    vectorizer = TfidfVectorizer(analyzer=list)
+    values = vectorizer.fit_transform(lowered)  # sparse: (n, words)
+    words, n_texts = vectorizer.get_feature_names_out().tolist(), values.getnnz(axis=0).tolist()
     # A word with the same value everywhere varies by rounding alone.
     varies = (values.max(axis=0) - values.min(axis=0)).toarray()[0] > 1e-12
-    marked = _marked_shares(texts, rationales)
-    associations = []
-    for c in range(n_classes):
+    known = [
+        (t, r)
+        for t, r in zip(lowered, rationales or (), strict=rationales is not None)
+        if r is not None
+    ]
+    counts = Counter(word for text, _ in known for word in text)
+    marked = Counter(w for pair in known for w, mark in zip(*pair, strict=True) if mark)
+    for c, class_name in enumerate(classes):
         with np.errstate(all="ignore"):  # a class of all texts, or of none
             r = r_regression(values, np.equal(labels, c), force_finite=False)
         correlations = np.where(varies, r.clip(-1, 1), np.nan).tolist()
-        associations += [
-            WordAssociation(word, c, n, correlation, marked.get(word, np.nan))
-            for word, n, correlation in zip(
-                words, values.getnnz(axis=0).tolist(), correlations, strict=True
-            )
-        ]
-    return associations
-
-
-def _marked_shares(
-    texts: Sequence[Sequence[str]], rationales: Sequence[Sequence[int] | None] | None
-) -> dict[str, float]:
-    every: Counter[str] = Counter()
-    marked: Counter[str] = Counter()
-    for text, marks in zip(texts, rationales or (), strict=rationales is not None):
-        if marks is not None:
-            words = [word.lower() for word in text]
-            every.update(words)
-            marked.update(word for word, mark in zip(words, marks, strict=True) if mark)
-    return {word: marked[word] / n for word, n in every.items()}
+        for word, n, correlation in zip(words, n_texts, correlations, strict=True):
+            share = marked[word] / counts[word] if counts[word] else np.nan
+            of = {"word": word, "class_name": class_name, "rationale_share": share}
+            yield _row("tfidf_correlation", "all", correlation, n, **of)
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,25 +160,17 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
             co-occurrence is left out if None.
     """
     prepared = read_prepared(data)
+    every = prepared.examples
     rows = [
-        _row(
-            "tfidf_correlation",
-            "all",
-            one.correlation,
-            one.n_texts,
-            word=one.word,
-            class_name=prepared.labels[one.class_index],
-            rationale_share=one.rationale_share,
-        )
-        for one in word_associations(
-            [example.all_words for example in prepared.examples],
-            [example.label for example in prepared.examples],
-            len(prepared.labels),
-            [example.rationale for example in prepared.examples],
+        *word_associations(
+            [example.all_words for example in every],
+            [example.label for example in every],
+            prepared.labels,
+            [example.rationale for example in every],
         )
     ]
     for split in _SPLITS if terms else ():
-        examples = [e for e in prepared.examples if split in ("all", e.split)]
+        examples = [e for e in every if split in ("all", e.split)]
         texts, groups = [e.all_words for e in examples], [e.group for e in examples]
         for count in cooccurrence(texts, groups, prepared.groups, terms or {}):
             of: dict[str, Any] = {"n": count.n_texts, "group": count.group}

@@ -69,16 +69,13 @@ def associations_of(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
         (r for r in rows if r["quantity"] == "tfidf_correlation" and r["value"] == r["value"]),
         itemgetter("class_name"),
     )
-    strongest = {
-        name: sorted(by_class[name], key=lambda row: (-abs(row["value"]), row["word"]))
-        for name in (labels[1:] if len(labels) == 2 else labels)
-        if name in by_class
-    }
     return {
         name: [
-            {**row, "correlation": row["value"], "n_texts": row["n"]} for row in of[:SHOWN_WORDS]
-        ]
-        for name, of in strongest.items()
+            {**row, "correlation": row["value"], "n_texts": row["n"]}
+            for row in sorted(by_class[name], key=lambda row: (-abs(row["value"]), row["word"]))
+        ][:SHOWN_WORDS]
+        for name in (labels[1:] if len(labels) == 2 else labels)
+        if name in by_class
     }
 
 

@@ -7,18 +7,17 @@ explanations and in skill.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from exparity.analyses import StageResult, Table, analysis, fields
-from exparity.analyses.debiasing._changes import RecipeComparison
+from exparity.analyses.debiasing._changes import Scores, rows_of_changes
 from exparity.analyses.debiasing._recipes import caution, job_options
-from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.columns import record_columns
+from exparity.artefacts.files import read_tables
 from exparity.core.flags import Id
 from exparity.core.settings import Statistics
 from exparity.stages.cell import compared_in
@@ -81,13 +80,17 @@ def debiasing_cell(
         InputError: a file is damaged or of another dataset than the first, recipe and base were
             scored otherwise, or an option is out of range.
     """
-    models = [base, *recipes]
-    scored = Scored(models, scores, random_scores or (), removal_limits or (), bias)
+    collapsed = {
+        (str(row["model"]), int(row["seed"]))
+        for row in read_tables(bias, "bias").to_pylist()
+        if "collapsed" in row["flags"]
+    }
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
-    comparison = RecipeComparison(scored, base, options)
-    rows: list[Mapping[str, Any]] = [row for recipe in recipes for row in comparison.rows(recipe)]
-    return StageResult(
-        rows,
-        {"dataset": scored.facts["wildcards"]["dataset"]},
-        compared_in(scored.facts),
-    )
+    every = Scores([base, *recipes], scores, random_scores or (), removal_limits or ())
+    rows = [
+        row
+        for recipe in recipes
+        for row in rows_of_changes(every, base, recipe, collapsed, options)
+    ]
+    ids = {"dataset": every.metadata["wildcards"]["dataset"]}
+    return StageResult(rows, ids, compared_in(every.metadata))

@@ -1,114 +1,161 @@
-"""Models beside their base: from scores to the rows of the debiasing artefact."""
+"""Changes of gaps from a base model to a recipe, by method and metric."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.analyses.debiasing._scored import Scored, ScoredCell
+from exparity.artefacts.columns import Examples
+from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.stages.quantities import over_scales, scales_of
-from exparity.stages.skill import SCORED_ALIKE
+from exparity.stages.cell import require_same_cell
+from exparity.stages.quantities import Quantities, over_scales, scales_of
+from exparity.stages.skill import SCORED_ALIKE, Controls, controls_by_model, random_by
 from exparity.stats.gap_change import GapChanges, gap_changes
-from exparity.types import FloatArray
+from exparity.types import IntArray
 
 
-class RecipeComparison:
-    """The models of a dataset beside their base.
+class ScoredCell(NamedTuple):
+    """Scores of one model in one training, by a method and a metric.
 
-    Args:
-        scored: their scores.
-        base: the model without debiasing.
-        options: of :func:`~exparity.stats.gap_change.gap_changes`.
+    Attributes:
+        path: the file.
+        places: (n,) numbers of its examples.
+        quantities: what is compared of them.
+        metadata: of the file.
     """
 
-    def __init__(self, scored: Scored, base: str, options: Mapping[str, Any]) -> None:
-        self._scored, self._base, self._options = scored, base, options
+    path: Path
+    places: IntArray
+    quantities: Quantities
+    metadata: Mapping[str, Any]
 
-    def rows(self, recipe: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a recipe: of each training, and of all together without a seed."""
-        cells = self._scored.cells
-        shared = [
-            cell[1:] for cell in cells if cell[0] == recipe and (self._base, *cell[1:]) in cells
-        ]
-        for method, metric in dict.fromkeys(cell[:2] for cell in shared):
-            seeds = sorted(seed for *of, seed in shared if of == [method, metric])
-            named = {"model": recipe, "base": self._base, "method": method, "metric": metric}
-            trainings = [
-                (cells[recipe, method, metric, seed], cells[self._base, method, metric, seed])
-                for seed in seeds
-            ]
-            collapsed = [
-                bool({(recipe, seed), (self._base, seed)} & self._scored.collapsed)
-                for seed in seeds
-            ]
-            for row in self._compared(seeds, trainings, collapsed):
-                yield {**named, **row}
 
-    def _compared(
+class Scores:
+    """The scores of some models on one dataset.
+
+    Args:
+        models: their ids.
+        scores: scores artefacts, of these and maybe of others.
+        random_scores: those of random explanations.
+        removal_limits: removal_limits artefacts of the dataset, for the skill of explanations.
+
+    Attributes:
+        examples: all examples that have a score.
+        cells: by method and metric, then by model and seed.
+        metadata: that of the first of them.
+    """
+
+    def __init__(
         self,
-        seeds: Sequence[int],
-        trainings: Sequence[tuple[ScoredCell, ScoredCell]],
-        collapsed: Sequence[bool],
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of one recipe, method and metric."""
-        flags: dict[str, None] = {}
-        for pair in trainings:
+        models: Sequence[str],
+        scores: Sequence[Path],
+        random_scores: Sequence[Path],
+        removal_limits: Sequence[Path],
+    ) -> None:
+        controls = controls_by_model(removal_limits)
+        random = random_by(random_scores, "model", "metric", "seed")
+        self.examples, self.metadata = Examples(), dict[str, Any]()
+        self.cells: dict[tuple[str, str], dict[tuple[str, int], ScoredCell]] = defaultdict(dict)
+        for path in scores:
+            table, metadata = read_artefact(path, "scores")
+            model, method, metric, seed = (
+                metadata["wildcards"][name] for name in ("model", "method", "metric", "seed")
+            )
+            if model not in models:
+                continue
+            self.metadata = self.metadata or metadata
+            first, own = ({"dataset": m["wildcards"]["dataset"]} for m in (self.metadata, metadata))
+            require_same_cell(("the first file", first), (path, own))
+            quantities = Quantities.of(
+                table,
+                metadata,
+                random.get((model, metric, str(seed))),
+                controls.get(model) or Controls(()),
+            )
+            cell = ScoredCell(path, self.examples.places(table), quantities, metadata)
+            self.cells[method, metric][model, int(seed)] = cell
+
+
+def rows_of_changes(
+    scores: Scores,
+    base: str,
+    recipe: str,
+    collapsed: set[tuple[str, int]],
+    options: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """Yield the changes of a recipe: in each training, and in all together without a seed.
+
+    Args:
+        scores: those of both models.
+        base: the model without debiasing.
+        recipe: the debiased model.
+        collapsed: model and seed of the classifiers that predict one class.
+        options: those of :func:`~exparity.stats.gap_change.gap_changes`.
+    """
+    for (method, metric), cells in scores.cells.items():
+        seeds = sorted(s for model, s in cells if model == recipe and (base, s) in cells)
+        pairs = [(cells[recipe, seed], cells[base, seed]) for seed in seeds]
+        left_out = [bool({(recipe, seed), (base, seed)} & collapsed) for seed in seeds]
+        every = [cell for pair in pairs for cell in pair]
+        flags = [flag for cell in every for flag in cell.metadata.get("flags", [])]
+        for pair in pairs:
             _require_scored_alike(*pair)
-            for cell in pair:
-                flags |= dict.fromkeys(cell.metadata.get("flags", []))
-        quantities = dict.fromkeys(
-            name for pair in trainings for one in pair for name in one.quantities.shown
-        )
-        measured = {name: self._measured(name, trainings, collapsed) for name in quantities}
-        for of_pair in zip(*measured.values(), strict=True):
-            for quantity, changes in zip(measured, of_pair, strict=True):
-                for seed, own, is_collapsed in zip(
+        for quantity in dict.fromkeys(name for cell in every for name in cell.quantities.shown):
+            for changes in _changes(scores, quantity, pairs, left_out, options):
+                for seed, change, is_left_out in zip(
                     [*seeds, None],
                     [*changes.of_seeds, changes.over_seeds],
-                    [*collapsed, all(collapsed)],
+                    [*left_out, all(left_out)],
                     strict=True,
                 ):
-                    if quantity == "score" or own.n_seeds:
-                        row = {"quantity": quantity, "seed": seed, **asdict(own)}
-                        row["flags"] = [*own.flags, *["collapsed"] * is_collapsed, *flags]
-                        yield row
+                    if quantity == "score" or change.n_seeds:
+                        row = {**asdict(change), "quantity": quantity, "seed": seed}
+                        own = [*change.flags, *["collapsed"] * is_left_out, *flags]
+                        row["flags"] = list(dict.fromkeys(own))
+                        ids = {"model": recipe, "base": base, "method": method, "metric": metric}
+                        yield {**ids, **row}
 
-    def _measured(
-        self,
-        quantity: str,
-        trainings: Sequence[tuple[ScoredCell, ScoredCell]],
-        collapsed: Sequence[bool],
-    ) -> list[GapChanges]:
-        """Return the changes of a quantity between every two groups, of skill on all scales."""
-        skills = [
-            cell.quantities.skill
-            for pair in trainings
-            for cell in pair
-            if cell.quantities.skill and quantity == "skill"
-        ]
-        changes = {}
-        for scale in scales_of(skills):
-            values = np.full((2, len(trainings), len(self._scored.examples)), np.nan)
-            for s, pair in enumerate(trainings):
-                for m, cell in enumerate(pair):
-                    if quantity in cell.quantities.shown and not collapsed[s]:
-                        values[m, s, cell.places] = cell.quantities.values(quantity, scale)
-            changes[scale] = self._changes(*values)
-        over_seeds = {scale: [pair.over_seeds for pair in own] for scale, own in changes.items()}
-        tests = over_scales(skills, over_seeds, "change")
-        shown = next(iter(changes.values()))
-        return [pair._replace(over_seeds=one) for pair, (one, _) in zip(shown, tests, strict=True)]
 
-    def _changes(self, values: FloatArray, base_values: FloatArray) -> list[GapChanges]:
-        """Compare (s, n) scores of all examples by two models."""
-        examples, order = self._scored.examples, self._scored.facts["groups"]
-        return gap_changes(
-            values, base_values, examples.groups, order, examples.sets, **self._options
+def _changes(
+    scores: Scores,
+    quantity: str,
+    pairs: Sequence[tuple[ScoredCell, ScoredCell]],
+    left_out: Sequence[bool],
+    options: Mapping[str, Any],
+) -> list[GapChanges]:
+    """Return the changes of a quantity between every two groups; of skill on all scales."""
+    examples = scores.examples
+    skills = [
+        cell.quantities.skill
+        for pair in pairs
+        for cell in pair
+        if cell.quantities.skill and quantity == "skill"
+    ]
+    by_scale = {}
+    for scale in scales_of(skills):
+        values = np.full((2, len(pairs), len(examples)), np.nan)
+        for s, pair in enumerate(pairs):
+            for m, cell in enumerate(pair):
+                if quantity in cell.quantities.shown and not left_out[s]:
+                    values[m, s, cell.places] = cell.quantities.values(quantity, scale)
+        by_scale[scale] = gap_changes(
+            values[0],
+            values[1],
+            examples.groups,
+            scores.metadata["groups"],
+            examples.sets,
+            **options,
         )
+    over_seeds = {scale: [one.over_seeds for one in own] for scale, own in by_scale.items()}
+    tests = over_scales(skills, over_seeds, "change")
+    shown = next(iter(by_scale.values()))
+    return [one._replace(over_seeds=test) for one, (test, _) in zip(shown, tests, strict=True)]
 
 
 def _require_scored_alike(own: ScoredCell, of_base: ScoredCell) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from exparity.analyses import ExperimentView
@@ -25,8 +26,7 @@ def job_options(
     if base not in experiment.models:
         hint = did_you_mean(base, experiment.models)
         raise InputError(f"{where}.base: no model '{base}' here; {hint}")
-    others = [model for model in experiment.models if model != base]
-    fitting = [model for model in others if not _difference(experiment, base, model)]
+    fitting = [model for model, why in _differences(experiment, base).items() if not why]
     if not fitting:
         raise InputError(
             f"{where}: no model differs from '{base}' in debias alone; add one, models.{base}_cda: "
@@ -42,29 +42,25 @@ def job_options(
 
 def caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     """Return which models are left out, and why, in one line; None if none is."""
-    others = [model for model in experiment.models if model != base]
-    reasons = {model: _difference(experiment, base, model) for model in others}
-    unfit = [f"{model} ({why})" for model, why in reasons.items() if why]
+    reasons = _differences(experiment, base).items()
+    unfit = [f"{model} ({why})" for model, why in reasons if why]
     return f"not compared with '{base}': {', '.join(unfit)}" if unfit else None
 
 
+def _differences(experiment: ExperimentView, base: str) -> dict[str, str]:
+    """Return the differences of each other model from the base beside ``debias``, in words."""
+    others = (model for model in experiment.models if model != base)
+    return {model: _difference(experiment, base, model) for model in others}
+
+
 def _difference(experiment: ExperimentView, base: str, model: str) -> str:
-    """Return in what a model differs from the base beside ``debias``; empty if in nothing."""
-    trained = [
-        [
-            (dataset, seed)
-            for dataset, other in experiment.pairs
-            if other == one
-            for seed in experiment.seeds
-        ]
-        for one in (base, model)
-    ]
-    shared = [cell for cell in trained[0] if cell in trained[1]]
-    if not shared:
+    pairs = experiment.pairs
+    datasets = [dataset for dataset, m in pairs if m == model and (dataset, base) in pairs]
+    if not datasets:
         return f"shares no dataset with {base}"
     differ: dict[str, None] = {}
-    for cell in shared:
-        own, of_base = (_training_options(experiment, cell, one) for one in (model, base))
+    for dataset, seed in product(datasets, experiment.seeds):
+        own, of_base = (_training_options(experiment, dataset, m, seed) for m in (model, base))
         if own.pop("debias") == of_base.pop("debias"):
             return "has the same debias"
         differ |= dict.fromkeys(k for k in own | of_base if own.get(k) != of_base.get(k))
@@ -72,10 +68,9 @@ def _difference(experiment: ExperimentView, base: str, model: str) -> str:
 
 
 def _training_options(
-    experiment: ExperimentView, cell: tuple[str, int], model: str
+    experiment: ExperimentView, dataset: str, model: str, seed: int
 ) -> dict[str, Any]:
     """Return what a checkpoint depends on, by dotted key; its interventions are ``debias``."""
-    dataset, seed = cell
     options = experiment.finetune_options(dataset, model, seed)
     debias = [options.pop(name, None) for name in _OF_DEBIASING]
     return {**dict(dotted(options)), "debias": debias[0]}

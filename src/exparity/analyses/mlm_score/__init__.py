@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +23,6 @@ from exparity.jobs.parts import Job
 from exparity.stages.cell import checkpoint_ids, key_of, require_same_cell
 from exparity.types import Example
 
-if TYPE_CHECKING:
-    from exparity.models.spec import ModelSpec
-
 _PASSES = 30
 """Model passes per text, roughly: one a token."""
 
@@ -40,44 +36,24 @@ def _job_options(
     models: list[str] | None = None,
     max_examples: SampleSize | None = None,
 ) -> dict[str, Any] | None:
-    """Say which masked language model a classifier was tuned from."""
+    """Return the masked language model that a classifier was tuned from."""
     specs = experiment.specs
-    pretrained = [
-        model for model, spec in specs.items() if spec.init == "pretrained" and not spec.predict
-    ]
+    pretrained = [m for m, spec in specs.items() if spec.init == "pretrained" and not spec.predict]
     asked = models or pretrained
     if not asked:
         raise InputError(
             "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
         )
-    for model in asked:
-        if model not in pretrained:
-            raise InputError(
-                f"analyses.mlm_score.models: no '{model}' of a checkpoint here; "
-                f"{did_you_mean(model, pretrained)}"
-            )
-        if not _may_have_head(specs[model]):
-            raise InputError(
-                f"analyses.mlm_score: checkpoint {specs[model].checkpoint} of model '{model}' has "
-                "no masked-language-model head; name the other models in analyses.mlm_score.models"
-            )
+    for model in (one for one in asked if one not in pretrained):
+        raise InputError(
+            f"analyses.mlm_score.models: no '{model}' of a checkpoint here; "
+            f"{did_you_mean(model, pretrained)}"
+        )
     if ids["model"] not in asked:
         return None
     spec = specs[ids["model"]]
     sample = {} if max_examples is None else {"max_examples": max_examples}
     return {**sample, "original": spec.checkpoint, "revision": spec.revision}
-
-
-def _may_have_head(spec: ModelSpec) -> bool:
-    """Tell from a local folder whether it holds a masked language model; the Hub is not asked."""
-    path = Path(spec.checkpoint or "") / "config.json"
-    if not path.is_file():
-        return True
-    try:
-        named = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
-    except (OSError, ValueError):
-        return True  # whoever loads it will say what is wrong
-    return any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in named)
 
 
 @analysis(
@@ -165,20 +141,18 @@ def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[
     from exparity.models.inputs import input_limit
 
     limit = input_limit(model.model, model.tokenizer)
-    texts = [example.words for example in examples]
+    encodings = encode_texts(model.tokenizer, [example.words for example in examples], limit)
     mask_id = int(model.tokenizer.mask_token_id or 0)
     asked = [
         questions(encoding, example.rationale or (), mask_id)
-        for encoding, example in zip(
-            encode_texts(model.tokenizer, texts, limit), examples, strict=True
-        )
+        for encoding, example in zip(encodings, examples, strict=True)
     ]
     answers = model.answers([question for part in asked for question in part])
     ends = list(accumulate(map(len, asked)))
     rows = []
     for example, part, logs in zip(examples, asked, np.split(answers, ends[:-1]), strict=True):
         of_word = np.array([question.of_word for question in part], dtype=bool)
-        of_token = np.array([question.of_token for question in part], dtype=bool)
+        of_token = np.array([question.target >= 0 for question in part], dtype=bool)
         rows.append(
             {
                 **key_of(example),

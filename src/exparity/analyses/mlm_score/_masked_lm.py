@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,23 +23,20 @@ if TYPE_CHECKING:
 _TOKEN_BUDGET = {"cuda": 32768}
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A text with one token masked.
 
     Attributes:
         ids: its token ids.
         position: the masked token.
-        target: the id that was there; −1 where a whole word of several tokens was.
-        of_word: True if the mask stands for a word.
-        of_token: True if it stands for a token.
+        target: the id that was there; −1 where the mask stands for a word of several tokens.
+        of_word: True if the mask stands for a whole word.
     """
 
     ids: tuple[int, ...]
     position: int
     target: int
     of_word: bool
-    of_token: bool
 
 
 def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> list[Question]:
@@ -50,15 +47,13 @@ def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> lis
         if rationale[word]:
             continue
         places = np.flatnonzero(encoding.word_ids == word).tolist()
-        single = len(places) == 1
-        if not single:
-            first = places[0]
-            rest = [i for at, i in enumerate(ids) if at > first and at not in places]
-            whole = (*ids[:first], mask_id, *rest)
-            asked.append(Question(whole, first, -1, of_word=True, of_token=False))
+        if len(places) > 1:
+            rest = [i for at, i in enumerate(ids) if at > places[0] and at not in places]
+            whole = (*ids[: places[0]], mask_id, *rest)
+            asked.append(Question(whole, places[0], -1, of_word=True))
         for place in places:
             masked = (*ids[:place], mask_id, *ids[place + 1 :])
-            asked.append(Question(masked, place, ids[place], of_word=single, of_token=True))
+            asked.append(Question(masked, place, ids[place], of_word=len(places) == 1))
     return asked
 
 
@@ -84,28 +79,30 @@ class MaskedLanguageModel:
         The second is NaN where a question has no target.
         """
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
         from exparity.engine.batching import MemoryBound, in_batches
 
         answers = np.full((len(asked), 2), np.nan)
-        padding = self.tokenizer.pad_token_id
+        padding = float(self.tokenizer.pad_token_id)
 
         def run(batch: list[int]) -> None:
-            width = max(len(asked[i].ids) for i in batch)
-            rows = [asked[i].ids for i in batch]
-            ids = torch.tensor([[*row] + [padding] * (width - len(row)) for row in rows])
-            mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+            texts = [torch.tensor(asked[i].ids) for i in batch]
+            ids = pad_sequence(texts, batch_first=True, padding_value=padding)
+            mask = pad_sequence([torch.ones_like(text) for text in texts], batch_first=True)
+            places, targets = (
+                torch.tensor([getattr(asked[i], name) for i in batch], device=self.device)
+                for name in ("position", "target")
+            )
+            at = torch.arange(len(batch), device=self.device)
             with torch.no_grad():
                 logits = self.model(
                     input_ids=ids.to(self.device), attention_mask=mask.to(self.device)
                 ).logits
-                places = torch.tensor([asked[i].position for i in batch])
-                at = torch.arange(len(batch))
-                logs = torch.log_softmax(logits[at, places.to(logits.device)].double(), dim=-1)
+                logs = torch.log_softmax(logits[at, places].double(), dim=-1)
             answers[batch, 0] = logs.max(dim=-1).values.cpu().numpy()
-            targets = np.array([asked[i].target for i in batch])
-            values = logs[at, torch.tensor(np.maximum(targets, 0))].cpu().numpy()
-            answers[batch, 1] = np.where(targets >= 0, values, np.nan)
+            of_targets = logs[at, targets.clamp(min=0)].cpu().numpy()
+            answers[batch, 1] = np.where(targets.cpu().numpy() >= 0, of_targets, np.nan)
 
         lengths = [len(question.ids) for question in asked]
         # Texts of one length share a batch, so that a score has the same bits in any.

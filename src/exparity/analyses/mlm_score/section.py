@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export
@@ -21,34 +21,25 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 
-@dataclass(frozen=True)
-class MlmLine:
-    """One model on one dataset and two of its groups.
+_COLUMNS = pa.schema(
+    {
+        **dict.fromkeys(("dataset", "model", "group_a", "group_b"), pa.string()),
+        **dict.fromkeys(("mean_a", "mean_b", "difference"), pa.float64()),
+        **dict.fromkeys(("significant", "tested"), pa.int64()),
+        "likelier": pa.float64(),
+        "n": pa.int64(),
+    }
+)
 
-    Attributes:
-        mean_a, mean_b: mean MLM score of the texts of each group, over seeds.
-        difference: first minus second.
-        significant: seeds in which Wilcoxon's test on matched sets has p ≤ α.
-        tested: seeds with such a test.
-        likelier: share of matched sets whose first member's words are likelier; ties count half.
-        n: texts of a seed.
+
+def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[dict[str, Any]]:
+    """Compare the MLM scores of groups, model by model.
+
+    Returns:
+        Rows with the means over seeds; ``significant``, the seeds in which Wilcoxon's test on
+        matched sets has p ≤ α, of the ``tested``; ``likelier``, the share of matched sets in which
+        the first member's words are likelier, where ties count half; and ``n``, texts of a seed.
     """
-
-    dataset: str
-    model: str
-    group_a: str
-    group_b: str
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    significant: int
-    tested: int
-    likelier: float | None
-    n: int
-
-
-def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[MlmLine]:
-    """Compare the MLM scores of groups, model by model."""
     return [
         _line(a, b, list(grouped(of_model, itemgetter("seed")).values()), alpha)
         for of_model in grouped(rows, itemgetter("dataset", "model")).values()
@@ -56,7 +47,9 @@ def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[MlmLine]:
     ]
 
 
-def _line(a: str, b: str, seeds: Sequence[Sequence[Mapping[str, Any]]], alpha: float) -> MlmLine:
+def _line(
+    a: str, b: str, seeds: Sequence[Sequence[Mapping[str, Any]]], alpha: float
+) -> dict[str, Any]:
     members = [[row for row in rows if row["group"] in (a, b)] for rows in seeds]
     comparisons = [
         compare_groups(
@@ -70,19 +63,18 @@ def _line(a: str, b: str, seeds: Sequence[Sequence[Mapping[str, Any]]], alpha: f
         for rows in members
     ]
     p = [comparison.wilcoxon_p for comparison in comparisons]
-    return MlmLine(
-        dataset=seeds[0][0]["dataset"],
-        model=seeds[0][0]["model"],
-        group_a=a,
-        group_b=b,
-        mean_a=mean_and_sd([one.mean_a for one in comparisons])[0],
-        mean_b=mean_and_sd([one.mean_b for one in comparisons])[0],
-        difference=mean_and_sd([one.mean_difference for one in comparisons])[0],
-        significant=sum(value <= alpha for value in p),
-        tested=sum(value == value for value in p),
-        likelier=mean_and_sd([_share_likelier(rows, a, b) for rows in members])[0],
-        n=max(len(rows) for rows in seeds),
-    )
+    return {
+        **{name: seeds[0][0][name] for name in ("dataset", "model")},
+        "group_a": a,
+        "group_b": b,
+        "mean_a": mean_and_sd([one.mean_a for one in comparisons])[0],
+        "mean_b": mean_and_sd([one.mean_b for one in comparisons])[0],
+        "difference": mean_and_sd([one.mean_difference for one in comparisons])[0],
+        "significant": sum(value <= alpha for value in p),
+        "tested": sum(value == value for value in p),
+        "likelier": mean_and_sd([_share_likelier(rows, a, b) for rows in members])[0],
+        "n": max(len(rows) for rows in seeds),
+    }
 
 
 def _share_likelier(rows: Sequence[Mapping[str, Any]], a: str, b: str) -> float:
@@ -100,5 +92,5 @@ def findings(
 ) -> Findings:
     """Return what the report says: the scores by group over seeds."""
     lines = mlm_lines(rows, study.statistics["alpha"])
-    export = Export.of("mlm_scores", "Masked language model", MlmLine, lines)
+    export = Export("mlm_scores", "Masked language model", _COLUMNS, lines)
     return Findings({"lines": lines}, [export])

@@ -21,6 +21,7 @@ from exparity.analyses.term_weight_probe.section import NONE, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
@@ -40,9 +41,6 @@ _WHERE = "analyses.term_weight_probe"
 _COLUMNS = ("quantity", "group", "group_b", "class_name", "value", "n")
 _GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
 _QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}
-Versions = Mapping[tuple[str, str], Sequence[Example]]
-"""Counterfactuals by example_id and group of what they are made of."""
-
 Words = Sequence[str]
 # Words of one letter and numbers count: "she's" is she and s, "5 priors" is 5 and priors.
 _TOKEN = r"(?u)\b\w+\b"
@@ -56,14 +54,7 @@ def _job_options(
     weights: Sequence[float] = _WEIGHTS,
     debias: Sequence[str] = (NONE,),
 ) -> dict[str, Any] | None:
-    """Return the options of a job; none where a dataset has no counterfactuals.
-
-    Args:
-        experiment: the experiment.
-        ids: the dataset.
-        weights: factors of the counts of the groups' words in test texts.
-        debias: what is trained on: ``none`` for the data as they are, recipes and interventions.
-    """
+    """Return the options of a job; none where a dataset has no counterfactuals."""
     if not experiment.generators:
         raise InputError(
             f"{_WHERE}: no dataset has counterfactuals; name a generator, counterfactuals.DATASET"
@@ -118,40 +109,37 @@ def term_weight_probe(
     """
     prepared = read_prepared(data)
     versions = _versions(counterfactuals, data, prepared)
-    words = _words_of(prepared, versions)
+
+    def versions_of(example: Example) -> Sequence[Example]:
+        return versions.get((example.example_id, example.group), ())
+
+    changes = [(example, one) for example in prepared.examples for one in versions_of(example)]
+    words = group_words(changes, prepared.groups)
     scaled = frozenset[str]().union(*words.values())
-    training_set = replace(
-        TrainingSet.of(prepared, 0.0, _SEED),
-        counterfactuals=lambda example: versions.get((example.example_id, example.group), ()),
-    )
+    training_set = replace(TrainingSet.of(prepared, 0.0, _SEED), counterfactuals=versions_of)
     test, sure = prepared.split("test"), np.eye(len(prepared.labels))
     labels, groups = [e.label for e in test], [e.group for e in test]
-    made = [
-        (i, one) for i, e in enumerate(test) for one in versions.get((e.example_id, e.group), ())
-    ]
+    made = [(i, one) for i, example in enumerate(test) for one in versions_of(example)]
     rows = []
     for name in debias:
         bag = BagOfWords(apply(training_set, _calls(name)))
         counts = [bag.counts(e.words for e in part) for part in (test, [one for _, one in made])]
         for weight in weights:
             own, others = (bag.predict(part, scaled, weight) for part in counts)
-            measured = labels, own.tolist(), sure[own].tolist(), groups
             changed = [
                 CounterfactualPrediction(i, one.group, int(c), sure[c], n_changed=1)
                 for (i, one), c in zip(made, others, strict=True)
             ]
-            gaps = gap_rows(predictions_of(*measured, prepared.groups, prepared.labels), changed)
-            rows += [{"debias": name, "weight": weight, **row} for row in gaps]
+            predicted = predictions_of(
+                labels, own.tolist(), sure[own].tolist(), groups, prepared.groups, prepared.labels
+            )
+            rows += [
+                {"debias": name, "weight": weight, **row} for row in gap_rows(predicted, changed)
+            ]
+    of_groups = {group: sorted(known) for group, known in words.items()}
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
-    return StageResult(
-        rows,
-        {"dataset": prepared.dataset},
-        {
-            **prepared.compared,
-            "labels": list(prepared.labels),
-            "words": {group: sorted(known) for group, known in words.items()},
-        },
-    )
+    facts = {**prepared.compared, "labels": list(prepared.labels), "words": of_groups}
+    return StageResult(rows, {"dataset": prepared.dataset}, facts)
 
 
 def gap_rows(
@@ -177,8 +165,10 @@ def _calls(debias: str) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(path: Path, data: Path, prepared: PreparedData) -> Versions:
-    """Read the counterfactuals of every example."""
+def _versions(
+    path: Path, data: Path, prepared: PreparedData
+) -> Mapping[tuple[str, str], Sequence[Example]]:
+    """Read the counterfactuals of every example, by its id and group."""
     table, metadata = read_artefact(path, "counterfactuals")
     require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata["wildcards"]))
     known = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
@@ -187,19 +177,7 @@ def _versions(path: Path, data: Path, prepared: PreparedData) -> Versions:
         original = known[row["example_id"]]
         made = replace(original, words=tuple(row["words"]), group=row["group_to"])
         versions[original.example_id, original.group].append(made)
-    return dict(versions)
-
-
-def _words_of(prepared: PreparedData, versions: Versions) -> dict[str, frozenset[str]]:
-    """Return the words of each group: those that counterfactuals change."""
-    pairs: dict[tuple[str, str], tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
-    for example in prepared.examples:
-        for made in versions.get((example.example_id, example.group), ()):
-            originals, counterfactuals = pairs[example.group, made.group]
-            originals.append(example.words)
-            counterfactuals.append(made.words)
-    words = group_words(pairs)
-    return {group: words.get(group, frozenset()) for group in prepared.groups}
+    return versions
 
 
 class BagOfWords:
@@ -240,29 +218,35 @@ class BagOfWords:
 
 
 def group_words(
-    versions: Mapping[tuple[str, str], tuple[Sequence[Words], Sequence[Words]]],
+    changes: Iterable[tuple[Example, Example]], order: Sequence[str]
 ) -> dict[str, frozenset[str]]:
     """Return the words that tell groups apart: those that counterfactuals remove or bring in.
 
     Each is a word of the group in whose versions it is more often, as his is although it stays in
     some texts about women.
+
+    Args:
+        changes: texts and their counterfactuals.
+        order: the groups.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
-    texts = [words for pair in versions.values() for side in pair for words in side]
-    vectoriser = CountVectorizer(token_pattern=_TOKEN).fit(_texts(texts))
+    pairs = grouped(changes, lambda pair: (pair[0].group, pair[1].group))
+    vectoriser = CountVectorizer(token_pattern=_TOKEN)
+    vectoriser.fit(_texts(one.words for of in pairs.values() for pair in of for one in pair))
     names = vectoriser.get_feature_names_out()
-    groups = list(dict.fromkeys(group for pair in versions for group in pair))
-    surplus = np.zeros((len(groups), len(names)), dtype=np.int64)
-    for (group, other), (originals, counterfactuals) in versions.items():
-        change = vectoriser.transform(_texts(originals)) - vectoriser.transform(
-            _texts(counterfactuals)
+    surplus = np.zeros((len(order), len(names)), dtype=np.int64)
+    for (group, other), of in pairs.items():
+        originals, made = (
+            vectoriser.transform(_texts(one.words for one in side))
+            for side in zip(*of, strict=True)
         )
-        surplus[groups.index(group)] += np.asarray(change.maximum(0).sum(axis=0)).ravel()
-        surplus[groups.index(other)] += np.asarray((-change).maximum(0).sum(axis=0)).ravel()
+        change = originals - made
+        surplus[order.index(group)] += np.asarray(change.maximum(0).sum(axis=0)).ravel()
+        surplus[order.index(other)] += np.asarray((-change).maximum(0).sum(axis=0)).ravel()
     changed, owner = surplus.any(axis=0), surplus.argmax(axis=0)
     return {
-        group: frozenset(names[changed & (owner == i)].tolist()) for i, group in enumerate(groups)
+        group: frozenset(names[changed & (owner == i)].tolist()) for i, group in enumerate(order)
     }
 
 

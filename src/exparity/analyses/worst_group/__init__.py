@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
 
 from exparity.analyses import StageResult, Table, analysis, fields
-from exparity.analyses.worst_group._spread import GroupMean, MeanSpread, spread_of
+from exparity.analyses.worst_group._spread import spread_of
 from exparity.analyses.worst_group.section import findings
-from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.core.flags import Range
 from exparity.core.seeding import derive_seed
@@ -26,6 +24,9 @@ from exparity.stages.skill import random_by
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg
+
+_OF_GROUP = ("mean", "standard_error", "shrinkage", "shrunk_mean")
+_OF_ALL = ("center", "tau", "q", "p", "range", "range_by_chance", "shrunk_range")
 
 
 @analysis(
@@ -36,8 +37,14 @@ from exparity.stats.multiplicity import benjamini_hochberg
         "worst_group": Table(
             fields(
                 ("quantity", pa.string()),
-                *record_columns(GroupMean).items(),
-                *record_columns(MeanSpread).items(),
+                ("group", pa.string()),
+                ("n", pa.int64()),
+                *((name, pa.float64()) for name in _OF_GROUP),
+                ("n_groups", pa.int64()),
+                *((name, pa.float64()) for name in _OF_ALL),
+                ("lowest", pa.string()),
+                ("highest", pa.string()),
+                ("flags", pa.list_(pa.string())),
                 ("p_bh", pa.float64()),
             ),
             keys=("method", "metric", "quantity", "group"),
@@ -82,7 +89,7 @@ def worst_group_cell(
         groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
         for quantity, values in quantities.items():
             key = ("worst_group", ids["method"], ids["metric"], quantity)
-            spread, means = spread_of(
+            found = spread_of(
                 values,
                 groups,
                 facts["groups"],
@@ -90,9 +97,10 @@ def worst_group_cell(
                 permutations=permutations,
                 seed=derive_seed(int(facts["wildcards"]["seed"]), *key),
             )
-            spread.flags.extend([*facts.get("flags", []), *collapsed])
+            flags = [*facts.get("flags", []), *collapsed]
             rows += [
-                {**ids, "quantity": quantity, **asdict(mean), **asdict(spread)} for mean in means
+                {**ids, "quantity": quantity, **row, "flags": [*row["flags"], *flags]}
+                for row in found
             ]
     for quantity in ("score", "excess"):
         _correct([row for row in rows if row["quantity"] == quantity])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,62 +10,10 @@ import numpy as np
 from exparity.stats.samples import samples, set_index, set_means
 from exparity.types import FloatArray, IntArray
 
-NAN = float("nan")
 _PLENTY = 10
 """Values from which a group has a variance of its own."""
 _AT_ONCE = 2_000_000
 """Values that are permuted in one array."""
-
-
-@dataclass(frozen=True)
-class GroupMean:
-    """The mean of one group.
-
-    Attributes:
-        group: the group.
-        n: values, or matched sets with values of the group.
-        mean: of the scores, or of the means in each set, in the metric's unit.
-        standard_error: s_g, of the mean.
-        shrinkage: B_g = s_g² / (s_g² + τ²); 1 where groups do not differ beyond chance.
-        shrunk_mean: μ + (1 − B_g)(mean − μ).
-    """
-
-    group: str
-    n: int
-    mean: float
-    standard_error: float
-    shrinkage: float
-    shrunk_mean: float
-
-
-@dataclass(frozen=True)
-class MeanSpread:
-    """Distance of the means of all groups, in the metric's unit.
-
-    Attributes:
-        n_groups: groups with a value; these take part.
-        center: μ, the mean over groups (random effects).
-        tau: standard deviation between the groups' true means (DerSimonian and Laird 1986).
-        q: Cochran's Q.
-        p: of Q, by permuting groups: at least 1 / (permutations + 1).
-        range: largest minus smallest mean.
-        range_by_chance: mean range where groups are permuted.
-        shrunk_range: largest minus smallest shrunk mean.
-        lowest, highest: groups of the smallest and largest shrunk mean; empty where τ is 0.
-        flags: ``too_few`` or ``constant`` where nothing is estimated; ``undefined_values``.
-    """
-
-    n_groups: int = 0
-    center: float = NAN
-    tau: float = NAN
-    q: float = NAN
-    p: float = NAN
-    range: float = NAN
-    range_by_chance: float = NAN
-    shrunk_range: float = NAN
-    lowest: str = ""
-    highest: str = ""
-    flags: list[str] = field(default_factory=list)
 
 
 class Combined(NamedTuple):
@@ -102,23 +49,26 @@ def spread_of(
     *,
     permutations: int = 1999,
     seed: int = 0,
-) -> tuple[MeanSpread, list[GroupMean]]:
-    """Describe how far the means of groups lie apart."""
+) -> list[dict[str, Any]]:
+    """Describe how far the means of groups lie apart.
+
+    Returns:
+        One row per group that has a value: its mean, shrunk mean and standard error, and what is
+        the same for all groups; see the columns of the ``worst_group`` artefact. None where there
+        are fewer than two groups, or where nothing differs within any group.
+    """
     values, codes, names = samples(scores, groups, order, pairs)
     kept = ~np.isnan(values)
     sets = set_index(names, kept)
-    flags = [] if kept.all() else ["undefined_values"]
     values, codes = values[kept], codes[kept]
     present, codes = np.unique(codes, return_inverse=True)
     g = len(present)
-    if g < 2 or len(values) <= g:
-        return MeanSpread(n_groups=g, flags=[*flags, "too_few"]), []
-    if not np.ptp(values):
-        return MeanSpread(n_groups=g, flags=[*flags, "constant"]), []
+    if g < 2 or len(values) <= g or not np.ptp(values):
+        return []
     offset = values.mean()
     n, means, variances = _moments(values - offset, codes[None], sets, g)
     if not variances.all():
-        return MeanSpread(n_groups=g, flags=[*flags, "too_few"]), []
+        return []
     found = combined(means, variances)
     q, ranges = [], []
     rng = np.random.default_rng(seed)
@@ -130,22 +80,29 @@ def spread_of(
     by_chance = np.concatenate(q)
     named = [order[code] for code in present]
     shrunk, tau2 = found.shrunk[0], float(found.tau2[0])
-    spread = MeanSpread(
-        n_groups=g,
-        center=float(found.center[0] + offset),
-        tau=tau2**0.5,
-        q=float(found.q[0]),
-        p=float((1 + (by_chance >= found.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
-        range=float(np.ptp(means[0])),
-        range_by_chance=float(np.concatenate(ranges).mean()),
-        shrunk_range=float(np.ptp(shrunk)),
-        lowest=named[shrunk.argmin()] if tau2 else "",
-        highest=named[shrunk.argmax()] if tau2 else "",
-        flags=flags,
-    )
-    columns = (n[0], means[0] + offset, variances[0] ** 0.5, found.shrinkage[0], shrunk + offset)
-    rows = zip(named, *(column.tolist() for column in columns), strict=True)
-    return spread, [GroupMean(*row) for row in rows]
+    of_all = {
+        "n_groups": g,
+        "center": float(found.center[0] + offset),
+        "tau": tau2**0.5,
+        "q": float(found.q[0]),
+        "p": float((1 + (by_chance >= found.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
+        "range": float(np.ptp(means[0])),
+        "range_by_chance": float(np.concatenate(ranges).mean()),
+        "shrunk_range": float(np.ptp(shrunk)),
+        "lowest": named[shrunk.argmin()] if tau2 else "",
+        "highest": named[shrunk.argmax()] if tau2 else "",
+        "flags": [] if kept.all() else ["undefined_values"],
+    }
+    columns = {
+        "group": named,
+        "n": n[0].tolist(),
+        "mean": (means[0] + offset).tolist(),
+        "standard_error": (variances[0] ** 0.5).tolist(),
+        "shrinkage": found.shrinkage[0].tolist(),
+        "shrunk_mean": (shrunk + offset).tolist(),
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [{**dict(zip(columns, row, strict=True)), **of_all} for row in rows]
 
 
 def _moments(

@@ -41,10 +41,6 @@ class TestText:
             ),
             # What it does not print.
             (
-                {"age_cat": "25 - 45", "score_text": "Medium", "race": "Native American"},
-                "3 priors, score factor 1, under 45, over 25, Native American, male, misdemeanor",
-            ),
-            (
                 {"age_cat": "Greater than 45", "race": "Caucasian", "c_charge_degree": "F"},
                 "3 priors, score factor 1, over 45, over 25, Caucasian, male",
             ),

@@ -91,6 +91,7 @@ GENERATED = [
     ("pairs_all", {"n_pairs": 1200, "test_share": 0.08},
      "4ea1e3b05592997d3d144fc274e6ec769376e657d7a32c03f8ffa08031fe4f3f"),
     ("pairs_subj", {}, "9f1e012944dfec119af53ca025589abed6afd5f11351c6259c6535ce3eafe0c2"),
+    ("stereotypes", {}, "d3ac2809d76ab5a749337cac680ee71e6a10110911652c1cf6f668f01e241ad9"),
     ("bios", {}, "9cd3e14a11d9ca14dbc65c3f0765d21f3c29f81e3e882c65556d426362e6cbb8"),
     ("bios", OBSERVED, "5eba2874aab1ff85fd5dda7e4b9959dfc14527c4b061bec75926742777d9dd37"),
     ("bios", {**OBSERVED, "ambiguity": 0.5},

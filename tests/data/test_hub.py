@@ -27,10 +27,9 @@ def config(**options):
     return {**TINY, "datasets": {"mine": dataset}, "metrics": {"gini": {}}, "counterfactuals": {}}
 
 
-def test_a_file_of_ones_own_has_no_revision(tmp_path):
-    (tmp_path / "t.csv").write_text(TABLE)
+def test_a_file_of_ones_own_has_no_revision():
     with pytest.raises(InputError, match="`revision` is for tables at hf://"):
-        Experiment.from_mapping(config(path=str(tmp_path / "t.csv")))
+        local_copy("t.csv", COMMIT, download=False)
     assert local_copy("t.csv", None, download=False).name == "t.csv"
 
 

@@ -1,7 +1,6 @@
 """Stereotypes: what the shipped sentences promise, and what their reader refuses."""
 
-import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from exparity.core.errors import InputError
 from exparity.counterfactuals._gendered import LEXICON
 from exparity.data import load_dataset
 from exparity.data.files import DataSource, shipped
-from exparity.data.stereotypes import read_pairs
 
 NOWHERE = DataSource(Path("nowhere"), download=False)
 
@@ -35,22 +33,6 @@ def neutral(example):
     """The words of a pair without what tells its gender."""
     marks = zip(example.words, example.rationale, strict=True)
     return ["_" if mark else word.lower() for word, mark in marks]
-
-
-class TestCounts:
-    def test_pairs_and_splits(self, examples, pairs):
-        assert len(examples) == 3350
-        assert len(pairs) == 1675
-        assert Counter((e.split, e.group, e.label) for e in examples) == {
-            ("train", "male", 0): 670,
-            ("train", "male", 1): 670,
-            ("train", "female", 0): 670,
-            ("train", "female", 1): 670,
-            ("test", "male", 0): 168,
-            ("test", "male", 1): 167,
-            ("test", "female", 0): 167,
-            ("test", "female", 1): 168,
-        }
 
 
 class TestPairs:
@@ -91,39 +73,7 @@ class TestLeakage:
         assert all(len(found) == 1 for found in splits.values())
 
 
-class TestReader:
-    @pytest.fixture
-    def folder(self, tmp_path):
-        stereotype = {
-            "stereotype": "work-1-male",
-            "family": "work",
-            "target": "male",
-            "split": "test",
-            "claim": "work",
-        }
-        pair = {
-            "pair": "0001",
-            "stereotype": "work-1-male",
-            "frame": "generic",
-            "text": "[Men|Women] work .",
-        }
-        for name, row in (("stereotypes.jsonl", stereotype), ("pairs.jsonl", pair)):
-            (tmp_path / name).write_text(json.dumps(row) + "\n", encoding="utf-8")
-        return tmp_path
-
-    def test_a_pair(self, folder):
-        male, female = read_pairs(folder)
-        assert (male.example_id, male.words, male.label) == ("0001-male", ("Men", "work", "."), 1)
-        assert (female.words, female.label) == (("Women", "work", "."), 0)
-        assert male.rationale == female.rationale == (1, 0, 0)
-        assert (male.group, male.split, male.match_id) == ("male", "test", "0001")
-        assert male.attributes == {
-            "family": "work",
-            "stereotype": "work-1-male",
-            "target": "male",
-            "frame": "generic",
-        }
-
+class TestShipped:
     def test_an_altered_or_missing_file_is_refused(self, tmp_path, monkeypatch):
         monkeypatch.setattr("exparity.data.files.resource", lambda folder: tmp_path / folder)
         path = tmp_path / "words" / "a.txt"
@@ -132,8 +82,5 @@ class TestReader:
         digests = {"a.txt": sha256_of(path)}
         assert shipped("words", digests) == path.parent
         path.write_text("another")
-        with pytest.raises(InputError, match=r"a.txt is missing or altered; install exparity"):
-            shipped("words", digests)
-        path.unlink()
         with pytest.raises(InputError, match=r"a.txt is missing or altered; install exparity"):
             shipped("words", digests)

@@ -3,10 +3,7 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import warnings
-from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -74,7 +71,7 @@ def test_where_a_recipe_changes_nothing_weights_are_bit_for_bit_the_same(reposit
 ALL_AT_ONCE = ["rw", "cda", "os"]
 
 
-def in_a_fork(training: Training, epoch: int | None = None) -> None:
+def kill_in_a_fork(training: Training, epoch: int) -> None:
     """Run a training as a warm worker does, and kill it when it is about to keep an epoch."""
     with warnings.catch_warnings():
         warnings.simplefilter(
@@ -90,14 +87,11 @@ def in_a_fork(training: Training, epoch: int | None = None) -> None:
             save(self, snapshot)
 
         StateFolder.save = save_or_die
-        code = 1
         try:
             training.run()
-            code = 0
         finally:
-            os._exit(code)
-    status = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
-    assert status == (0 if epoch is None else -signal.SIGKILL)
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) == -signal.SIGKILL
 
 
 def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, capsys):
@@ -107,7 +101,7 @@ def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, cap
     undisturbed.run()
     killed = Training(repository, tmp_path / "other", data, ALL_AT_ONCE, epochs=4)
     state = killed.checkpoint.with_name("0.state")
-    in_a_fork(killed, 2)
+    kill_in_a_fork(killed, 2)
     assert not killed.checkpoint.exists()
     capsys.readouterr()
     killed.run()
@@ -117,39 +111,6 @@ def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, cap
     assert len({row["weight"] for row in killed.training_set}) > 1
     assert any(row["made_by"] for row in killed.training_set)
     assert not state.exists()
-
-
-@pytest.fixture
-def busy_cores():
-    """One process beside the test for each core, which does not pause."""
-    loops = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        for _ in range(os.cpu_count() or 1)
-    ]
-    yield
-    for loop in loops:
-        loop.kill()
-        loop.wait()
-
-
-@pytest.mark.exhaustive
-def test_fifty_kills_beside_busy_cores(repository, tmp_path, busy_cores):
-    """Killed after any epoch and continued, in this process or in a worker: the same bytes."""
-    data = prepared(tmp_path, paired=False, imbalance=0.75)
-    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=8)
-    undisturbed.run()
-    same = []
-    for turn, epoch in zip(range(50), cycle(range(2, 9)), strict=False):
-        killed = Training(repository, tmp_path / str(turn), data, ALL_AT_ONCE, epochs=8)
-        in_a_fork(killed, epoch)
-        assert not killed.checkpoint.exists()
-        assert killed.checkpoint.with_name("0.state").exists()
-        if turn % 2:
-            killed.run()
-        else:
-            in_a_fork(killed)
-        same.append(killed.weights == undisturbed.weights)
-    assert same == [True] * 50
 
 
 def test_what_validates_is_held_out_before(repository, tmp_path):

@@ -1,4 +1,4 @@
-"""Fine-tuning through accelerate: AdamW, linear schedule with warm-up, resumable by epoch.
+"""Fine-tuning: AdamW, a linear schedule with warm-up, resumable by epoch.
 
 Epoch order and dropout depend on (seed, epoch) alone, so that a training continued from a snapshot
 ends with the same weights as one that was never interrupted.
@@ -82,32 +82,25 @@ class TrainingLoop:
         device: str,
     ) -> None:
         import torch
-        from accelerate import Accelerator
-        from accelerate.state import AcceleratorState
-        from accelerate.utils import patch_environment
 
-        target = resolve_device(device)
-        if training.precision == "fp16" and target.type != "cuda":
+        self.device = resolve_device(device)
+        if training.precision == "fp16" and self.device.type != "cuda":
             raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
         if training.precision == "bf16":
-            require_bf16(target, "training.precision")
-        AcceleratorState._reset_state(reset_partial_state=True)
-        with patch_environment(ACCELERATE_TORCH_DEVICE=target):
-            self.accelerator = Accelerator(
-                cpu=target.type == "cpu",
-                mixed_precision="no" if training.precision == "fp32" else training.precision,
-            )
+            require_bf16(self.device, "training.precision")
+        # Without fp16 the scaler passes everything through.
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=training.precision == "fp16")
         self.pad_id = tokenizer.pad_token_id or 0  # which the mask tells from text
         self.training, self.seed, self.state = training, seed, state
+        self.model = model.to(self.device)
         trained = [p for p in model.parameters() if p.requires_grad]
         groups: list[dict[str, Any]] = [
             {"params": [p for p in trained if p.ndim >= 2]},
             {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW(
+        self.optimizer = torch.optim.AdamW(
             groups, lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
         )
-        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.best: Mapping[str, torch.Tensor] = {}
         self.weighted = False
         # Whether the loss of a batch is the mean of its examples'.
@@ -192,25 +185,32 @@ class TrainingLoop:
 
     def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
         """Take one optimiser step; returns the loss before it, and how many it got right."""
+        from torch.nn.utils import clip_grad_norm_
+
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         result = self._run(batch)
-        self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
-        self.optimizer.step()
+        self.scaler.unscale_(self.optimizer)
+        clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         self.optimizer.zero_grad()
         return result
 
     def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean loss of examples, and how many the model gets right."""
+        import torch
         from torch.nn.functional import cross_entropy
 
         inputs = {name: value for name, value in part.items() if name != "weights"}
-        output = self.model(**inputs)
+        precision = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.training.precision)
+        with torch.autocast(self.device.type, precision, enabled=precision is not None):
+            output = self.model(**inputs)
         loss = output.loss
         if self.weighted:
             losses = output.get("losses")
             if losses is None:
-                losses = cross_entropy(output.logits, part["labels"], reduction="none")
+                losses = cross_entropy(output.logits.float(), part["labels"], reduction="none")
             loss = (part["weights"] * losses).mean()
         return loss, (output.logits.argmax(-1) == part["labels"]).sum()
 
@@ -218,14 +218,14 @@ class TrainingLoop:
         """Return a batch's loss and hits, by as many parts as memory needs; adds up gradients."""
         import torch
 
-        device = self.accelerator.device
         while True:
             rows, width = batch["input_ids"].shape
             height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
             cuts = range(0, rows, height)
             # Each attempt draws the same dropout, so that a training does not depend on the last.
             drawn = torch.get_rng_state()
-            drawn_on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+            on_gpu = self.device.type == "cuda"
+            drawn_on_gpu = torch.cuda.get_rng_state(self.device) if on_gpu else None
             try:
                 return self._run_parts(
                     [{k: v[at : at + height] for k, v in batch.items()} for at in cuts]
@@ -246,7 +246,7 @@ class TrainingLoop:
             torch.set_rng_state(drawn)
             if drawn_on_gpu is not None:
                 torch.cuda.empty_cache()
-                torch.cuda.set_rng_state(drawn_on_gpu, device)
+                torch.cuda.set_rng_state(drawn_on_gpu, self.device)
 
     def _run_parts(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
         import torch
@@ -256,7 +256,7 @@ class TrainingLoop:
             loss, hits = self._loss(part)
             loss = loss * (len(part["labels"]) / size)
             if torch.is_grad_enabled():
-                self.accelerator.backward(loss)
+                self.scaler.scale(loss).backward()
             loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
         return loss_sum, correct
 
@@ -285,7 +285,7 @@ class TrainingLoop:
         if any(item.token_types for item in items):
             types = (item.token_types or [0] * len(item.token_ids) for item in items)
             batch["token_type_ids"] = padded(types)
-        return {name: value.to(self.accelerator.device) for name, value in batch.items()}
+        return {name: value.to(self.device) for name, value in batch.items()}
 
     def _validate(self, items: list[Item]) -> tuple[float, float]:
         import torch
@@ -326,11 +326,11 @@ class TrainingLoop:
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
             self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
-        scaler, state = self.accelerator.scaler, self.optimizer.state_dict()["state"]
+        state = self.optimizer.state_dict()["state"]
         facts = {
             "epoch": len(history),
             "history": [asdict(record) for record in history],
-            "scaler": scaler.state_dict() if scaler is not None else None,
+            "scaler": self.scaler.state_dict(),
             "threads": torch.get_num_threads(),
             "most_tokens": self.most_tokens,
         }
@@ -351,8 +351,7 @@ class TrainingLoop:
             moments[int(index)][entry] = value
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": dict(moments), "param_groups": groups})
-        if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
-            self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
+        self.scaler.load_state_dict(snapshot.facts["scaler"])
         self.best = snapshot.best
         self.most_tokens = snapshot.facts["most_tokens"]
         history = [EpochRecord(**record) for record in snapshot.facts["history"]]

@@ -10,6 +10,7 @@ from tiny_models import make, wordpiece
 
 import exparity
 from exparity import ExparityError, InputError, Text
+from exparity.engine.batching import padded
 from exparity.engine.black_box import pieces_of
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
@@ -371,7 +372,7 @@ def test_embeddings_cannot_be_moved():
     function = box()
     (encoding,) = function.encode(["warm film"])
     with pytest.raises(InputError, match="left out or masked, but not moved"):
-        function.probabilities_from_embeddings([function.embed(encoding.token_ids) * 0.9])
+        function.forward([2], padded([function.embed(encoding.token_ids) * 0.9]))
     with pytest.raises(InputError, match="has no weights, gradients or embeddings"):
         function.with_random_weights(0)
     assert not hasattr(function, "gone")

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exparity import InputError
-from exparity.engine.encoding import words_of_tokens
+from exparity.models.inputs import words_of_tokens
 from exparity.types import SPECIAL_WORD, Text
 
 

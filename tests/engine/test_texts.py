@@ -22,8 +22,8 @@ from exparity import Explanation, InputError
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
-from exparity.engine.encoding import words_of_tokens
 from exparity.methods._words import words_of
+from exparity.models.inputs import words_of_tokens
 from exparity.stages.prepare import prepare
 from exparity.types import Example, Text
 

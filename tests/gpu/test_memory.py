@@ -7,6 +7,7 @@ import pytest
 from fake_cuda import fake_cuda
 
 from exparity import load_classifier
+from exparity.engine.batching import padded
 
 pytestmark = pytest.mark.fake_cuda
 ROOM = 1 << 40
@@ -25,9 +26,7 @@ def passes(classifier, ids):
     """Run forward passes and gradients of texts, each apart; return both."""
     rows = [classifier.embed(one) for one in ids]
     lengths = [len(row) for row in rows]
-    from exparity.engine.batching import padded
-
-    outputs = classifier.probabilities_from_embeddings(rows)
+    outputs = classifier.forward(lengths, padded(rows))
     targets = np.zeros(len(rows), dtype=np.int64)
     found = {
         i: gradient.cpu().numpy()
@@ -106,7 +105,7 @@ def test_a_budget_that_a_user_gives_is_taken_from_the_first_batch(checkpoints, i
     with fake_cuda():
         classifier = load_classifier(checkpoints["bert"], "cuda", token_budget=600)
         sizes = batch_sizes(classifier, monkeypatch)
-        classifier.probabilities_from_embeddings([classifier.embed(one) for one in ids])
+        passes(classifier, ids)
     assert 500 < sizes[0] <= 600
 
 

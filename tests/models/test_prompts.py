@@ -10,6 +10,7 @@ from exparity import InputError
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, encode_prompt, label_tokens
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ModelSpec
+from exparity.types import Text
 
 REFUSED = refused_by(__file__)
 
@@ -60,15 +61,16 @@ def tokenizer(request):
 def test_spans_are_those_of_a_naive_loop(tokenizer, template):
     prompt = Prompt.of(PromptSpec(template=template, words=WORDS), tokenizer)
     texts = random_texts(200)
-    for text, found in zip(texts, encode_prompt(tokenizer, prompt, texts, 1000), strict=True):
+    encodings = encode_prompt(tokenizer, prompt, list(map(Text.of, texts)), 1000)
+    for text, found in zip(texts, encodings, strict=True):
         before, after = template.split("{text}")
         whole = before + text + after
         encoded = tokenizer(whole, return_offsets_mapping=True)
-        assert found.token_ids == encoded["input_ids"]
+        assert found.token_ids.tolist() == encoded["input_ids"]
         for place, (start, end) in enumerate(encoded["offset_mapping"]):
             seen = [at for at in range(start, end) if not whole[at].isspace()] or [end - 1]
             inside = len(before) <= seen[0] < len(before) + len(text)
-            assert found.content[place] == inside
+            assert found.special_mask[place] != inside
             if inside:
                 first, last = found.offsets[place]
                 assert text[first:last].strip() == whole[seen[0] : end][: last - first].strip()
@@ -88,17 +90,17 @@ def test_label_tokens_are_those_of_a_naive_loop(tokenizer, template):
 def test_words_of_a_text_are_cut_and_never_the_frame(tokenizer):
     prompt = Prompt("Review: ", "\nAnswer:")
     text = "it was good and it was bad and so on"
-    (whole,) = encode_prompt(tokenizer, prompt, [text], 1000)
-    n_frame = int((~whole.content).sum())
-    for limit in range(n_frame + 2, len(whole.token_ids)):
-        (found,) = encode_prompt(tokenizer, prompt, [text], limit)
-        assert len(found.token_ids) <= limit
+    (whole,) = encode_prompt(tokenizer, prompt, [Text.of(text)], 1000)
+    n_frame = int(whole.special_mask.sum())
+    for limit in range(n_frame + 2, len(whole)):
+        (found,) = encode_prompt(tokenizer, prompt, [Text.of(text)], limit)
+        assert len(found) <= limit
         assert found.truncated
-        kept = text[: found.offsets[found.content].max()]
+        kept = text[: found.offsets[~found.special_mask].max()]
         assert text.startswith(f"{kept} ")
-        assert tokenizer(prompt.around(kept))["input_ids"] == found.token_ids
+        assert tokenizer(prompt.around(kept))["input_ids"] == found.token_ids.tolist()
     with pytest.raises(InputError, match=r"text 0: the prompt has .* tokens around the text"):
-        encode_prompt(tokenizer, prompt, [text], n_frame)
+        encode_prompt(tokenizer, prompt, [Text.of(text)], n_frame)
 
 
 class TestChat:

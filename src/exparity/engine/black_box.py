@@ -83,7 +83,7 @@ class BlackBox(Classifier):
         mask: str | None = None,
         max_calls: int | None = None,
     ) -> None:
-        # None of the model's own state: there is no model.
+        # Without the state of a classifier with a model.
         self.class_names = tuple(classes)
         self.device = torch.device("cpu")
         self.head = new_head(SEQUENCE)
@@ -91,13 +91,8 @@ class BlackBox(Classifier):
         names = [f"{role}_token{part}" for role in _ROLES for part in ("", "_id")]
         self.tokenizer: Any = SimpleNamespace(model_input_names=(), **dict.fromkeys(names))
         self.max_length = _NO_LIMIT
-        self.shortcuts = False
-        self.is_compared = False
-        self.fp32_twin = None
         self.refusals = Counter[str]()
         self.calls = 0
-        self._types = None
-        self._known = None
         self._predict, self._mask, self._max_calls = predict, mask, max_calls
         self._ids: dict[Piece, int] = {}
         self._pieces: dict[int, Piece] = {}

@@ -57,6 +57,12 @@ class Classifier(TokenEmbeddings):
 
     is_black_box = False
     """Whether it only answers, and has no weights, gradients or embeddings."""
+    shortcuts = False
+    is_compared = False
+    """Whether it was compared with the plain model; see :func:`preflight.check_function`."""
+    fp32_twin: Classifier | None = None
+    """The same model in fp32, if this one is in fp16."""
+    _known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
 
     def __init__(
         self,
@@ -72,9 +78,6 @@ class Classifier(TokenEmbeddings):
         if shortcuts:
             check_family(model)
         self.shortcuts = shortcuts
-        self._known: dict[tuple[int, ...], tuple[FloatArray, ...]] | None = None
-        self.fp32_twin: Classifier | None = None  # of a model in fp16, the same in fp32
-        self.is_compared = False  # with the plain model; see preflight.check_function
         self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked
         self._needs_fp32: dict[tuple[int, ...], bool] = {}
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
@@ -143,11 +146,6 @@ class Classifier(TokenEmbeddings):
         )
         made.exact = self.exact
         return made
-
-    @property
-    def gradient_budget(self) -> int:
-        """Padded tokens of a batch that is differentiated."""
-        return max(1, self.token_budget // self._gradient_share)
 
     @property
     def n_classes(self) -> int:
@@ -249,10 +247,6 @@ class Classifier(TokenEmbeddings):
         finally:
             self._known = outer
 
-    def probabilities_from_embeddings(self, embeddings: Sequence[torch.Tensor]) -> FloatArray:
-        """Return (n, c) class probabilities of (t, h) embeddings, before positions are added."""
-        return self.forward([len(e) for e in embeddings], padded(embeddings))
-
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`."""
         return self.outputs_of(lengths, build).probabilities
@@ -343,7 +337,7 @@ class Classifier(TokenEmbeddings):
             ]
 
         with self._evaluating(), self._frozen():
-            budget = self.gradient_budget
+            budget = max(1, self.token_budget // self._gradient_share)
             for results, fitting in in_batches(
                 lengths, budget, run, exact=self.exact, memory=self._gradient_memory
             ):

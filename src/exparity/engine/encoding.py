@@ -11,46 +11,14 @@ import numpy as np
 
 from exparity.core.calls import is_missing, listed
 from exparity.core.errors import InputError, shown
-from exparity.models.inputs import check_pairs
+from exparity.models.inputs import check_pairs, words_of_tokens
 from exparity.models.prompts import Prompt, encode_prompt
-from exparity.types import (
-    FRAME_WORD,
-    SPECIAL_WORD,
-    Encoding,
-    IntArray,
-    Parts,
-    Text,
-    TextLike,
-    is_pair,
-)
+from exparity.types import SPECIAL_WORD, Encoding, Parts, Text, TextLike, is_pair
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
-
-
-def words_of_tokens(
-    offsets: Sequence[Sequence[int]], special: Sequence[int], text: Text
-) -> IntArray:
-    """Assign each token to the word that its first visible character lies in: (t,), −1 if special.
-
-    Characters decide, so that it works for every family, and for words that hold blanks.
-    """
-    string = text.string
-    owner = np.full(len(string) + 1, max(len(text.spans) - 1, 0), dtype=np.int64)
-    start = 0
-    for index, (_, end) in enumerate(text.spans):
-        owner[start:end] = index
-        start = end
-    result = np.full(len(offsets), SPECIAL_WORD, dtype=np.int64)
-    for position, (start, end) in enumerate(offsets):
-        if special[position]:
-            continue
-        while start < end - 1 and string[start].isspace():
-            start += 1
-        result[position] = owner[min(start, len(string) - 1)]
-    return result
 
 
 _TEXTS = 'strings, such as ["one text"]'
@@ -117,6 +85,9 @@ def encode_texts(
         encodings = _encoded(tokenizer, with_words, max_length, type_stride)
     else:
         encodings = _prompted(tokenizer, prompt, with_words, max_length)
+    for position, encoding in enumerate(encodings):
+        if encoding.special_mask.all():
+            raise InputError(f"text {position}: {encoding.text!r} has no token to explain")
     cut = sum(encoding.truncated for encoding in encodings)
     if cut:
         log.warning(
@@ -135,27 +106,7 @@ def _prompted(
                 f"text {position}: is a pair, and the prompt takes one text; join them"
             )
         single.append(text)
-    encodings = []
-    strings = [text.string for text in single]
-    for position, found in enumerate(encode_prompt(tokenizer, prompt, strings, max_length)):
-        text = single[position]
-        if not found.content.any():
-            raise InputError(f"text {position}: {text.string!r} has no token to explain")
-        outside = np.where(found.special, SPECIAL_WORD, FRAME_WORD)
-        own = words_of_tokens(found.offsets.tolist(), (~found.content).tolist(), text)
-        encodings.append(
-            Encoding(
-                text=text.string,
-                token_ids=np.array(found.token_ids, dtype=np.int64),
-                tokens=tuple(tokenizer.convert_ids_to_tokens(found.token_ids)),
-                word_ids=np.where(found.content, own, outside),
-                special_mask=~found.content,
-                truncated=found.truncated,
-                offsets=found.offsets,
-                written=text,
-            )
-        )
-    return encodings
+    return encode_prompt(tokenizer, prompt, single, max_length)
 
 
 def _encoded(
@@ -183,8 +134,6 @@ def _encoded(
     encodings = []
     for position, row in enumerate(first):
         ids, special = batch["input_ids"][row], batch["special_tokens_mask"][row]
-        if all(special):
-            raise InputError(f"text {position}: {strings[position]!r} has no token to explain")
         offsets = np.array(batch["offset_mapping"][row], dtype=np.int64).reshape(-1, 2)
         encoding = Encoding(
             text="",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,11 +83,9 @@ def load_classifier(
             or has weights that would be random, or a bad argument.
     """
     of_model = {
-        "device": None if device == "auto" else device,
-        "precision": None if precision == "fp32" else precision,
-        **{"revision": revision, "max_length": max_length, "token_budget": token_budget},
-        **{"shortcuts": shortcuts or None, "prompt": prompt, "words": words},
-        **{"chat": chat or None, "label": label},
+        **{"device": device, "precision": precision, "revision": revision},
+        **{"max_length": max_length, "token_budget": token_budget, "shortcuts": shortcuts},
+        **{"prompt": prompt, "words": words, "chat": chat, "label": label},
     }
     of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
     if isinstance(checkpoint, Classifier):
@@ -106,8 +105,7 @@ def load_classifier(
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
         _refuse(of_model, "is of models; a function of texts runs as it is, so leave it out")
         return _of_function(checkpoint, classes, mask, max_calls)
-    is_name = isinstance(checkpoint, str | Path)
-    if is_name:  # a folder may refer to a function
+    if is_name := isinstance(checkpoint, str | Path):  # a folder may refer to a function
         del of_function["max_calls"]
     _refuse(of_function, f"is of a function of texts, not of {shown(checkpoint)}; leave it out")
     if label is not None and words is not None:
@@ -127,8 +125,8 @@ def load_classifier(
             require_bf16(target, "precision")
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
-        if revision is not None or precision != "fp32":
-            raise InputError("a loaded model has its revision and precision; leave both")
+        loaded = {"revision": revision, "precision": precision}
+        _refuse(loaded, "a loaded model has its own; leave it out")
         name, model, tokenizer, head, target = _taken(checkpoint, device, spec)
         max_length = max_length or settings_of(checkpoint).max_length
     head.label = label
@@ -151,9 +149,12 @@ def load_classifier(
     return classifier.in_fp16() if precision == "fp16" else classifier
 
 
-def _refuse(settings: Mapping[str, Any], reason: str) -> None:
-    for name, value in settings.items():
-        if value is not None:
+def _refuse(arguments: Mapping[str, Any], reason: str) -> None:
+    """Refuse arguments that are not at their defaults."""
+    usual = signature(load_classifier).parameters
+    for name, value in arguments.items():
+        default = usual[name].default
+        if type(value) is not type(default) or value != default:
             raise InputError(f"{name}: {reason}")
 
 

@@ -22,7 +22,7 @@ class TokenEmbeddings:
     head: Head
     device: torch.device
     max_length: int
-    _types: torch.Tensor | None
+    _types: torch.Tensor | None = None
 
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""

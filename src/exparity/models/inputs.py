@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from exparity.core.errors import InputError
+from exparity.types import SPECIAL_WORD, IntArray, Text
 
 if TYPE_CHECKING:
     import torch
@@ -81,3 +85,30 @@ def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> i
             limit -= module.padding_idx + 1
             break
     return min(limit, tokenizer.model_max_length)
+
+
+def words_of_tokens(
+    offsets: Sequence[Sequence[int]], special: Sequence[int], text: Text
+) -> IntArray:
+    """Assign each token to the word that its first visible character lies in: (t,), −1 if special.
+
+    Characters decide, so that it works for every family, and for words that hold blanks.
+    """
+    string = text.string
+    owner = np.full(len(string) + 1, max(len(text.spans) - 1, 0), dtype=np.int64)
+    start = 0
+    for index, (_, end) in enumerate(text.spans):
+        owner[start:end] = index
+        start = end
+    result = np.full(len(offsets), SPECIAL_WORD, dtype=np.int64)
+    for position, (start, end) in enumerate(offsets):
+        if not special[position]:
+            result[position] = owner[min(first_visible(string, start, end), len(string) - 1)]
+    return result
+
+
+def first_visible(string: str, start: int, end: int) -> int:
+    """Return the place of the first character of a span that is no blank; else of its last."""
+    while start < end - 1 and string[start].isspace():
+        start += 1
+    return start

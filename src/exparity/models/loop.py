@@ -256,7 +256,7 @@ class TrainingLoop:
             loss, hits = self._loss(part)
             loss = loss * (len(part["labels"]) / size)
             if torch.is_grad_enabled():
-                self.scaler.scale(loss).backward()
+                self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
         return loss_sum, correct
 

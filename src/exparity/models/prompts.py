@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from exparity.core.errors import InputError, reason_of
 from exparity.core.validation import Settings
-from exparity.types import BoolArray, IntArray
+from exparity.models.inputs import first_visible, words_of_tokens
+from exparity.types import FRAME_WORD, SPECIAL_WORD, BoolArray, Encoding, IntArray, Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -114,68 +115,67 @@ class Prompt:
         return f"{self.prefix}{text}{self.suffix}"
 
 
-class PromptEncoding(NamedTuple):
-    """A text in its prompt as tokens."""
-
-    token_ids: list[int]  # of all of it
-    # (t, 2) spans in the text, in characters; (0, 0) of tokens that are not of it
-    offsets: IntArray
-    # (t,) True for tokens of the text: those whose first visible character is in it
-    content: BoolArray
-    special: BoolArray  # (t,) True for tokens that the tokenizer adds
-    truncated: bool  # whether words of the text were cut
-
-
 def encode_prompt(
-    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, texts: Sequence[str], max_length: int
-) -> list[PromptEncoding]:
-    """Encode texts in their prompt; of one that is too long the last words are cut."""
-    if not texts:
-        return []
+    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, texts: Sequence[Text], max_length: int
+) -> list[Encoding]:
+    """Encode texts in their prompt; of a text that is too long the last words are cut.
+
+    A token belongs to the text if its first visible character does. The offsets of all other
+    tokens are (0, 0).
+    """
+    encodings = []
+    rows = _encoded(tokenizer, prompt, [text.string for text in texts])
+    for position, (text, row) in enumerate(zip(texts, rows, strict=True)):
+        kept, (ids, special, offsets, content) = text.string, row
+        while (over := len(ids) - max_length) > 0:
+            places = np.flatnonzero(content)
+            first = int(offsets[places[-over], 0]) if over < len(places) else 0
+            kept = kept[: max(0, kept.rfind(" ", 0, first + 1))]
+            if not kept:
+                raise InputError(
+                    f"text {position}: the prompt has {len(ids) - len(places)} tokens around the "
+                    f"text, and the model reads {max_length}; shorten the template"
+                )
+            ((ids, special, offsets, content),) = _encoded(tokenizer, prompt, [kept])
+        words = words_of_tokens(offsets.tolist(), (~content).tolist(), text)
+        outside = np.where(special, SPECIAL_WORD, FRAME_WORD)
+        encodings.append(
+            Encoding(
+                text=text.string,
+                token_ids=np.array(ids, dtype=np.int64),
+                tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
+                word_ids=np.where(content, words, outside),
+                special_mask=~content,
+                truncated=kept != text.string,
+                offsets=offsets,
+                written=text,
+            )
+        )
+    return encodings
+
+
+def _encoded(
+    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, strings: Sequence[str]
+) -> Iterator[tuple[list[int], list[int], IntArray, BoolArray]]:
+    """Yield ids, special tokens, offsets and tokens of the text, of each text in its prompt."""
+    if not strings:
+        return
     encoded: Any = tokenizer(
-        [prompt.around(text) for text in texts],
+        [prompt.around(string) for string in strings],
         add_special_tokens=prompt.special,
         return_offsets_mapping=True,
         return_special_tokens_mask=True,
         verbose=False,
     )
-    encodings = []
-    for position, text in enumerate(texts):
+    for position, string in enumerate(strings):
         ids, special = encoded["input_ids"][position], encoded["special_tokens_mask"][position]
-        one = _of_text(prompt, text, ids, encoded["offset_mapping"][position], special)
-        over = len(ids) - max_length
-        if over > 0:
-            places = np.flatnonzero(one.content)
-            first = int(one.offsets[places[-over], 0]) if over < len(places) else 0
-            end = text.rfind(" ", 0, first + 1)
-            if end <= 0:
-                raise InputError(
-                    f"text {position}: the prompt has {len(ids) - len(places)} tokens around the "
-                    f"text, and the model reads {max_length}; shorten the template"
-                )
-            (shorter,) = encode_prompt(tokenizer, prompt, [text[:end]], max_length)
-            one = shorter._replace(truncated=True)
-        encodings.append(one)
-    return encodings
-
-
-def _of_text(
-    prompt: Prompt,
-    text: str,
-    ids: list[int],
-    spans: Sequence[tuple[int, int]],
-    special: Sequence[int],
-) -> PromptEncoding:
-    whole, begin, end = prompt.around(text), len(prompt.prefix), len(prompt.prefix) + len(text)
-    offsets, content = np.zeros((len(ids), 2), dtype=np.int64), np.zeros(len(ids), dtype=bool)
-    for place, (start, stop) in enumerate(spans):
-        visible = start
-        while visible < stop - 1 and whole[visible].isspace():
-            visible += 1
-        if not special[place] and begin <= visible < end:
-            content[place] = True
-            offsets[place] = max(start, begin) - begin, min(stop, end) - begin
-    return PromptEncoding(ids, offsets, content, np.array(special, dtype=bool), False)
+        whole, begin, end = prompt.around(string), len(prompt.prefix), len(prompt.prefix + string)
+        offsets, content = np.zeros((len(ids), 2), dtype=np.int64), np.zeros(len(ids), dtype=bool)
+        for place, (start, stop) in enumerate(encoded["offset_mapping"][position]):
+            if not special[place] and begin <= first_visible(whole, start, stop) < end:
+                content[place] = True
+                offsets[place] = max(start, begin) - begin, min(stop, end) - begin
+        yield ids, special, offsets, content
 
 
 def label_tokens(

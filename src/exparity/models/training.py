@@ -20,7 +20,7 @@ from exparity.models.prompts import TEXT, Prompt, PromptSpec, encode_prompt
 from exparity.models.schemes import apply_scheme
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.types import Example
+from exparity.types import Example, Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -126,8 +126,10 @@ def _prompted(
             raise InputError(f"example '{example.example_id}': is a pair; a prompt takes one text")
         owner = example.match_id or example.example_id
         prompt = prompts[derive_seed(seed, "finetune", "template", owner) % len(prompts)]
-        (encoding,) = encode_prompt(tokenizer, prompt, [example.text], tokenizer.model_max_length)
-        items.append(Item(encoding.token_ids, example.label, example.example_id, example.group))
+        text = Text.of(example.text)
+        (encoding,) = encode_prompt(tokenizer, prompt, [text], tokenizer.model_max_length)
+        ids = encoding.token_ids.tolist()
+        items.append(Item(ids, example.label, example.example_id, example.group))
     return items
 
 

@@ -36,6 +36,7 @@ from exparity.models.prompts import CONTENT_FREE, PromptSpec, encode_prompt
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, recorded
 from exparity.stages.cell import key_of
+from exparity.types import Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -259,7 +260,8 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
     else:
         texts = [e.text for e in sample(data.split("train"), _OF_PRIOR)]
     assert head.prompt is not None
-    encodings = encode_prompt(classifier.tokenizer, head.prompt, texts, classifier.max_length)
+    given = [Text.of(text) for text in texts]
+    encodings = encode_prompt(classifier.tokenizer, head.prompt, given, classifier.max_length)
     means = classifier.probabilities([one.token_ids for one in encodings]).mean(axis=0)
     head.bias = (-np.log(means)).tolist()
 

@@ -6,20 +6,19 @@ import numpy as np
 import pytest
 import torch
 from fake_cuda import fake_cuda
+from models import trainings
+from models.trainings import weights
 from support import NARROW, killed_after
 
 from exparity import ExparityError
 from exparity.artefacts.files import read_artefact
 from exparity.core.device import Machine
-from exparity.data.table import read_prepared
-from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import build_model
 from exparity.models.loop import TrainingLoop
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import _encode, finetune
+from exparity.models.training import _encode
 from exparity.stages.finetune import finetune_cell
-from exparity.stages.prepare import prepare
 
 pytestmark = pytest.mark.fake_cuda
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -36,30 +35,28 @@ TRAINING = TrainingSpec(epochs=2, batch_size=16, learning_rate=5e-3, validation_
 
 
 @pytest.fixture(scope="module")
-def data_path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "data.parquet"
-    prepare(path, use="pairs_all", params={"n_pairs": 40}, data_dir=path.parent, dataset_id="pairs")
-    return path
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return trainings.pairs(folder, 40)
 
 
 @pytest.fixture
-def train(data_path, tmp_path):
+def train(data, tmp_path):
     """A function that trains on a device, in a folder of its own."""
 
-    def run(device, training=TRAINING, model=MODEL, name="state"):
-        data = TrainingSet.of(read_prepared(data_path), training.validation_share, 0)
-        state = StateFolder(tmp_path / name, "x")
-        return finetune(data, model, training, state=state, device=device)
+    def run(device, model=MODEL, name="state"):
+        return trainings.train(data, tmp_path / name, TRAINING, model, device=device)
 
     return run
 
 
-def weights(trained):
-    return {name: value.detach().numpy() for name, value in trained.model.state_dict().items()}
-
-
 def largest_gap(one, other):
-    return max(np.abs(weights(one)[name] - weights(other)[name]).max() for name in weights(one))
+    ours, theirs = weights(one.model), weights(other.model)
+    return max(np.abs(ours[name] - theirs[name]).max() for name in ours)
 
 
 @pytest.mark.parametrize("model", [MODEL, DECODER], ids=["bert", "gpt2"])
@@ -74,18 +71,14 @@ def test_a_gpu_gives_the_weights_of_the_cpu(train, model):
     )
 
 
-def test_the_gpu_asked_for_is_the_one_that_trains_and_is_recorded(data_path, tmp_path):
+def test_the_gpu_asked_for_is_the_one_that_trains_and_is_recorded(folder, data, tmp_path):
     with fake_cuda(count=2) as gpus:
         finetune_cell(
-            data_path,
-            tmp_path / "bert" / "0",
-            tmp_path / "predictions.parquet",
+            folder / "data.parquet", tmp_path / "bert" / "0", tmp_path / "predictions.parquet",
             model={"init": "scratch", "architecture": "bert", "size": NARROW},
-            training={"epochs": 1, "batch_size": 16},
-            model_id="bert",
-            seed=0,
+            training={"epochs": 1, "batch_size": 16}, model_id="bert", seed=0,
             machine=Machine(device="cuda:1"),
-        )
+        )  # fmt: skip
     assert gpus.peak[0] == 0
     assert gpus.peak[1] > 0
     history = tmp_path / "bert" / "0" / "history.parquet"
@@ -115,8 +108,7 @@ def test_a_full_gpu_takes_the_same_steps_in_parts(train, caplog):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("rows", [1, 3])
-def test_parts_of_a_batch_give_its_gradients(data_path, tmp_path, weighted, rows):
-    data = TrainingSet.of(read_prepared(data_path), 0.0, 0)
+def test_parts_of_a_batch_give_its_gradients(data, tmp_path, weighted, rows):
     torch.manual_seed(0)
     model, tokenizer = build_model(MODEL, data.labels, [e.text for e in data.examples])
     tokenizer.model_max_length = 32

@@ -1,20 +1,17 @@
 """Training schemes: what is trained moves, and what is fixed keeps every bit."""
 
-from pathlib import Path
 from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
+from models import trainings
+from models.trainings import same, weights
 from support import killed_after
 
-from exparity.data.table import PreparedData, read_prepared
-from exparity.data.training_set import TrainingSet
+from exparity.data.table import PreparedData
 from exparity.models.checkpoints import load_model
 from exparity.models.schemes import TRAINED_PARTS, apply_scheme, parts_of, training_mode
-from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import finetune
-from exparity.stages.prepare import prepare
 
 # What the parts are, by name: the reference to which the structure is compared.
 EMBEDDING = {
@@ -23,15 +20,11 @@ EMBEDDING = {
     "gpt2": ("transformer.wte.", "transformer.wpe."),
 }
 HEAD = {"bert": "classifier.", "roberta": "classifier.", "gpt2": "score."}
-PARTIAL = sorted(set(TRAINED_PARTS) - {"all"})
-TRAINING = TrainingSpec(epochs=1, batch_size=16, learning_rate=1e-3)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> PreparedData:
-    path = tmp_path_factory.mktemp("data") / "data.parquet"
-    prepare(path, use="pairs_all", params={"n_pairs": 30}, data_dir=path.parent, dataset_id="pairs")
-    return read_prepared(path)
+    return trainings.pairs(tmp_path_factory.mktemp("data"), 30)
 
 
 @pytest.fixture(params=["bert", "roberta", "gpt2"])
@@ -39,15 +32,10 @@ def family(request):
     return request.param
 
 
-def train(data, folder: Path, checkpoint: str, scheme: str, training=TRAINING):
+def train(data, folder, checkpoint, scheme, epochs=1):
+    training = TrainingSpec(epochs=epochs, batch_size=16, learning_rate=1e-3)
     spec = ModelSpec(checkpoint=checkpoint, scheme=scheme)
-    state = StateFolder(folder / "state", "x")
-    found = finetune(TrainingSet.of(data, 0, 0), spec, training, state=state, device="cpu").model
-    return {name: weight.numpy() for name, weight in found.state_dict().items()}
-
-
-def before(checkpoint: str) -> dict[str, np.ndarray]:
-    return {k: v.numpy() for k, v in load_model(checkpoint).state_dict().items()}
+    return trainings.train(data, folder, training, spec).model
 
 
 def test_the_config_offers_these_schemes():
@@ -68,34 +56,33 @@ def test_parts_are_those_of_the_family(checkpoints, family):
 
 @pytest.mark.parametrize("scheme", sorted(TRAINED_PARTS))
 def test_fixed_parts_keep_every_bit(data, tmp_path, checkpoints, family, scheme):
-    found, start = train(data, tmp_path, checkpoints[family], scheme), before(checkpoints[family])
-    parts = parts_of(load_model(checkpoints[family]))
-    assert set(found) == set(start) == set(parts)
+    start = load_model(checkpoints[family])
+    parts = parts_of(start)
+    found, before = weights(train(data, tmp_path, checkpoints[family], scheme)), weights(start)
+    assert set(found) == set(before) == set(parts)
     for name, part in parts.items():
-        unchanged = np.array_equal(found[name], start[name])
+        unchanged = np.array_equal(found[name], before[name])
         assert unchanged == (part not in TRAINED_PARTS[scheme]), f"{name} ({part})"
 
 
 def test_continued_training_of_a_part_ends_with_the_same_weights(data, tmp_path, checkpoints):
-    training = TrainingSpec(epochs=2, batch_size=16, learning_rate=1e-3)
-    checkpoint, scheme = checkpoints["bert"], "embedding_reinitialised"
-    whole = train(data, tmp_path / "whole", checkpoint, scheme, training)
+    options = {"checkpoint": checkpoints["bert"], "scheme": "embedding_reinitialised", "epochs": 2}
+    whole = train(data, tmp_path / "whole", **options)
     with killed_after(1):
-        train(data, tmp_path / "cut", checkpoint, scheme, training)
-    continued = train(data, tmp_path / "cut", checkpoint, scheme, training)
-    assert all(np.array_equal(whole[name], continued[name]) for name in whole)
+        train(data, tmp_path / "cut", **options)
+    assert same(whole, train(data, tmp_path / "cut", **options))
 
 
 def test_embeddings_are_drawn_anew(checkpoints, family):
     import torch
 
-    start = before(checkpoints[family])
+    start = weights(load_model(checkpoints[family]))
     drawn = []
     for seed in (1, 1, 2):
         model = load_model(checkpoints[family])
         torch.manual_seed(seed)
         apply_scheme(model, "embedding_reinitialised")
-        drawn.append({k: v.numpy() for k, v in model.state_dict().items()})
+        drawn.append(weights(model))
     parts = parts_of(model)
     tables = [n for n, part in parts.items() if part == "embedding" and "LayerNorm" not in n]
     assert len(tables) >= 2
@@ -124,7 +111,5 @@ def test_there_is_no_dropout_in_what_is_fixed(checkpoints):
 
 
 def test_without_epochs_nothing_is_drawn_anew(data, tmp_path, checkpoints):
-    training = TrainingSpec(epochs=0)
-    found = train(data, tmp_path, checkpoints["bert"], "embedding_reinitialised", training)
-    start = before(checkpoints["bert"])
-    assert all(np.array_equal(found[name], start[name]) for name in start)
+    found = train(data, tmp_path, checkpoints["bert"], "embedding_reinitialised", epochs=0)
+    assert same(found, load_model(checkpoints["bert"]))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
 from tokenizers import (
@@ -33,75 +34,71 @@ TEXTS = [
     "bad",
 ]
 """Texts of different lengths, with blanks of every kind."""
+_AS_ROBERTA = {
+    **dict.fromkeys(("cls_token", "bos_token"), "<s>"),
+    **dict.fromkeys(("sep_token", "eos_token"), "</s>"),
+    **{f"{role}_token": f"<{role}>" for role in ("pad", "unk", "mask")},
+}
 _BYTES = {"vocab_size": 700, "show_progress": False}
 _BYTES["initial_alphabet"] = pre_tokenizers.ByteLevel.alphabet()
 
 
 def wordpiece() -> PreTrainedTokenizerFast:
     """As BERT's."""
-    core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    core.normalizer = normalizers.BertNormalizer(lowercase=True)
-    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    names = {r: f"[{r.upper()}]" for r in ("pad", "unk", "cls", "sep", "mask")}
-    core.train_from_iterator(
-        CORPUS * 3,
-        trainers.WordPieceTrainer(
-            vocab_size=600, special_tokens=list(names.values()), show_progress=False
-        ),
-    )
-    core.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(name, core.token_to_id(name)) for name in ("[CLS]", "[SEP]")],
-    )
-    return _fast(core, "token_type_ids", **{f"{role}_token": name for role, name in names.items()})
+    lower = normalizers.BertNormalizer(lowercase=True)
+    names = {role: f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
+    return _wordpieces(names, lower, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")
 
 
 def xlnet_wordpiece() -> PreTrainedTokenizerFast:
     """With special tokens at the end, of a type of their own, as XLNet's."""
-    core = Tokenizer(models.WordPiece(unk_token="<unk>"))
+    names = {role: f"<{role}>" for role in ("pad", "unk", "cls", "sep", "mask")}
+    pair = "$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2"
+    return _wordpieces(names, None, "$A:0 <sep>:0 <cls>:2", pair)
+
+
+def _wordpieces(names: dict[str, str], normalizer: Any, single: str, pair: str) -> Any:
+    core = Tokenizer(models.WordPiece(unk_token=names["unk"]))
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    names = {r: f"<{r}>" for r in ("pad", "unk", "cls", "sep", "mask")}
-    core.train_from_iterator(
-        CORPUS * 3,
-        trainers.WordPieceTrainer(
-            vocab_size=500, special_tokens=list(names.values()), show_progress=False
-        ),
+    if normalizer is not None:
+        core.normalizer = normalizer
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=600, special_tokens=list(names.values()), show_progress=False
     )
+    core.train_from_iterator(CORPUS * 3, trainer)
+    special = [(names[role], core.token_to_id(names[role])) for role in ("cls", "sep")]
     core.post_processor = processors.TemplateProcessing(
-        single="$A:0 <sep>:0 <cls>:2",
-        pair="$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2",
-        special_tokens=[("<sep>", 3), ("<cls>", 2)],
+        single=single, pair=pair, special_tokens=special
     )
     return _fast(core, "token_type_ids", **{f"{role}_token": name for role, name in names.items()})
 
 
 def roberta_bpe() -> PreTrainedTokenizerFast:
     """As RoBERTa's: bytes, so that every blank counts."""
-    core = Tokenizer(models.BPE(unk_token="<unk>"))
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    core.decoder = decoders.ByteLevel()
-    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    core.train_from_iterator(CORPUS * 3, trainers.BpeTrainer(special_tokens=names, **_BYTES))
+    core = _bytes(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
     core.post_processor = processors.RobertaProcessing(
         ("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False
     )
-    roles = {"cls": 0, "bos": 0, "pad": 1, "eos": 2, "sep": 2, "unk": 3, "mask": 4}
-    return _fast(core, **{f"{role}_token": names[place] for role, place in roles.items()})
+    return _fast(core, **_AS_ROBERTA)
 
 
 def gpt_bpe(*, ends_texts: bool = False) -> PreTrainedTokenizerFast:
     """As GPT-2's, padding with the end of text, which may end every text as well."""
     end = "<|endoftext|>"
-    core = Tokenizer(models.BPE())
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    core.decoder = decoders.ByteLevel()
-    core.train_from_iterator(CORPUS * 3, trainers.BpeTrainer(special_tokens=[end], **_BYTES))
+    core = _bytes([end])
     if ends_texts:
         core.post_processor = processors.TemplateProcessing(
             single=f"$A {end}", special_tokens=[(end, 0)]
         )
     return _fast(core, eos_token=end, bos_token=end, pad_token=end)
+
+
+def _bytes(names: list[str]) -> Tokenizer:
+    core = Tokenizer(models.BPE(unk_token="<unk>" if "<unk>" in names else None))
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    core.train_from_iterator(CORPUS * 3, trainers.BpeTrainer(special_tokens=names, **_BYTES))
+    return core
 
 
 def unigram() -> PreTrainedTokenizerFast:
@@ -120,8 +117,7 @@ def unigram() -> PreTrainedTokenizerFast:
         pair="<s> $A </s> </s> $B </s>",
         special_tokens=[("<s>", 0), ("</s>", 2)],
     )
-    roles = {"cls": 0, "bos": 0, "pad": 1, "eos": 2, "sep": 2, "unk": 3, "mask": 4}
-    return _fast(core, **{f"{role}_token": names[place] for role, place in roles.items()})
+    return _fast(core, **_AS_ROBERTA)
 
 
 def _fast(core: Tokenizer, *inputs: str, **roles: str) -> PreTrainedTokenizerFast:
@@ -169,10 +165,13 @@ def make(family: str, tokenizer: Any, classes: int = 2, **settings: Any) -> Any:
     return model.eval()
 
 
+def ids_of(classifier: Any, texts: list[str]) -> list[Any]:
+    """Return the token ids of texts."""
+    return [encoding.token_ids for encoding in classifier.encode(texts)]
+
+
 def pipeline_probabilities(model: Any, tokenizer: Any, texts: list[str]) -> Any:
     """Return the (n, c) probabilities that a pipeline of transformers gives."""
-    import numpy as np
-
     pipeline = transformers.pipeline(
         "text-classification", model=model, tokenizer=tokenizer, top_k=None, device="cpu"
     )

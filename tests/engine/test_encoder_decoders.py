@@ -5,22 +5,17 @@ import copy
 import numpy as np
 import pytest
 import torch
-from tiny_models import TEXTS, make, pipeline_probabilities, unigram
+from stages.cells import inputs_of, prepare_pairs, train
+from tiny_models import TEXTS, ids_of, make, pipeline_probabilities, unigram
 
 import exparity
 from exparity import InputError
-from exparity.core.device import Inference
-from exparity.stages.finetune import finetune_cell
-from exparity.stages.prepare import prepare
 
 BART = {"d_model": 32, "max_position_embeddings": 130, "scale_embedding": True}
 for side in ("encoder", "decoder"):
     BART |= {f"{side}_layers": 1, f"{side}_attention_heads": 4, f"{side}_ffn_dim": 48}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 1, "num_heads": 4}
-FAMILIES = {
-    **{family: BART for family in ("bart", "mbart")},
-    **{family: T5 for family in ("t5",)},
-}
+FAMILIES = {"bart": BART, "mbart": BART, "t5": T5}
 PAIR = ("the nurse said that she was late", "I loved this film")
 
 
@@ -52,7 +47,7 @@ def plain(model, ids):
 @pytest.mark.parametrize("padded", [False, True])
 def test_probabilities_are_those_of_the_pipeline(parts, classifier, padded):
     classifier.exact = not padded
-    ids = [one.token_ids for one in classifier.encode(TEXTS)]
+    ids = ids_of(classifier, TEXTS)
     expected = pipeline_probabilities(*parts, TEXTS)
     assert np.ptp(expected, axis=0).max() > 0.01
     alone = np.concatenate([classifier.probabilities([one]) for one in ids])
@@ -121,20 +116,10 @@ def test_two_tables_of_embeddings_are_refused_at_load():
 
 def test_a_config_takes_one(tmp_path):
     tokenizer = unigram()
-    folder = tmp_path / "bart"
     names = {0: "female", 1: "male"}
-    make("bart", tokenizer, 2, id2label=names, **BART).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    prepare(tmp_path / "data.parquet", use="pairs_all", params={"n_pairs": 20}, data_dir=tmp_path)
-    finetune_cell(
-        tmp_path / "data.parquet",
-        tmp_path / "model" / "0",
-        tmp_path / "predictions.parquet",
-        model={"checkpoint": str(folder)},
-        training={"epochs": 1},
-        model_id="model",
-        seed=0,
-        machine=Inference(device="cpu"),
-    )
-    loaded = exparity.load_classifier(str(tmp_path / "model" / "0"), "cpu")
+    for part in (make("bart", tokenizer, 2, id2label=names, **BART), tokenizer):
+        part.save_pretrained(tmp_path / "bart")
+    prepare_pairs(tmp_path, 20)
+    train(tmp_path, model={"checkpoint": str(tmp_path / "bart")}, epochs=1)
+    loaded = exparity.load_classifier(inputs_of(tmp_path)["checkpoint"], "cpu")
     assert np.isfinite(exparity.explain(loaded, "He sings .", 0)[0].scores).all()

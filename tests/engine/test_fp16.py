@@ -4,14 +4,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from stages.cells import evaluate, explain, prepare_pairs, train
+from tiny_models import ids_of
 
 import exparity
 from exparity.core.device import Inference
 from exparity.engine import classifier as engine
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
-from exparity.stages.finetune import finetune_cell
-from exparity.stages.prepare import prepare
 
 # SHAP with few evaluations may split other branches in fp16.
 QUICK = {"lime": {"num_samples": 40}, "shap": {"max_evals": 1000}, "occlusion": {}}
@@ -24,7 +22,7 @@ def pair(trained):
     half = exact.in_fp16()
     assert half.model.dtype == torch.float16
     assert exact.model.dtype == torch.float32
-    assert not half.needs_fp32([e.token_ids for e in half.encode(texts[:6])]).any()
+    assert not half.needs_fp32(ids_of(half, texts[:6])).any()
     return exact, half, texts[:6], targets[:6]
 
 
@@ -33,7 +31,7 @@ def bound(pair, monkeypatch):
     """Refuses fp16 for about half of the texts; returns which."""
     exact, _, texts, _ = pair
     half = exact.in_fp16()
-    ids = [e.token_ids for e in half.encode(texts)]
+    ids = ids_of(half, texts)
     rows = [half.embed(i) for i in ids]
     gaps = []
     for row in rows:
@@ -124,7 +122,7 @@ def test_a_pass_that_is_not_finite_is_made_again_in_fp32(pair, monkeypatch):
 
 def test_random_weights_are_in_fp16_as_well(pair):
     exact, half, texts, _ = pair
-    ids = [e.token_ids for e in half.encode(texts)]
+    ids = ids_of(half, texts)
     ours, theirs = half.with_random_weights(3), exact.with_random_weights(3)
     assert ours.fp32_twin is not None
     assert ours.model.dtype == torch.float16
@@ -134,21 +132,14 @@ def test_random_weights_are_in_fp16_as_well(pair):
 def test_jobs_count_what_ran_in_fp32(tmp_path, monkeypatch):
     """With a bound of zero every text does, and scores are those of fp32."""
     monkeypatch.setattr(engine, "HALF_BOUND", 0.0)
-    data, checkpoint, predictions = (tmp_path / name for name in ("d.parquet", "m/0", "p.parquet"))
-    prepare(data, use="pairs_all", params={"n_pairs": 30}, data_dir=tmp_path)
-    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    model = {"init": "scratch", "architecture": "bert", "size": {**size, "intermediate_size": 16}}
-    training = {"epochs": 1, "learning_rate": 0.003}
-    finetune_cell(data, checkpoint, predictions, model=model, training=training)
+    prepare_pairs(tmp_path, 30)
+    train(tmp_path, epochs=1, learning_rate=0.003)
     tables, notes = [], []
     for precision in ("fp32", "fp16"):
         machine = Inference(device="cpu", precision=precision)
-        explained, scored = tmp_path / "e.parquet", tmp_path / "s.parquet"
-        paths = (data, checkpoint, predictions, explained)
-        explain_cell(*paths, use="lime", params={"num_samples": 9}, machine=machine)
-        paths = (data, explained, checkpoint, scored)
-        evaluate_cell(*paths, use="comprehensiveness", params={}, machine=machine)
-        tables += [pq.read_table(path) for path in (explained, scored)]
+        lime = explain(tmp_path, tmp_path / "e", "lime", params={"num_samples": 9}, machine=machine)
+        scored = evaluate(tmp_path, lime, tmp_path / "s", "comprehensiveness", machine=machine)
+        tables += [pq.read_table(path) for path in (lime, scored)]
         notes += [table.schema.metadata.get(b"exparity.notes") for table in tables[-2:]]
     n = len(tables[0])
     assert notes[:2] == [None, None]

@@ -4,27 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_models import make, wordpiece
 
 import exparity
 from exparity import InputError
 
-TEXTS = ["I loved this film", "the nurse was late", "bad film"]
+TEXTS = ["the girl sings", "the waiter was late", "her mother"]
 
 
-@pytest.fixture(scope="module")
-def parts():
-    tokenizer = wordpiece()
-    names = {"id2label": {0: "neg", 1: "pos"}, "label2id": {"neg": 0, "pos": 1}}
-    return make("bert", tokenizer, **names), tokenizer
+@pytest.fixture
+def classifier(classifiers):
+    return classifiers["bert"]
 
 
-@pytest.fixture(scope="module")
-def classifier(parts):
-    return exparity.load_classifier(parts, "cpu")
-
-
-NAMES = ["pos", "neg", "neg"]
+NAMES = ["male", "female", "female"]
 TARGETS = {
     "list": NAMES,
     "column": pd.Series(NAMES, index=[7, 8, 9]),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from tiny_models import TEXTS, make, pipeline_probabilities, unigram, xlnet_wordpiece
+from tiny_models import TEXTS, ids_of, make, pipeline_probabilities, unigram, xlnet_wordpiece
 
 import exparity
 from exparity.models.lookup import EmbeddedBatch, run_on_embeddings
@@ -39,9 +39,9 @@ def test_probabilities_are_those_of_the_pipeline(parts, padded):
     classifier.exact = not padded
     compared(classifier)
     assert classifier.exact == (not padded or parts[0].config.model_type in PADDING_COUNTS)
-    ids = [one.token_ids for one in classifier.encode(TEXTS)]
     expected = pipeline_probabilities(*parts, TEXTS)
-    assert classifier.probabilities(ids) == pytest.approx(expected, abs=1e-5)
+    found = classifier.probabilities(ids_of(classifier, TEXTS))
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -83,9 +83,9 @@ def test_types_of_special_tokens_reach_the_model():
     tokenizer = xlnet_wordpiece()
     parts = make("xlnet", tokenizer), tokenizer
     classifier = compared(exparity.load_classifier(parts, "cpu"))
-    ids = [one.token_ids for one in classifier.encode(TEXTS)]
     expected = pipeline_probabilities(*parts, TEXTS)
-    assert classifier.probabilities(ids) == pytest.approx(expected, abs=1e-5)
+    found = classifier.probabilities(ids_of(classifier, TEXTS))
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_model_is_left_as_it_was_also_after_an_error():

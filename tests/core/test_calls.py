@@ -102,7 +102,7 @@ def test_objects_of_transformers_are_loaded(bert):
         (lambda c: exparity.load_classifier(5), "model must be a checkpoint's folder .*, not 5"),
         (
             lambda c: exparity.load_classifier((c.model, c.tokenizer), precision="bf16"),
-            "a loaded model has its revision and precision",
+            "a loaded model has its own",
         ),
         (lambda c: explain(c.model, TEXTS), "classifier must come from .*; it takes a folder"),
         (lambda c: evaluate(explain(c, TEXTS), c, "gini"), "classifier must come from"),

@@ -3,11 +3,12 @@
 import resource
 import shutil
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
-from stages.cells import prepare_pairs
-from support import CPU, rotten
+from stages.cells import inputs_of, prepare_pairs, train
+from support import rotten
 
 from exparity import InputError, load_classifier
 from exparity.artefacts.lineage import MANIFEST
@@ -20,10 +21,8 @@ from exparity.models.manifest import (
     saving,
     write_manifest,
 )
-from exparity.stages.finetune import finetune_cell
 
 FACTS = {"dataset": "pairs", "model": "bert", "seed": 0, "fingerprint": "f" * 64, "version": "1"}
-TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
 @pytest.fixture
@@ -91,63 +90,55 @@ def test_a_checkpoint_from_elsewhere_is_loaded(checkpoint):
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory):
-    """A function that fine-tunes a cell, and the cell's folder."""
+    """A function that fine-tunes a cell, and the cell's checkpoint."""
     folder = tmp_path_factory.mktemp("cell")
     prepare_pairs(folder, 20)
-
-    def run():
-        finetune_cell(
-            folder / "data.parquet", folder / "0", folder / "p.parquet",
-            model={"init": "scratch", "architecture": "bert", "size": TINY},
-            training={"epochs": 1}, model_id="m", seed=0, machine=CPU,
-        )  # fmt: skip
-
+    run = partial(train, folder, epochs=1)
     run()
-    return run, folder
+    return run, inputs_of(folder)["checkpoint"]
 
 
 @pytest.mark.parametrize("damaged", ["model.safetensors", MANIFEST])
 def test_finetune_makes_a_damaged_checkpoint_again(damaged, cell, caplog):
     run, folder = cell
     names = ("model.safetensors", MANIFEST)
-    whole = [(folder / "0" / name).read_bytes() for name in names]
+    whole = [(folder / name).read_bytes() for name in names]
     run()
     assert "made again" not in caplog.text
-    (folder / "0" / damaged).write_bytes(b"[]")
+    (folder / damaged).write_bytes(b"[]")
     run()
-    assert f"{folder / '0'}: {damaged} is " in caplog.text
+    assert f"{folder}: {damaged} is " in caplog.text
     assert caplog.text.count("made again") == 1
-    assert [(folder / "0" / name).read_bytes() for name in names] == whole
-    assert require_intact(folder / "0")
+    assert [(folder / name).read_bytes() for name in names] == whole
+    assert require_intact(folder)
 
 
 def test_finetune_replaces_no_folder_of_others(cell):
     """An output may be named by mistake."""
     run, folder = cell
-    shutil.move(folder / "0", folder / "kept")
-    (folder / "0").mkdir()
-    (folder / "0" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"/0 holds thesis\.txt .*; name another folder$"):
+    kept = folder.with_name("kept")
+    shutil.move(folder, kept)
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"/3 holds thesis\.txt .*; name another folder$"):
         run()
-    assert [path.name for path in (folder / "0").iterdir()] == ["thesis.txt"]
-    assert (folder / "0" / "thesis.txt").read_text() == "years of work"
-    shutil.rmtree(folder / "0")
-    (folder / "0").write_text("years of work")
+    assert [path.read_text() for path in folder.iterdir()] == ["years of work"]
+    shutil.rmtree(folder)
+    folder.write_text("years of work")
     with pytest.raises(NotADirectoryError):
         run()
-    assert (folder / "0").read_text() == "years of work"
-    (folder / "0").unlink()
-    (folder / "0").mkdir()
+    assert folder.read_text() == "years of work"
+    folder.unlink()
     run()
-    made, kept = (require_intact(folder / name) for name in ("0", "kept"))
-    assert made["model.safetensors"] == kept["model.safetensors"]
+    made, before = (require_intact(path) for path in (folder, kept))
+    assert made["model.safetensors"] == before["model.safetensors"]
 
 
 def test_a_full_disk_while_a_checkpoint_is_saved(cell, monkeypatch):
     from transformers import PreTrainedModel
 
     run, folder = cell
-    (folder / "p.parquet").unlink()
+    shutil.rmtree(folder)
     save = PreTrainedModel.save_pretrained
 
     def save_without_room(self, *args, **options):
@@ -157,7 +148,7 @@ def test_a_full_disk_while_a_checkpoint_is_saved(cell, monkeypatch):
     monkeypatch.setattr(PreTrainedModel, "save_pretrained", save_without_room)
     with pytest.raises(OSError, match="File too large") as raised:
         run()
-    assert raised.value.filename == str(folder / "0")
+    assert raised.value.filename == str(folder)
 
 
 def test_a_full_disk_is_one_line_with_the_remedy(tmp_path):

@@ -1,8 +1,8 @@
-"""A classifier that is a function of texts: it answers, and has neither weights nor a tokenizer.
+"""A classifier that is a function of texts, without weights and without a tokenizer.
 
 The words of a text are its tokens, and the "embedding" of a word is one number, its id. Methods and
-metrics mask, remove and pad rows of embeddings, so they run as they are: what rows are left of a
-text is put together again, byte for byte, and the function is asked about that.
+metrics mask, remove and pad rows of embeddings, so that they run unchanged: the remaining rows of a
+text are joined again, byte for byte, and the function gets the result.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from exparity.models.heads import SEQUENCE, new_head
 from exparity.types import Encoding, FloatArray, IntArray, Text, TextLike
 
 Predict = Callable[[list[str]], Any]
-"""From texts to an (n, c) array of probabilities, a row a text and a column a class."""
-_NO_WORD = 0  # id of what is left of nothing
+"""From n texts to (n, c) probabilities."""
+_NO_WORD = 0  # id of the empty text
 _LARGEST_ID = 2**31 - 1  # artefacts hold ids of 32 bits
 _NO_LIMIT = 2**31
 _TOGETHER = 64
@@ -40,13 +40,12 @@ _ROLES = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 
 
 class Piece(NamedTuple):
-    """A word with what it takes of its text; the pieces of a text make it up.
+    """A word with the characters around it; the pieces of a text make up the text.
 
     Attributes:
         opens: whether the text begins with it.
-        blanks: blanks before it, which part it from the word before; kept only behind another word,
-            or where it opens the text.
-        body: the word, with what else stands between it and its neighbours.
+        blanks: blanks before it; kept only after another word, or where it opens the text.
+        body: the word, with other characters between it and its neighbours.
     """
 
     opens: bool
@@ -55,7 +54,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(text: Text) -> dict[int, Piece]:
-    """Return the pieces of a text by the index of their word; what parts two is the later one's."""
+    """Return the pieces of a text by the index of their word, each with what precedes the word."""
     words = [word for word, (start, end) in enumerate(text.spans) if text.string[start:end].strip()]
     pieces, start = {}, 0
     for word in words:
@@ -111,7 +110,7 @@ class BlackBox(Classifier):
         return _LARGEST_ID + 1
 
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
-        """Return texts as words, parted by blanks unless :class:`exparity.Text` says otherwise."""
+        """Return texts as words, separated by blanks unless an :class:`exparity.Text` differs."""
         encodings = []
         for position, text in enumerate(parted(texts)):
             if isinstance(text, tuple):
@@ -146,7 +145,7 @@ class BlackBox(Classifier):
         return known
 
     def text_of(self, ids: Iterable[int]) -> str:
-        """Return what is left of a text; negative ids are of words that the mask stands in for."""
+        """Return the text of the remaining words; the mask replaces words with negative ids."""
         text = ""
         for id in ids:
             if id == _NO_WORD or (id < 0 and self._mask is None):
@@ -169,11 +168,11 @@ class BlackBox(Classifier):
         return -np.abs(token_ids)
 
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
-        """Return what the function says of texts of which these words are left."""
+        """Return the outputs for texts of these words."""
         return self._asked([self.text_of(map(int, ids)) for ids in sequences])
 
     def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
-        """Return what the function says of texts that are made batch by batch, as rows of ids."""
+        """Return the outputs for texts that are built batch by batch, as rows of ids."""
         texts = []
         for first in range(0, len(lengths), _ROWS):
             batch = list(range(first, min(first + _ROWS, len(lengths))))
@@ -183,7 +182,7 @@ class BlackBox(Classifier):
         return self._asked(texts)
 
     def check_answers(self, sequences: Sequence[IntArray]) -> None:
-        """Ask about a few texts once more, each alone, and compare; once a classifier."""
+        """Ask about a few texts again, each alone, and compare; once for a classifier."""
         if self.is_compared or not sequences:
             return
         by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
@@ -201,7 +200,7 @@ class BlackBox(Classifier):
         self.is_compared = True
 
     def _asked(self, texts: Sequence[str]) -> Outputs:
-        """Return what the function says of texts, each of which it is asked about once."""
+        """Return the outputs for texts; the function is asked about each once."""
         keys = [_key(text) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._answers}
         self._spend(len(new))
@@ -213,7 +212,7 @@ class BlackBox(Classifier):
         return Outputs(found, np.log(np.clip(found, LEAST_PROBABILITY, None)))
 
     def _spend(self, calls: int) -> None:
-        """Count texts that are about to be asked about, as far as the budget allows them."""
+        """Count texts before they are asked about; refuse more than the budget allows."""
         needed = self.calls + calls
         if self._max_calls is not None and needed > self._max_calls:
             raise InputError(
@@ -223,7 +222,7 @@ class BlackBox(Classifier):
         self.calls = needed
 
     def _answer(self, texts: list[str]) -> FloatArray:
-        """Call the function, and hold what it returns to what it must be: (n, c) float64."""
+        """Call the function, check its answer, and return it as (n, c) float64."""
         try:
             answer = self._predict(list(texts))
         except ExparityError:
@@ -255,5 +254,5 @@ class BlackBox(Classifier):
 
 
 def _key(text: str) -> bytes:
-    """Return what a text is known by; texts themselves would fill the memory."""
+    """Return the key of a text: a digest, since texts would fill the memory."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

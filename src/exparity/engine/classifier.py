@@ -78,7 +78,7 @@ class Classifier(TokenEmbeddings):
         if shortcuts:
             check_family(model)
         self.shortcuts = shortcuts
-        self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked
+        self.refusals = Counter[str]()  # texts and passes in fp32, since the last reading
         self._needs_fp32: dict[tuple[int, ...], bool] = {}
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
         if not getattr(model, "hf_device_map", None):
@@ -110,7 +110,7 @@ class Classifier(TokenEmbeddings):
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)
 
     def with_random_weights(self, seed: int) -> Classifier:
-        """Return a classifier like this, with weights as its architecture draws them at first.
+        """Return a classifier like this, with random weights, as its architecture draws them.
 
         They are drawn on the CPU, so that a seed gives the same ones on every device.
         """
@@ -122,13 +122,13 @@ class Classifier(TokenEmbeddings):
         return self._like(model.to(self.model.dtype))
 
     def in_fp16(self) -> Classifier:
-        """Return this classifier, in fp32, with passes in fp16 where the range of that allows."""
+        """Return this fp32 classifier with passes in fp16, where its range allows that."""
         half = self._like(copy.deepcopy(self.model).half())
         half.fp32_twin = self
         return half
 
     def anew(self) -> Classifier:
-        """Return a classifier of this model that has learnt nothing yet of texts and memory."""
+        """Return a classifier of this model without memory of texts or of batches."""
         made = self._like(self.model)
         made.exact = self.device.type == "cpu"
         made.fp32_twin = self.fp32_twin and self.fp32_twin.anew()
@@ -153,7 +153,7 @@ class Classifier(TokenEmbeddings):
         return len(self.class_names)
 
     def class_index(self, target: int | str) -> int:
-        """Return the index of a class that is given by its index or by its name."""
+        """Return the index of a class, from its index or its name."""
         names = self.class_names
         if isinstance(target, str):
             if target not in names:
@@ -167,7 +167,7 @@ class Classifier(TokenEmbeddings):
         return index
 
     def objective(self, explains: str | Mapping[Any, str]) -> Objective:
-        """Return the function of logits and targets that ``explains`` stands for."""
+        """Return the function of logits and targets that ``explains`` names."""
         return objective_of(explains, self.class_names, in_words=self.head.answers_freely)
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
@@ -175,7 +175,7 @@ class Classifier(TokenEmbeddings):
         return self.outputs(sequences).probabilities
 
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
-        """Return what the model says of token-id sequences; an empty one is :attr:`empty_ids`."""
+        """Return the outputs for token-id sequences; an empty one is :attr:`empty_ids`."""
         keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
         known = {} if self._known is None else self._known
         ids = [key for key in dict.fromkeys(keys) if key not in known]
@@ -239,7 +239,7 @@ class Classifier(TokenEmbeddings):
 
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
-        """Within the context, probabilities of a token-id sequence are computed once."""
+        """Within the context, compute the probabilities of a token-id sequence once."""
         outer = self._known
         self._known = {} if outer is None else outer
         try:
@@ -252,7 +252,7 @@ class Classifier(TokenEmbeddings):
         return self.outputs_of(lengths, build).probabilities
 
     def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
-        """Return what the model says of inputs that are made batch by batch.
+        """Return the outputs for inputs that are built batch by batch.
 
         ``build`` makes (b, width, h) embeddings of the inputs at the given positions; rows beyond
         an input's length are padding.
@@ -286,7 +286,7 @@ class Classifier(TokenEmbeddings):
         compute: Callable[[torch.Tensor, Sequence[int]], torch.Tensor],
         columns: int,
     ) -> FloatArray:
-        """Return (n, columns) of what is computed of (b, width, h) batches and their lengths."""
+        """Return (n, columns) results of ``compute`` on (b, width, h) batches and their lengths."""
         result = np.empty((len(lengths), columns))
 
         def run(batch: list[int]) -> None:
@@ -348,7 +348,7 @@ class Classifier(TokenEmbeddings):
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Return (b, c) float32 logits of one batch of (b, width, h), padded at the end.
 
-        ``lengths`` says how many rows count.
+        ``lengths`` are the numbers of rows without padding.
         """
         count, width = embeddings.shape[:2]
         # The head takes care of itself (steady_head); a shortened last layer has as few rows.
@@ -368,7 +368,7 @@ class Classifier(TokenEmbeddings):
         return result
 
     def _padding_mask(self, lengths: Sequence[int], width: int) -> torch.Tensor:
-        """Return (b, width) 1 for rows that count, and 0 for padding."""
+        """Return the (b, width) mask: 1 for rows of a text, 0 for padding."""
         sizes = torch.as_tensor(lengths, device=self.device)
         return (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
 
@@ -400,7 +400,7 @@ class Classifier(TokenEmbeddings):
 
 
 def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Tensor:
-    """Return the gradient of a total; keep what another one needs."""
+    """Return the gradient of a total; ``keep`` the graph for another one."""
     try:
         (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
     except (AssertionError, NotImplementedError) as error:  # Reformer, in evaluation mode

@@ -1,4 +1,4 @@
-"""From what users have at hand to a classifier."""
+"""Load a classifier from a checkpoint, from loaded objects or from a function."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def load_classifier(
         checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer; or objects of
             transformers, a pair (model, tokenizer) or a pipeline for text classification or
             generation, which are used as they are, not copied, with dropout switched off; or a
-            function from a list of n texts to their (n, c) probabilities, of which nothing else is
-            known. A classifier is returned.
+            black box: a function from a list of n texts to their (n, c) probabilities. A classifier
+            is returned unchanged.
         device: ``auto`` (a GPU if there is one; objects stay where they are), ``cpu``, ``cuda`` or
             ``cuda:N``. Of several GPUs, one that the fewest of your processes have.
         precision: ``fp32``, ``bf16`` (weights in bfloat16; probabilities still in float32), or
-            ``fp16`` (float16 for GPUs without bf16: gradients are taken in fp32, and so is all that
-            leaves the range of float16, or is too coarse in it). Objects keep theirs.
+            ``fp16`` (float16 for GPUs without bf16; gradients use fp32, and so do texts that leave
+            the range of float16 or are too coarse in it). Objects keep theirs.
         revision: commit of a Hub repository.
         max_length: longest input in tokens; longer texts are cut. The model's limit if None.
         token_budget: padded tokens per batch; a measured default for the device if None.
@@ -64,16 +64,16 @@ def load_classifier(
             and OLA.
         prompt: template with ``{text}`` in it, for a causal language model; None for the text
             alone. The tokens around the text are neither masked, removed nor scored.
-        words: word that answers the prompt for each class, by class, with the blank that its place
-            wants, such as ``{"negative": " bad", "positive": " good"}``.
-        label: of a model of several labels, the one to explain: the classes are then this label and
-            its absence. Without it, each label is a target, with its own probability.
+        words: word that answers the prompt for each class, by class, with the blank before it, such
+            as ``{"negative": " bad", "positive": " good"}``.
+        label: the label to explain of a model of several labels: the classes are then this label
+            and its absence. Without it, each label is a target, with its own probability.
         chat: put the prompt into the tokenizer's chat template, as a message of the user.
-        classes: of a function, the names of its columns, in order. What follows is of functions,
-            too, and what stands above is not.
-        mask: what stands in for a word that a method masks, such as ``...``; None leaves it out.
-        max_calls: most texts that the function is asked about; no bound if None. No text is asked
-            about twice, but a few, to see that answers stay.
+        classes: names of the columns of a function, in order. A function takes only this argument
+            and those that follow.
+        mask: replacement of a word that a method masks, such as ``...``; None leaves it out.
+        max_calls: most texts that the function is asked about; no limit if None. Each text is asked
+            about once, and three a second time, to check that answers repeat.
 
     Returns:
         A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.

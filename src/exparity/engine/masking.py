@@ -1,4 +1,4 @@
-"""Texts with some tokens absent: what LIME and SHAP ask the model about."""
+"""Texts with some tokens absent, as LIME and SHAP need them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class MaskedTexts:
-    """Texts as rows of embeddings, any of which may be replaced by those of an absent token.
+    """Texts as rows of embeddings, any of which may be replaced by the row of an absent token.
 
-    Masking works on rows and never on text or ids, so that it serves embeddings that were moved
-    as well, and what the model sees is exactly what was asked for. Rows are (t, h), as is what
-    takes their place; the mask token everywhere if ``absent`` is None, with the type of the token
-    that it masks if ``token_ids`` tell the texts of a pair apart.
+    Masking works on rows and never on text or ids, so that it also serves moved embeddings, and the
+    model sees exactly the rows that are asked for. Rows and their replacements are (t, h). If
+    ``absent`` is None, the mask token replaces all rows, with the type of the token that it masks
+    if ``token_ids`` tell the texts of a pair apart.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class MaskedTexts:
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
         """Return the (m, c) class probabilities of masked texts; equal masks run once.
 
-        ``owners`` says (m,) which text each (t,) mask is of, True for tokens that stay.
+        ``owners`` are the (m,) texts of the (t,) masks, which are True for tokens that stay.
         """
         import torch
 

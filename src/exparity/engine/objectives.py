@@ -64,7 +64,7 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
 def objective_of(
     explains: str | Mapping[Any, str], class_names: Sequence[str], *, in_words: bool
 ) -> Objective:
-    """Return the function that ``explains`` stands for, of a model that may answer in words."""
+    """Return the function that ``explains`` names; ``in_words`` is for prompted models."""
     if isinstance(explains, Mapping):
         foil = explains["against"]
         if foil not in class_names:

@@ -1,4 +1,4 @@
-"""Checks before anything runs, so that what would go wrong fails in seconds."""
+"""Checks before a job runs, so that it fails in seconds and not after hours."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def check_function(
 ) -> None:
     """Compare the engine's probabilities with the plain model's on a few texts, once a classifier.
 
-    The plain model gets what its tokenizer makes of a text, one at a time, as in a pipeline of
-    transformers, or the ids themselves if these may be others; the engine runs texts alone and in
-    batches. A function is asked again. Explanations would be of another function where they differ.
+    The plain model gets the tokens of one text at a time, as in a pipeline of transformers, or the
+    ids themselves if these may differ; the engine runs texts alone and in batches. If they differ,
+    explanations would be of another function. A black box is asked again.
     """
     if isinstance(classifier, BlackBox):
         classifier.check_answers(sequences)
@@ -59,7 +59,7 @@ def check_function(
         ours["alone"] = np.concatenate([engine.probabilities([ids]) for ids in few])
     except (ExparityError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # whatever a model says that was not made for this
+    except Exception as error:  # any model may raise anything here
         raise ExparityError(
             f"preflight: the {name} does not run on embeddings ({reason_of(error)}); take a "
             "model of a family that docs/models.md lists with 'yes'"
@@ -105,7 +105,7 @@ def _plain(
 
 
 def check_classifier(classifier: Any) -> None:
-    """Refuse what is no classifier."""
+    """Refuse an object that is no classifier."""
     if not isinstance(classifier, Classifier):
         raise InputError(
             f"classifier must come from exparity.load_classifier, not {shown(classifier)}; it "
@@ -114,13 +114,13 @@ def check_classifier(classifier: Any) -> None:
 
 
 def check_asks_only(classifier: Classifier, entry: Entry[Any], registry: Registry[Any]) -> None:
-    """Refuse a function of texts to what needs more of a classifier than answers."""
+    """Refuse a method or metric that needs more of a black box than answers."""
     if classifier.is_black_box and not entry.facts.asks_only:
         raise InputError(refusal(entry, registry))
 
 
 def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> list[Explanation]:
-    """Return explanations with the ids that a function of texts, if it is one, knows words by."""
+    """Return explanations with the word ids of a black box; unchanged for other classifiers."""
     if not classifier.is_black_box:
         return list(explanations)
     texts = [e.written or e.pair or e.text for e in explanations]
@@ -137,7 +137,7 @@ def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> l
 
 
 def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tuple[int, int]:
-    """Return how many tokens of texts, special ones aside, are unknown, and how many there are."""
+    """Return the numbers of unknown and of all tokens of texts, without special ones."""
     unknown = total = 0
     for encoding in encodings:
         content, _ = classifier.split_types(encoding.token_ids[~encoding.special_mask])
@@ -161,7 +161,7 @@ def check_texts(
 
 
 def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> None:
-    """Refuse (n,) class indices that are none of the model's; ``what`` each is of is named."""
+    """Refuse (n,) class indices that the model does not have; ``what`` names their owners."""
     bad = np.flatnonzero((targets < 0) | (targets >= n_classes))
     if bad.size:
         raise InputError(
@@ -171,7 +171,7 @@ def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> N
 
 
 def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
-    """Refuse an explanation's token ids that are no text that the model can read."""
+    """Refuse token ids of an explanation that the model cannot read."""
     ids, of = explanation.token_ids, f"explanation of {explanation.text!r}: "
     assert ids is not None
     size = classifier.vocabulary_size * (1 if explanation.pair is None else classifier.n_types)
@@ -189,7 +189,7 @@ def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
 
 
 def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Explanation:
-    """Return an explanation that says which of its tokens are special, which are no words."""
+    """Return an explanation with a mask of its special tokens, which are no words."""
     if explanation.special_mask is not None:
         return explanation
     ids, tokenizer = explanation.token_ids, classifier.tokenizer

@@ -1,4 +1,4 @@
-"""Model and tokenizer from what users have at hand: a pair of objects, or a pipeline."""
+"""Model and tokenizer from loaded objects: a pair, or a pipeline of transformers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMS = (
 
 
 def is_function(given: Any) -> bool:
-    """Return whether this must be a function of texts: it can be called, and is no model."""
+    """Return whether an object can only be a function of texts: a callable that is no model."""
     is_model = isinstance(given, type) or hasattr(given, "parameters") or hasattr(given, "task")
     return callable(given) and not is_model
 
@@ -46,7 +46,7 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
 
 
 class PipelineSettings(NamedTuple):
-    """Settings of a pipeline that decide what its model reads; None where it has none."""
+    """Settings of a pipeline that change the input of its model; None if not set."""
 
     max_length: int | None = None
     hypothesis: str | None = None
@@ -54,13 +54,13 @@ class PipelineSettings(NamedTuple):
 
 
 _WITHOUT_EFFECT = frozenset(
-    # More than one class is asked for, and padded texts have the same probabilities.
+    # These change neither the input of the model nor its probabilities.
     ("truncation", "padding", "top_k", "_legacy", "return_all_scores", "multi_label")
 )
 
 
 def settings_of(given: Any) -> PipelineSettings:
-    """Return what a pipeline was made with; refuse what else changes what it computes."""
+    """Return the settings of a pipeline; refuse others that change its results."""
     task = getattr(given, "task", None)
     if task not in _TASKS or task == "text-generation":
         return PipelineSettings()

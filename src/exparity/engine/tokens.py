@@ -88,7 +88,7 @@ class TokenEmbeddings:
         return indices, types
 
     def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
-        """Return vocabulary indices as ids of the types of those that they take the place of."""
+        """Return vocabulary indices as ids with the types of the tokens that they replace."""
         _, types = self.split_types(token_ids)
         return np.asarray(new + types * self.vocabulary_size)
 
@@ -98,7 +98,7 @@ class TokenEmbeddings:
         return rows if added is None else rows - added
 
     def _added(self, types: IntArray) -> torch.Tensor | None:
-        """Return what token types add to embeddings; None where all are of the first."""
+        """Return the sum that token types add to embeddings; None if all are of the first type."""
         if self._types is None or not types.any():
             return None
         steps = (self._types - self._types[0]).detach()

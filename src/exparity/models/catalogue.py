@@ -38,7 +38,7 @@ class KnownModel:
         tokenizer_only: whether the checkpoint lends its tokenizer, and not its shape.
         scheme: the parts that are trained.
         training: published settings of its training.
-        follows_encoder: whether the ``encoder`` of a config stands in for the checkpoint.
+        follows_encoder: whether the ``encoder`` of a config replaces the checkpoint.
     """
 
     id: str
@@ -80,7 +80,7 @@ def known_models() -> Mapping[str, KnownModel]:
 
 
 def known_id(id: str, use: str | None) -> str | None:
-    """Return which model of the catalogue an entry of a config is; None if it is none."""
+    """Return the id in the catalogue that an entry of a config refers to; None without one."""
     name = use or id
     return name if name in known_models() else None
 
@@ -90,11 +90,10 @@ def resolve_model(
 ) -> dict[str, Any]:
     """Fill in what an entry of a config leaves to the catalogue.
 
-    - An entry with a ``checkpoint`` of its own says where the model comes from; of the catalogue
-      it takes ``init``, ``scheme`` and ``training`` alone. One with an ``architecture`` of its own
-      stands for itself, and takes ``init`` alone.
-    - A model from scratch with ``vocab_size`` gets a tokenizer trained on the
-      training split and the known shape, so that nothing is downloaded.
+    - An entry with a ``checkpoint`` takes ``init``, ``scheme`` and ``training`` from the catalogue;
+      an entry with an ``architecture`` takes ``init`` alone.
+    - A model from scratch with ``vocab_size`` gets the known shape, and a tokenizer trained on the
+      training split. Nothing is downloaded.
     """
     own = {key: value for key, value in settings.items() if key != "use"}
     if "use" in settings and settings["use"] not in known_models():
@@ -122,7 +121,7 @@ def resolve_model(
 
 
 def known_type(spec: ModelSpec) -> str | None:
-    """Return a model's transformers type, as far as it is known without asking the Hub."""
+    """Return a model's transformers type; None if only the Hub knows it."""
     if spec.architecture:
         return spec.architecture
     settings = Path(str(spec.checkpoint)) / "config.json"
@@ -134,7 +133,7 @@ def known_type(spec: ModelSpec) -> str | None:
 
 
 def known_spec(id: str) -> ModelSpec:
-    """Return where a model of the catalogue comes from."""
+    """Return the specification of a model of the catalogue."""
     entry = resolve_model(id, {}, f"models.{id}")
     return read_settings(
         ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.models.class_names import require_order
-from exparity.models.folders import check_entries, clear_errors, folder_of, quiet_transformers
+from exparity.models.folders import clear_errors, folder_of, quiet_transformers
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.inputs import check_vocabulary
 from exparity.models.lora import (
@@ -45,7 +45,6 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
     folder = folder_of(name, revision)
     with quiet_transformers(), clear_errors(name, revision):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        check_entries(f"checkpoint {name}: config.json", config.to_dict())
         config._commit_hash = None if folder == Path(name) else folder.name
         config.return_dict = True  # outputs by name, whatever it was saved with
     if adapter is not None:
@@ -57,19 +56,14 @@ def _set_head(config: Any, adapter: Path) -> None:
     """Have a configuration name the head that an adapter was saved with, if it was with one."""
     from transformers import AutoModelForSequenceClassification
 
-    outputs = [
-        shape[0] for name, shape in replaced_weights(adapter).items() if name.endswith("weight")
-    ]
+    shapes = replaced_weights(adapter).items()
+    outputs = [shape[0] for name, shape in shapes if name.endswith("weight")]
     known: Any = AutoModelForSequenceClassification._model_mapping
-    if (
-        read_adapter(adapter).get("task_type") != "SEQ_CLS"
-        or not outputs
-        or type(config) not in known
-    ):
-        return
-    config.architectures = [known[type(config)].__name__]
-    if config.num_labels != min(outputs):
-        config.num_labels = min(outputs)
+    is_classifier = read_adapter(adapter).get("task_type") == "SEQ_CLS"
+    if is_classifier and outputs and type(config) in known:
+        config.architectures = [known[type(config)].__name__]
+        if config.num_labels != min(outputs):
+            config.num_labels = min(outputs)
 
 
 def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenizerFast:
@@ -136,8 +130,7 @@ def load_model(
     if head.label is not None:
         model.config.exparity_label = head.label
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()
-    random = [weight for weight in new if _part(model, weight) not in trained]
-    if random:
+    if random := [weight for weight in new if _part(model, weight) not in trained]:
         raise lacking_weights(name, random)
     if new:
         log.info("checkpoint %s: new weights, to be trained: %s", name, ", ".join(new))
@@ -235,14 +228,9 @@ def build_model(
     if spec.init == "pretrained":
         assert spec.checkpoint is not None
         scheme = spec.scheme if trained and not prompted else None
-        model = load_model(
-            spec.checkpoint,
-            spec.revision,
-            labels=labels,
-            scheme=scheme,
-            head=head,
-            adapter=None if spec.adapter is None else Path(spec.adapter),
-        )
+        adapter = None if spec.adapter is None else Path(spec.adapter)
+        options: dict[str, Any] = {"scheme": scheme, "head": head, "adapter": adapter}
+        model = load_model(spec.checkpoint, spec.revision, labels=labels, **options)
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)

@@ -1,4 +1,4 @@
-"""Do the outputs of a checkpoint and the classes of data have the same names?"""
+"""Compare the names of a checkpoint's outputs with the classes of the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def output_names(id2label: Mapping[int, str]) -> tuple[str, ...] | None:
 def require_order(
     id2label: Mapping[int, str], classes: Sequence[str], where: str, remedy: str
 ) -> None:
-    """Refuse classes of which nothing says which output each is: sorted names, outputs without."""
+    """Refuse sorted class names if the outputs have no names: their order would be a guess."""
     if output_names(id2label) is None and [*classes] != [*map(str, range(len(id2label)))]:
         raise InputError(
             f"{where}: does not name its {len(id2label)} classes, and those of the data are "
@@ -32,9 +32,9 @@ def in_order_of_outputs(
 ) -> tuple[str, ...]:
     """Return the classes of data in the order of a checkpoint's outputs, one name an output.
 
-    Names agree whatever their case. Whole numbers from 0 on, one for each output, are positions
-    where the outputs have other names. Where the data have no such class, the output's own name
-    stays.
+    Names are compared without regard to case. Whole numbers from 0 on, one for each output, are
+    positions if the outputs have other names. An output that is no class of the data keeps its
+    name.
     """
     spelling = {name.casefold(): name for name in classes}
     known = {name.casefold() for name in outputs}

@@ -1,6 +1,6 @@
-"""Folders and Hub ids of checkpoints: what they may hold, and where the files are.
+"""Folders and Hub ids of checkpoints: checks of their files, and where these lie.
 
-No code from checkpoints is run, and what transformers raises on a bad file becomes one line.
+No code from checkpoints is run, and an error of transformers about a bad file becomes one line.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def quiet_transformers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
-    """Turn what transformers raises on a bad file, which may be anything, into one line."""
+    """Turn any exception of transformers about a bad file into one line."""
     try:
         yield
     except InputError:
@@ -94,7 +94,7 @@ def clear_errors(name: str, revision: str | None = None) -> Iterator[None]:
 
 
 def check_checkpoint(name: str, folder: Path | None = None) -> None:
-    """Refuse early what is no checkpoint or asks for code; files of a Hub id lie in ``folder``."""
+    """Refuse what is no checkpoint, or asks for code; ``folder`` holds the files of a Hub id."""
     path, folder = Path(name), folder or Path(name)
     if is_adapter(folder):
         base, _ = base_of(folder)
@@ -116,7 +116,7 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
 
 
 def _check_sentencepiece(name: str, folder: Path) -> None:
-    """Refuse a tokenizer that is kept by sentencepiece alone where that cannot be read."""
+    """Refuse a tokenizer in sentencepiece's format alone if that package is missing."""
     models = sorted(path.name for path in folder.glob("*.model"))
     if not models or (folder / "tokenizer.json").is_file():
         return
@@ -183,10 +183,10 @@ def has_weights(folder: Path) -> bool:
 
 
 def snapshot_of(name: str, revision: str | None, *, weights: bool) -> Path:
-    """Return the folder in the Hub's cache with a model's files; what it lacks is downloaded.
+    """Return the folder in the Hub's cache with a model's files; download missing ones.
 
-    Of a model that the cache does not have, the Hub is asked once: a download would ask a Hub that
-    does not answer for minutes. Errors are those of its client.
+    For a model that is not in the cache, the Hub is asked once: a download would retry for minutes
+    if the Hub does not answer. Errors are those of its client.
     """
     from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
 
@@ -224,5 +224,5 @@ def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
                 shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
             count += sum(map(math.prod, shapes))
     except (OSError, SafetensorError):
-        return None  # for the job that loads it to say
+        return None  # the job that loads it names the damage
     return count or None

@@ -1,9 +1,8 @@
-"""Functions of texts that classify: how a config names them, and a folder that refers to one."""
+"""Functions of texts that classify: their names in a config, and folders that refer to one."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any, NamedTuple
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry, Registry, load_module
-from exparity.models.manifest import read_record
+from exparity.models.manifest import read_record, write_record
 from exparity.models.spec import ModelSpec
 
-FUNCTION = "function.json"
+_FILE = "function.json"
 
 
 class Function(NamedTuple):
@@ -24,7 +23,7 @@ class Function(NamedTuple):
     Attributes:
         predict: ``module:function``, or ``file.py:function``.
         classes: names of the classes, in the order of its columns.
-        mask: what stands in for a masked word; None where words are left out.
+        mask: replacement of a masked word; None if words are left out.
         digest: of the file of its module.
     """
 
@@ -71,17 +70,16 @@ def source_of(name: str) -> Path:
 
 
 def write_function(folder: Path, spec: ModelSpec) -> None:
-    """Have a folder refer to the function of a spec."""
+    """Write a reference to the function of a spec into a folder."""
     assert spec.predict is not None
     digest = sha256_of(source_of(spec.predict))
-    made = Function(spec.predict, list(spec.classes), spec.mask, digest)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / FUNCTION).write_text(json.dumps(made._asdict(), indent=1) + "\n", encoding="utf-8")
+    function = Function(spec.predict, list(spec.classes), spec.mask, digest)
+    write_record(folder, _FILE, function._asdict())
 
 
 def read_function(folder: Path) -> Function | None:
     """Return the function that a folder refers to; None if it holds a model."""
-    function = read_record(folder, FUNCTION, Function)
+    function = read_record(folder, _FILE, Function)
     if function is not None and sha256_of(source_of(function.predict)) != function.digest:
         raise InputError(
             f"checkpoint {folder}: is of {function.predict}, whose file has changed since; run "
@@ -91,7 +89,7 @@ def read_function(folder: Path) -> Function | None:
 
 
 def refusal(entry: Entry[Any], registry: Registry[Any]) -> str:
-    """Return why a method or metric has nothing to say of a function, and which ones do."""
+    """Return the message that a method or metric does not support functions, and which ones do."""
     ids = [id for id in registry.ids() if registry.get(id).facts.asks_only]
     return (
         f"{registry.kind} {entry.id}: needs the gradients or weights of a model, and the "

@@ -1,4 +1,4 @@
-"""Tokens and embeddings that a model reads: its limits, and what a tokenizer must know for it."""
+"""Tokens that a model reads: its limits, and requirements on its tokenizer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def input_table(name: str | None, model: PreTrainedModel) -> Any:
 
 
 def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
-    """Refuse a tokenizer to which too much of the data is unknown."""
+    """Refuse a tokenizer that does not know enough of the data."""
     if unknown > MOST_UNKNOWN * total:
         raise InputError(
             f"the tokenizer does not know {unknown} of {total} tokens of the texts "
@@ -63,7 +63,7 @@ def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
 
 
 def token_types(model: PreTrainedModel) -> torch.Tensor | None:
-    """Return the (k, h) table that models add by token type; None where there is but one type."""
+    """Return the (k, h) table of a model with k > 1 token types; None for other models."""
     for name, module in model.named_modules():
         if name.endswith("token_type_embeddings"):
             table: torch.Tensor = module.weight
@@ -78,7 +78,7 @@ def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> i
     limit = getattr(model.config, "max_position_embeddings", None) or 0
     limit = limit if limit > 0 else 1_000_000  # XLNet says -1
     for module in model.modules():
-        # Tables of positions have a row for each, of which RoBERTa skips those up to its padding.
+        # Tables of positions have a row for each position; RoBERTa skips those up to its padding.
         if not isinstance(module, torch.nn.Embedding) or module is model.get_input_embeddings():
             continue
         if module.num_embeddings == limit and module.padding_idx is not None:
@@ -108,7 +108,7 @@ def words_of_tokens(
 
 
 def first_visible(string: str, start: int, end: int) -> int:
-    """Return the place of the first character of a span that is no blank; else of its last."""
+    """Return the place of the first character of a span that is no blank, or of its last one."""
     while start < end - 1 and string[start].isspace():
         start += 1
     return start

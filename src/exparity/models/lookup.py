@@ -1,8 +1,8 @@
-"""Running any model of transformers on embeddings that are given.
+"""Run any model of transformers on given embeddings.
 
 Many models take no ``inputs_embeds``, or compute something else from them: they look at token ids
 for the token to pool, for positions, or to shift a text into a decoder. Here every model gets token
-ids, and its table of embeddings answers them with the given rows. Ids are places in the batch,
+ids, and its table of embeddings returns the given rows for them. Ids are places in the batch,
 counted from the end of the vocabulary, so that a row is found wherever the model moves its id.
 """
 
@@ -28,9 +28,9 @@ class Frame(NamedTuple):
     """Special tokens that a tokenizer puts around every text, as far as models look at their ids.
 
     Attributes:
-        pads: tokens at the end that the model takes for padding. transformers' models that pool the
-            last token look for the last one that is not for padding, and those who pad with the end
-            of text may end every text with it.
+        pads: tokens at the end that the model takes for padding. Models that pool the last token
+            look for the last one that is no padding, and a tokenizer that pads with the end of text
+            may end every text with it.
         behind: tokens behind the last end of text, which encoder-decoders pool; None without one.
         types: types of the tokens before and behind a text; None where the tokenizer gives none, or
             the embeddings hold them.
@@ -74,7 +74,7 @@ class Frame(NamedTuple):
 
 
 class EmbeddedBatch(NamedTuple):
-    """Texts as a model is given them.
+    """A batch of texts as embeddings.
 
     Attributes:
         embeddings: (b, t, h) input embeddings, padded at the end.
@@ -99,7 +99,7 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
     ids, ends = places + len(table.weight), last.to(embeddings.device)[:, None]
     settings: dict[str, Any] = {}
     if is_encoder_decoder(model) and frame.behind is not None:
-        # Of each text its own: what is at this place is pooled.
+        # A model pools the token with this id: each text has its own.
         settings["eos_token_id"] = ids.gather(1, (ends - frame.behind).clamp(min=0))
     padding = getattr(_text_config(config), "pad_token_id", None)
     padding = _NOTHING if padding is None else padding
@@ -119,7 +119,7 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
 
 def run_model(model: Any, **inputs: Any) -> Any:
     """Return a model's outputs by name, also if its configuration asks for tuples."""
-    # An argument that says so reaches the model, and not the parts that it calls.
+    # The argument ``return_dict`` would reach the model, and not the parts that it calls.
     with _settings(model.config, {"return_dict": True}):
         return model(**inputs)
 
@@ -140,7 +140,7 @@ def _text_config(config: Any) -> Any:
 
 
 def _tables(model: Any) -> list[Any]:
-    """Return the tables of embeddings of an encoder-decoder, of which each side may have one."""
+    """Return the tables of embeddings of an encoder-decoder, whose sides may each have one."""
     table = model.get_input_embeddings()
     same = [part for part in model.modules() if isinstance(part, type(table))]
     return [part for part in same if part.weight.shape == table.weight.shape]
@@ -160,7 +160,7 @@ def _types(
 
 @contextlib.contextmanager
 def _settings(config: Any, settings: dict[str, Any]) -> Iterator[None]:
-    """Within the context, entries of a configuration have these values, which it does not check."""
+    """Within the context, entries of a configuration have these values, unchecked."""
     held = vars(config)
     before = {key: held[key] for key in settings if key in held}
     held.update(settings)
@@ -174,7 +174,7 @@ def _settings(config: Any, settings: dict[str, Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _answering(model: Any, ids: torch.Tensor, embeddings: torch.Tensor) -> Iterator[None]:
-    """Within the context, a model's table of input embeddings answers places with their rows."""
+    """Within the context, a model's table of input embeddings returns the rows of places."""
     import torch
 
     table = model.get_input_embeddings()

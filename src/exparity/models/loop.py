@@ -62,7 +62,7 @@ def linear_schedule(step: int, total: int, warmup: int) -> float:
 
 
 def _order(size: int, per_epoch: int, seed: int, epoch: int) -> list[int]:
-    """Return the examples of an epoch; where it takes more than there are, they come again."""
+    """Return the examples of an epoch in order; they repeat if it takes more than there are."""
     draws = generator(seed, "finetune", "order", epoch)
     rounds = math.ceil(per_epoch / size)
     order = [int(place) for _ in range(rounds) for place in draws.permutation(size)]
@@ -70,7 +70,7 @@ def _order(size: int, per_epoch: int, seed: int, epoch: int) -> list[int]:
 
 
 class TrainingLoop:
-    """One training: the loop and what it keeps between epochs."""
+    """One training: the loop, and its state between epochs."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class TrainingLoop:
         import torch
 
         start = time.monotonic()
-        # The 0 keeps the draws of trainings that were made when it told processes apart.
+        # The 0, once a number of the process, keeps the draws of older trainings.
         torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, 0))
         training_mode(self.model)
         step, loss_sum, correct, seen, rate = epoch * len(batches), 0.0, 0, 0, 0.0
@@ -184,7 +184,7 @@ class TrainingLoop:
         )
 
     def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
-        """Take one optimiser step; returns the loss before it, and how many it got right."""
+        """Take one optimiser step; return the loss and the number of hits before it."""
         from torch.nn.utils import clip_grad_norm_
 
         for group in self.optimizer.param_groups:
@@ -198,7 +198,7 @@ class TrainingLoop:
         return result
 
     def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the mean loss of examples, and how many the model gets right."""
+        """Return the mean loss of examples, and the number of correct predictions."""
         import torch
         from torch.nn.functional import cross_entropy
 
@@ -215,7 +215,7 @@ class TrainingLoop:
         return loss, (output.logits.argmax(-1) == part["labels"]).sum()
 
     def _run(self, batch: dict[str, torch.Tensor]) -> tuple[float, int]:
-        """Return a batch's loss and hits, by as many parts as memory needs; adds up gradients."""
+        """Return the loss and hits of a batch, run in as many parts as memory needs."""
         import torch
 
         while True:
@@ -261,7 +261,7 @@ class TrainingLoop:
         return loss_sum, correct
 
     def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
-        """Stop a training before it keeps what came of a number that is not one."""
+        """Stop a training whose loss or weights are not finite, before it keeps them."""
         if not math.isfinite(value):
             raise ExparityError(
                 f"the training diverged in epoch {epoch + 1}, at step {step + 1} (learning rate "
@@ -308,7 +308,7 @@ class TrainingLoop:
         return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
 
     def _kept(self) -> dict[str, torch.Tensor]:
-        """Return what a snapshot holds: all weights, or of a model with adapters these alone."""
+        """Return the weights of a snapshot: all of them, or the adapters if these are trained."""
         weights: dict[str, torch.Tensor] = self.model.state_dict()
         if self.training.lora is None:
             return weights
@@ -338,7 +338,7 @@ class TrainingLoop:
         self.state.save(Snapshot(weights, moments, self.best, facts))
 
     def _resume(self) -> list[EpochRecord]:
-        """Load the latest snapshot; returns the history so far."""
+        """Load the latest snapshot, and return the history so far."""
         import torch
 
         snapshot = self.state.load()

@@ -22,7 +22,7 @@ _ALPHA = 16
 ADAPTER_SETTINGS, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _BASE = "base_model_name_or_path"
 _MATCHED = ("target_modules", "exclude_modules", "layers_pattern", "rank_pattern", "alpha_pattern")
-"""Settings that peft takes for regular expressions, which could take for ever to match."""
+"""Settings that peft reads as regular expressions, which could take forever to match."""
 
 
 def is_adapter(folder: Path) -> bool:
@@ -31,7 +31,7 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path) -> dict[str, Any]:
-    """Return the settings of an adapter of low rank in safetensors, of which none is a pattern."""
+    """Return the settings of an adapter of low rank; refuse patterns and other formats."""
     try:
         text = (folder / ADAPTER_SETTINGS).read_text(encoding="utf-8-sig")
         settings: dict[str, Any] = json.loads(text)
@@ -67,7 +67,7 @@ def base_of(folder: Path) -> tuple[str, str | None]:
 def check_base(folder: Path, checkpoint: str) -> None:
     """Refuse a checkpoint that is not the model that an adapter was trained on.
 
-    Where the two names cannot be compared, a warning says so.
+    Log a warning if the two names cannot be compared.
     """
     base = read_adapter(folder).get(_BASE)
     if not base or base == checkpoint:
@@ -116,7 +116,7 @@ def replaced_weights(folder: Path) -> dict[str, tuple[int, ...]]:
 def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """Return a model with a saved adapter of low rank merged into its weights.
 
-    Tensors that were saved whole, such as a trained head's, replace those of the model.
+    Tensors that were saved whole, such as those of a trained head, replace the model's.
     """
     import peft
 
@@ -147,9 +147,9 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
 def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
     """Put adapters into all linear layers but the output, in place; only they are trained.
 
-    The second matrix of each starts at zero, so that the model stays what it is until it is
-    trained. The first comes from torch's current generator. Their product is scaled by
-    alpha / rank. :func:`merge_adapters` takes what is returned.
+    The second matrix of each starts at zero, so that an untrained adapter changes nothing. The
+    first comes from torch's current generator. Their product is scaled by alpha / rank.
+    :func:`merge_adapters` takes the result.
     """
     from peft import LoraConfig
     from peft.tuners.lora import LoraModel

@@ -1,7 +1,7 @@
-"""Manifests: what a folder was made from, and digests of its files, so that damage is found.
+"""Manifests: the origin of a folder, and digests of its files, which reveal damage.
 
-A checkpoint of exparity has one, as has each snapshot of an unfinished training. A checkpoint from
-elsewhere has none, and is loaded as it is.
+Checkpoints of exparity have one, and so do snapshots of unfinished trainings. A checkpoint from
+elsewhere has none, and is loaded unchecked.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class DamageError(ValueError):
 
 @contextmanager
 def saving(folder: Path) -> Iterator[None]:
-    """Raise an OSError that names the folder for what its disk does not take.
+    """Raise an OSError with the folder's name if its disk does not take a file.
 
-    Libraries in Rust have exceptions of their own, with the system's error in the text.
+    Libraries in Rust raise their own exceptions, with the system's error in the text.
     """
     try:
         yield
@@ -58,7 +58,7 @@ def sync(*paths: Path) -> None:
 
 
 def write_manifest(path: Path, facts: Mapping[str, Any]) -> None:
-    """Write facts and the digests of all other files of the folder; all are on the disk then."""
+    """Write facts and the digests of all other files of the folder, and wait for the disk."""
     folder = path.parent
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != path]
     digests = {
@@ -84,7 +84,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def read_verified(path: Path) -> dict[str, Any]:
-    """Return what :func:`read_manifest` does; refuse a folder with a file not as written."""
+    """Read a manifest as :func:`read_manifest` does; refuse a folder whose files have changed."""
     contents = read_manifest(path)
     for name, digest in contents["files"].items():
         try:
@@ -98,7 +98,7 @@ def read_verified(path: Path) -> dict[str, Any]:
 
 
 def read_record(folder: Path, name: str, kind: Callable[..., Record]) -> Record | None:
-    """Return what a file in a checkpoint's folder says; None if there is no such file."""
+    """Return the facts in a file of a checkpoint's folder; None if there is no such file."""
     path = folder / name
     if not path.is_file():
         return None
@@ -108,8 +108,14 @@ def read_record(folder: Path, name: str, kind: Callable[..., Record]) -> Record 
         raise InputError(f"checkpoint {folder}: {name} is damaged; run again") from error
 
 
+def write_record(folder: Path, name: str, facts: Mapping[str, Any]) -> None:
+    """Write a file of a checkpoint's folder, for :func:`read_record`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
 def require_intact(folder: Path) -> dict[str, str]:
-    """Return the digests of an intact checkpoint by name; none of one from elsewhere."""
+    """Return the digests of an intact checkpoint by name; none for one from elsewhere."""
     path = (folder / MANIFEST).resolve()
     if not path.is_file():
         return {}
@@ -149,15 +155,12 @@ class Reference(NamedTuple):
 
 
 def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
-    """Have a folder refer to the model of a spec."""
+    """Write a reference to the model of a spec into a folder."""
     source = str(spec.checkpoint)
-    if Path(source).is_dir():
-        made = Reference(
-            str(Path(source).resolve()), None, max_length, _digest_of_model(Path(source))
-        )
-    else:
-        made = Reference(source, config._commit_hash, max_length, None)
-    (folder / _REFERENCE).write_text(json.dumps(made._asdict(), indent=1) + "\n", encoding="utf-8")
+    commit, digest = config._commit_hash, None
+    if (given := Path(source)).is_dir():
+        source, commit, digest = str(given.resolve()), None, _digest_of_model(given)
+    write_record(folder, _REFERENCE, Reference(source, commit, max_length, digest)._asdict())
 
 
 def read_reference(folder: Path) -> Reference | None:

@@ -52,7 +52,7 @@ class OlaPreTrainedModel(PreTrainedModel):
 
 
 class OlaEmbeddings(nn.Module):
-    """The table of word embeddings; nothing is added to it."""
+    """The table of word embeddings, without positions."""
 
     def __init__(self, config: OlaConfig) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class OlaEmbeddings(nn.Module):
     def forward(
         self, input_ids: torch.Tensor | None = None, inputs_embeds: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return (b, t, h) embeddings of ids, or those that are given."""
+        """Return (b, t, h) embeddings of ids, or ``inputs_embeds`` unchanged."""
         embedded: torch.Tensor = (
             self.word_embeddings(input_ids) if inputs_embeds is None else inputs_embeds
         )
@@ -87,9 +87,9 @@ class OlaAttention(nn.Module):
         attention_mask: torch.Tensor | None = None,
         queries: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return (b, q, h) means of the values of (b, t, h) states, by what (b, q, h) ask for.
+        """Return (b, q, h) attention outputs of (b, q, h) queries over (b, t, h) states.
 
-        All states ask where ``queries`` is None. Those whose (b, t) mask is 0 get no weight.
+        Without ``queries``, all states are queries. States with a (b, t) mask of 0 get no weight.
         """
         query = self.query(hidden_states if queries is None else queries)
         scores = query @ self.key(hidden_states).transpose(1, 2) * self.scaling  # (b, q, t)

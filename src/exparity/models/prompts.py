@@ -1,4 +1,4 @@
-"""Prompts: the frame around a text, the tokens of both, and the words that answer it."""
+"""Prompts: the frame around a text, the tokens of both, and the words of the classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 TEXT = "{text}"
 CONTENT_FREE = ("N/A", "[MASK]", "")
-"""Texts that say nothing, from which the bias of a prompt is read (Zhao et al. 2021)."""
+"""Texts without content, which show the bias of a prompt (Zhao et al. 2021)."""
 _ABSENT = "..."
 _MARKER = "\ue000text\ue000"
 _PROBES = ("N/A", "It was good.", "The 3 of them went home")
@@ -32,12 +32,12 @@ class PromptSpec(Settings):
     """Prompt that asks a language model for a class.
 
     Attributes:
-        template: the prompt, with ``{text}`` once where the text goes.
-        words: the word that stands for each class, by class, as it follows the prompt.
-        absent: text of one token that stands for absent tokens; if None, ``...`` where that is one
-            token, and otherwise what the tokenizer has.
-        calibrate: what is added to the logits of the classes: nothing (``none``), or what makes
-            ``content_free`` texts or the training texts (``prior``) equally likely of every class.
+        template: the prompt, with ``{text}`` once in place of the text.
+        words: the word of each class, by class, as it follows the prompt.
+        absent: text of one token that replaces absent tokens; if None, ``...`` if that is one
+            token, and otherwise a special token of the tokenizer.
+        calibrate: offset of the logits of the classes: zero (``none``), or the offset that makes
+            all classes equally likely on ``content_free`` texts or the training texts (``prior``).
         chat: put the prompt into the tokenizer's chat template, as a message of the user.
         system: message of the system before it.
     """
@@ -211,7 +211,7 @@ def label_tokens(
 
 
 def absent_token(tokenizer: PreTrainedTokenizerFast, absent: str | None) -> int | None:
-    """Return the token that stands for absent ones; None to leave it to the tokenizer."""
+    """Return the token that replaces absent ones; None to leave it to the tokenizer."""
     (ids,) = _ids(tokenizer, [_ABSENT if absent is None else absent], False)
     if absent is not None and len(ids) != 1:
         raise InputError(f"absent: {absent!r} is {len(ids)} tokens of this tokenizer; give one")

@@ -1,4 +1,4 @@
-"""Training schemes: which parts of a pre-trained classifier are trained, and which stay fixed.
+"""Training schemes: the parts of a pretrained classifier that are trained, and those kept fixed.
 
 A classifier has three parts (Wilming et al. 2024, GECOBench, section 2.2): the embeddings, the
 attention layers with all that belongs to them, and the classification head. Parts are found from
@@ -36,7 +36,7 @@ def parts_of(model: PreTrainedModel) -> dict[str, Part]:
       all tables that are its own (GPT-2: words and positions).
     - ``attention``: the rest of the encoder: attention, feed-forward layers, norms, and BERT's
       pooler.
-    - ``classification``: what the encoder does not have.
+    - ``classification``: all weights outside of the encoder.
     """
     encoder = {id(parameter) for parameter in model.base_model.parameters()}
     embedding = {id(p) for module in _embeddings(model) for p in module.parameters()}
@@ -69,7 +69,7 @@ def apply_scheme(model: PreTrainedModel, scheme: str) -> None:
 
 
 def training_mode(model: torch.nn.Module) -> None:
-    """Put what is trained into training mode, and what is fixed, so without dropout, into eval."""
+    """Put trained modules into training mode, and fixed ones into eval mode, without dropout."""
     model.train()
     for module in model.modules():
         weights = list(module.parameters())

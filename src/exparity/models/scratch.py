@@ -65,7 +65,7 @@ def train_tokenizer(
 
 
 def _has_token_types(spec: ModelSpec) -> bool:
-    """Return whether a model tells the texts of a pair by token types, as BERT and its like do."""
+    """Return whether a model has token types for the texts of a pair, as BERT has."""
     from exparity.models.auto import AutoConfig
 
     architecture = spec.architecture or "bert"
@@ -163,7 +163,7 @@ def _configured(
 
 @contextmanager
 def _what_cannot_be_built(spec: ModelSpec) -> Iterator[None]:
-    """Turn whatever torch or transformers say to a size that cannot be into one line."""
+    """Turn any exception of torch or transformers about an impossible size into one line."""
     try:
         yield
     except NotImplementedError:

@@ -1,4 +1,4 @@
-"""The state of an unfinished training: what a restarted job continues from.
+"""The state of an unfinished training, from which a restarted job continues.
 
 Kept beside the output, one folder per finished epoch, as safetensors and JSON; never pickled.
 """
@@ -34,7 +34,7 @@ class Snapshot:
 
 
 class StateFolder:
-    """Snapshots of one training, valid only for the fingerprint that made them.
+    """Snapshots of one training, valid for one fingerprint only.
 
     Args:
         folder: where they lie.
@@ -44,10 +44,10 @@ class StateFolder:
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder = folder
         self.fingerprint = fingerprint
-        self.earlier_seconds = 0.0  # what the epochs took that an interrupted job has left
+        self.earlier_seconds = 0.0  # of epochs that interrupted jobs have finished
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write a snapshot, then drop all but the one before, for the case that this one rots.
+        """Write a snapshot, then drop all but the one before, in case this one is damaged.
 
         A kill at any point leaves a whole one.
         """

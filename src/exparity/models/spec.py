@@ -43,16 +43,16 @@ class ModelSettings(Settings):
             causal language model that answers ``prompts``; or one that a plug-in registers.
         adapter: folder of an adapter of low rank (LoRA) that peft saved, of ``checkpoint``; merged
             into its weights.
-        label: of a ``checkpoint`` of several labels (sigmoid), the one that is explained, as it is:
-            the classes of the data are then its absence and its presence.
+        label: the label to explain of a ``checkpoint`` of several labels (sigmoid), without
+            training: the classes of the data are then its absence and its presence.
         chat: put prompts into the chat template of the checkpoint's tokenizer, as a message of the
             user; with head label_words.
-        predict: instead of all these, a function from a list of texts to probabilities, of which
-            nothing else is known, as ``module:function`` or ``file.py:function``; found from the
-            folder that Snakemake runs in. It is not trained.
-        classes: of ``predict``, the classes of the data in the order of its columns.
-        mask: of ``predict``, what stands in for a word that a method masks; if None, such words are
-            left out.
+        predict: instead of all these, a black box: a function from a list of texts to
+            probabilities, as ``module:function`` or ``file.py:function``, found from the folder
+            that Snakemake runs in. It is not trained.
+        classes: classes of the data, in the order of the columns of ``predict``.
+        mask: replacement of a word that a method masks, for ``predict``; None leaves such words
+            out.
     """
 
     init: Literal["pretrained", "scratch"] = "pretrained"
@@ -104,7 +104,7 @@ class ModelSpec(ModelSettings):
         return self
 
     def _check_function(self) -> None:
-        """Check that nothing is said of a function that is of models."""
+        """Refuse keys of models beside a function."""
         for name, field in ModelSpec.model_fields.items():
             if name not in OF_FUNCTIONS and getattr(self, name) != field.default:
                 raise ValueError(f"{name}: is not of models with 'predict'; leave it out")
@@ -181,7 +181,7 @@ class TrainingSpec(TrainingSettings):
 
 
 def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, Any]]:
-    """Return what artefacts say of a model and its training; of a function, what is its own."""
+    """Return the keys of a model and its training that artefacts record."""
     whole = {"model": model.whole, "training": training.whole}
     if model.predict is None:
         return whole

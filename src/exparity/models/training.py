@@ -119,7 +119,7 @@ def _prompted(
     seed: int,
     examples: Sequence[Example],
 ) -> list[Item]:
-    """Return what is trained on, each matched set in one of the prompts."""
+    """Return the items of examples, each matched set in one of the prompts."""
     items = []
     for example in examples:
         if example.pair is not None:
@@ -134,7 +134,7 @@ def _prompted(
 
 
 def _require_classes(training_set: TrainingSet) -> None:
-    """Refuse what nothing can be learnt from."""
+    """Refuse training examples of a single class."""
     labels = {example.label for example in training_set.examples}
     if len(labels) < 2:
         raise InputError(
@@ -147,7 +147,7 @@ def _require_classes(training_set: TrainingSet) -> None:
 def _encode(
     tokenizer: PreTrainedTokenizerFast, typed: bool, examples: Sequence[Example]
 ) -> list[Item]:
-    """Return what is trained on; ``typed`` says that the model knows several types of tokens."""
+    """Return the items of examples; ``typed`` is for models with several token types."""
     if not examples:
         return []
     for example in examples:

@@ -221,7 +221,6 @@ def _save(
     with quiet_transformers(), saving(output):
         as_it_is = model.init == "pretrained" and not training.epochs and model.adapter is None
         if prompted and as_it_is and not is_adapter(Path(str(model.checkpoint))):
-            folder.mkdir(parents=True)
             write_reference(folder, model, trained.model.config, trained.tokenizer.model_max_length)
         else:
             trained.model.save_pretrained(folder)

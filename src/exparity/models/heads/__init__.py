@@ -1,8 +1,8 @@
 """Kinds of classifier: the registry, and :class:`Head`, which each of them extends.
 
-A kind of classifier is a class in a module of its own, registered with :func:`head`. It knows which
-of transformers' models it belongs to, how a checkpoint must look, how logits of the classes come
-from embeddings, what is trained, and what is saved beside the weights.
+A kind of classifier is a class in a module of its own, registered with :func:`head`. It defines the
+models of transformers that it works with, checks of checkpoints, the way from embeddings to logits,
+the module that is trained, and files that are saved beside the weights.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ _KEY = "exparity_head"
 def head(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a kind of classifier under ``id`` with its :class:`HeadFacts`.
 
-    What is registered is a subclass of :class:`Head`.
+    The class must be a subclass of :class:`Head`.
     """
     return HEADS.register(id, **facts)
 
 
 def new_head(id: str) -> Head:
     """Return a head of a registered kind."""
-    made: Head = HEADS.get(id).function()
-    made.id = id
-    return made
+    new: Head = HEADS.get(id).function()
+    new.id = id
+    return new
 
 
 def head_of(config: Any) -> Head:
@@ -108,7 +108,7 @@ class Head:
         """Refuse a loaded model that is of another kind.
 
         Raises:
-            InputError: says which model to load instead.
+            InputError: names the model to load instead.
         """
 
     def settings(self, labels: Sequence[str]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Head:
         }
 
     def keeps_outputs(self, config: Any) -> bool:
-        """Return whether a checkpoint has other outputs than classes, which stay as they are."""
+        """Return whether the outputs of a checkpoint are no classes, and must not be renamed."""
         return False
 
     def class_names(self, config: Any) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Head:
         return batch.embeddings.new_ones(len(batch.last))
 
     def bind(self, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> None:
-        """Settle how the model is asked.
+        """Set the prompt.
 
         Raises:
             InputError: words, template or absent token do not fit the tokenizer, or the kind of
@@ -159,10 +159,10 @@ class Head:
         raise InputError(f"head {self.id}: takes no prompt; leave it out, or set head: label_words")
 
     def write(self, folder: Path) -> None:
-        """Save what is not in the weights, the configuration or the tokenizer."""
+        """Save facts that are not in the weights, the configuration or the tokenizer."""
 
     def read(self, folder: Path) -> None:
-        """Load what :meth:`write` saved.
+        """Load the facts that :meth:`write` saved.
 
         Raises:
             InputError: it is missing or damaged.
@@ -172,8 +172,8 @@ class Head:
         """Return the module that training runs.
 
         Its outputs have ``loss``, ``logits``, and ``losses`` of the examples if these are not the
-        cross entropies of the logits. One whose ``divisible`` is false has a loss of a batch that
-        is not the mean of its examples', so that a batch cannot be run in parts.
+        cross entropies of the logits. If its ``divisible`` is false, the loss of a batch is not the
+        mean over its examples, so that a batch cannot be run in parts.
 
         Args:
             model: the model.

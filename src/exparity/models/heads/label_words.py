@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError
 from exparity.models.heads import Head, head
 from exparity.models.lookup import EmbeddedBatch, is_encoder_decoder, run_model, run_on_embeddings
+from exparity.models.manifest import write_record
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ class LabelWords(Head):
     """The next-token logits of one word for each class, at the end of a prompt.
 
     Attributes:
-        spec: how the model is asked.
+        spec: the prompt and its words.
         token_ids: the first token of each class's word.
-        bias: what calibration adds to each logit.
+        bias: offset of each logit, from calibration.
     """
 
     answers_freely = True
@@ -60,7 +61,7 @@ class LabelWords(Head):
             "absent_id": self.absent_id,
             "bias": self.bias,
         }
-        (folder / _FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        write_record(folder, _FILE, facts)
 
     def read(self, folder: Path) -> None:
         """See :meth:`Head.read`."""
@@ -112,9 +113,7 @@ class LabelWords(Head):
 
     def mass(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.mass`."""
-        hidden = _last_hidden(model, batch)
-        table: Any = model.get_output_embeddings()
-        probabilities = _settled(model, table(hidden.to(table.weight.device)).float()).softmax(-1)
+        probabilities = _of_vocabulary(model, _last_hidden(model, batch)).softmax(-1)
         mass: torch.Tensor = probabilities[:, self.token_ids].sum(-1)
         return mass
 
@@ -153,21 +152,17 @@ class LabelWords(Head):
                     input_ids=input_ids, attention_mask=attention_mask, use_cache=False
                 ).last_hidden_state
                 last = attention_mask.sum(1) - 1
-                answers = self._words(hidden[torch.arange(len(last), device=last.device), last])
+                rows = torch.arange(len(last), device=last.device)
+                answers = _of_vocabulary(self.model, hidden[rows, last])
                 losses = cross_entropy(answers, ids[labels], reduction="none")
                 if scratch:
                     known = attention_mask[:, 1:].bool()
-                    of_tokens = cross_entropy(
-                        self._words(hidden[:, :-1])[known], input_ids[:, 1:][known]
-                    )
+                    words = _of_vocabulary(self.model, hidden[:, :-1])[known]
+                    of_tokens = cross_entropy(words, input_ids[:, 1:][known])
                     losses = losses + of_tokens
                 output = SequenceClassifierOutput(loss=losses.mean(), logits=answers[:, ids])
                 output["losses"] = losses
                 return output
-
-            def _words(self, hidden: torch.Tensor) -> torch.Tensor:
-                table: Any = self.model.get_output_embeddings()
-                return _settled(self.model, table(hidden).float())
 
         return Trained()
 
@@ -182,8 +177,14 @@ def _last_hidden(model: Any, batch: EmbeddedBatch) -> torch.Tensor:
     return rows
 
 
+def _of_vocabulary(model: PreTrainedModel, hidden: torch.Tensor) -> torch.Tensor:
+    """Return the logits of all words at hidden states."""
+    table: Any = model.get_output_embeddings()
+    return _settled(model, table(hidden.to(table.weight.device)).float())
+
+
 def _settled(model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
-    """Return logits scaled and capped as the configuration says."""
+    """Return logits with the scale and the cap of the configuration."""
     config = model.config.get_text_config()
     logits = logits * (getattr(config, "logit_scale", None) or 1.0)  # Cohere
     logits = logits / (getattr(config, "logits_scaling", None) or 1.0)  # Granite

@@ -28,13 +28,12 @@ _SEVERAL = "multi_label_classification"
 class SequenceHead(Head):
     """A layer of one logit for each class on the pooled, first or last token.
 
-    An output that stands alone, as the only one or as the label that is asked for of several, is
-    the logit z of that label against 0. Several labels that do not exclude one another have a
-    probability each, σ(z).
+    A single output, the only one or the selected one of several labels, is the logit z of its label
+    against 0. Labels that do not exclude one another have a probability each, σ(z).
     """
 
-    def stands_alone(self, config: Any) -> int | None:
-        """Return the index of the output that is explained against 0; None where all are."""
+    def single_output(self, config: Any) -> int | None:
+        """Return the index of the output that is explained against 0; None if all are classes."""
         if config.num_labels == 1:
             return 0
         label = self.label or getattr(config, LABEL, None)
@@ -51,11 +50,11 @@ class SequenceHead(Head):
 
     def keeps_outputs(self, config: Any) -> bool:
         """See :meth:`Head.keeps_outputs`."""
-        return self.stands_alone(config) is not None
+        return self.single_output(config) is not None
 
     def class_names(self, config: Any) -> tuple[str, ...]:
         """See :meth:`Head.class_names`."""
-        names, alone = super().class_names(config), self.stands_alone(config)
+        names, alone = super().class_names(config), self.single_output(config)
         return names if alone is None else (f"not {names[alone]}", names[alone])
 
     def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
@@ -70,7 +69,7 @@ class SequenceHead(Head):
             )
         where = f"checkpoint {name}"
         _check_outputs(where, config)
-        alone, n_classes = self.stands_alone(config), len(self.class_names(config))
+        alone, n_classes = self.single_output(config), len(self.class_names(config))
         if labels is not None and alone is None and config.problem_type == _SEVERAL:
             raise InputError(
                 f"{where}: has several labels, and a text of the data has one class; name the "
@@ -116,15 +115,15 @@ class SequenceHead(Head):
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.probabilities`."""
         problem = getattr(model.config, "problem_type", None)
-        if problem == _SEVERAL and self.stands_alone(model.config) is None:
+        if problem == _SEVERAL and self.single_output(model.config) is None:
             return logits.sigmoid()
         return logits.softmax(-1)
 
     def _taken(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the classes: of an output that stands alone, 0 and its own."""
+        """Return the logits of the classes; those of a single output are 0 and its own."""
         import torch
 
-        alone = self.stands_alone(model.config)
+        alone = self.single_output(model.config)
         if alone is None:
             return logits
         own = logits[:, alone]
@@ -140,7 +139,7 @@ def _check_outputs(where: str, config: Any) -> None:
 
 
 def _check_of_label(where: str, labels: tuple[str, ...], name: str) -> None:
-    """Refuse classes of which nothing tells which one has the label."""
+    """Refuse class names that do not tell which class has the label."""
     known = labels in (("0", "1"), ("false", "true"), ("no", "yes"))
     if not known and labels[1].casefold() != name.casefold():
         raise InputError(

@@ -15,6 +15,7 @@ from exparity.report.sections.findings import (
     in_plain_words,
 )
 from exparity.report.templating import html_environment
+from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
 from exparity.stats.dependence import Dependence, cramers_v
 
 NAN = float("nan")
@@ -159,7 +160,63 @@ STUDIES = {
 }
 
 
+def row(verdict, **more):
+    """A row of the verdicts artefact."""
+    return {
+        "quantity": "score", "group_a": "Afro-Caribbean", "group_b": "white", "n_seeds": 3,
+        "better_group": "white",
+        "seeds_above": 1, "seeds_below": 2, "d": -0.5, "rms_gap": 0.75, "rms_low": 0.25,
+        "rms_high": float("inf"), "minimal_detectable_effect_corrected": 1.25, "verdict": verdict,
+        "verdict_strict": "undecided", "stands": True, **more,
+    }  # fmt: skip
+
+
+def skill(d, verdict="undecided", **more):
+    """The rows of a cell whose scores and excess differ."""
+    judged = {"score": row("different", d=1.12, stands=False)}
+    judged["excess"] = row("different", quantity="excess", d=0.59, stands=False)
+    return judged | {"skill": row(verdict, quantity="skill", d=d, **more)}
+
+
+BARE = {"flags": ["not_relative"]}
+TEXTS = {"text_share": 0.51}
+ROWS = {
+    "higher is better": row("unstable"),
+    "lower is better": row("unstable", better_group="Afro-Caribbean"),
+    "averaged": row("different"),
+    "scores beside skill": row("different", stands=False),
+    "excess beside skill": row("unstable", quantity="excess", stands=False),
+    "no random explanations": row("different", **BARE),
+    "no gap, no random explanations": row("equivalent", **BARE),
+    "needs texts": row("considerable", **TEXTS),
+    "may need trainings": row("undecided", text_share=0.5),
+    "settled": row("different", **TEXTS),
+}
+MEASURED = {
+    "skill_a": 0.652, "skill_b": 0.58, "room_a": 0.4, "room_b": 0.27, "little_room_a": 0.0,
+    "little_room_b": 0.125, "d_ranks": 0.62, "d_log_odds": 0.39, "d_probability": -0.48,
+    "p_ranks": 1e-4, "p_log_odds": 0.083, "p_probability": 0.5,
+}  # fmt: skip
+ONE_SCALE = {**MEASURED, "d_log_odds": NAN, "d_probability": NAN}
+CELLS = {
+    "only surer": skill(0.19, certainty_d=0.9, **MEASURED),
+    "as sure of both": skill(0.19, certainty_d=0.1, **ONE_SCALE),
+    "skill differs": skill(0.19, "different", certainty_d=0.9, **MEASURED),
+    "no skill": {"score": row("equivalent"), "excess": row("undecided", quantity="excess")},
+}
+
+
+def sentences():
+    for name, one in ROWS.items():
+        yield f"{name}: {sentence_of(one, 0.2)}"
+    for name, cell in CELLS.items():
+        yield f"{name}: {moved(cell)}|{only_certainty(cell, 0.2)}|{skill_line(cell)}"
+    bert, gpt = row("equivalent", model="bert", certainty_d=-0.914), row("equivalent", model="gpt")
+    yield certainty([bert, bert, {**gpt, "certainty_d": 0.1}, {**gpt, "certainty_d": NAN}], 0.2)
+
+
 def said():
+    yield from sentences()
     for name, make in STUDIES.items():
         yield f"=== {name}"
         yield from finding_cautions(*make())

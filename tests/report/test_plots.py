@@ -91,6 +91,8 @@ class TestTests:
     def test_bad_input(self):
         with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
             exparity.plot_effects(rows_of() + rows_of(dataset="e"))
+        with pytest.raises(InputError, match="no tests to plot whose quantity is 'score'"):
+            exparity.plot_effects([{**row, "quantity": "excess"} for row in rows_of()])
 
 
 class TestNamesFromOutside:

@@ -133,7 +133,7 @@ def bias_tables(
     causal = {row["dataset"] for row in bias.rows if row["quantity"] == "flip_rate"}
     names = dict.fromkeys(causal, CAUSAL_QUANTITIES)
     if kind == "bias":
-        # Beside causal gaps stand the statistical ones that they are compared with.
+        # Causal gaps are compared with statistical ones in a table of their own.
         whole = {**QUANTITIES, **OVER_CLASSES}
         names = {dataset: QUANTITIES if dataset in causal else whole for dataset, _ in pairs}
     rows = grouped(

@@ -27,10 +27,10 @@ class Content:
     """Content of a section.
 
     Attributes:
-        values: what its template is given, beside ``study``.
-        data: what its script reads, made of mappings, sequences, text and numbers; None if it has
-            none. NaN becomes ``null``, infinity the text ``inf`` or ``-inf``.
-        unfolded: whether readers see it without opening it.
+        values: variables of its template, beside ``study``.
+        data: input of its script, in mappings, sequences, text and numbers; None without a script.
+            NaN becomes ``null``, infinity the text ``inf`` or ``-inf``.
+        unfolded: whether it is open when the page loads.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -45,9 +45,9 @@ class Section:
     Attributes:
         id: its anchor.
         title: its heading.
-        build: turns the context into content; None leaves the section out.
-        script: file under ``assets`` that makes it interactive; None if nothing does.
-        template: its template's text; ``templates/sections/{id}.html.j2`` if None.
+        build: returns its content, or None to leave the section out.
+        script: file under ``assets`` that makes it interactive, if any.
+        template: text of its template; ``templates/sections/{id}.html.j2`` if None.
     """
 
     id: str

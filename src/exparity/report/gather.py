@@ -1,4 +1,4 @@
-"""Study that the report is made from: the tests of the grid, and what is needed to read them."""
+"""The study behind a report: tests and verdicts of a grid, and the facts needed to read them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class PicturePanel:
     name: str
     metrics: Sequence[str]
     lines: Sequence[PictureRow]
-    certainty: str = ""  # of which group classifiers are surer
+    certainty: str = ""  # sentence on the group that classifiers are surer of
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile, row by row."""
@@ -78,7 +78,7 @@ def is_controlled(study: Study) -> bool:
 
 
 def look_of(row: Row) -> str:
-    """Return whom a verdict favours, as :attr:`Tile.look` says it."""
+    """Return the look of a verdict, as in :attr:`Tile.look`."""
     verdict = named(row["verdict"])
     if not verdict.is_gap:
         return verdict.tone

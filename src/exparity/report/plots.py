@@ -26,6 +26,7 @@ from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.names import fitted, registered_name
 from exparity.report.picture import panels_of
 from exparity.report.tables import tables_of
+from exparity.stats.informative import of_quantity
 from exparity.stats.verdicts import standing
 from exparity.types import FloatArray
 
@@ -95,7 +96,7 @@ def plot_effects(
     are seeds, and the line spans their intervals.
 
     Args:
-        tests: rows of ``tests`` or ``disparity`` as :func:`exparity.read_results` gives them, or
+        tests: rows of ``tests`` or ``disparity`` as :func:`exparity.read_results` returns them, or
             mappings such as ``{"method": ..., "metric": ..., **vars(comparison)}``; of one dataset
             and one pair of groups.
         threshold: |d| from which an effect is considerable; smaller ones lie on grey.
@@ -104,8 +105,10 @@ def plot_effects(
     Raises:
         InputError: there are no tests, or they are of several datasets or pairs of groups.
     """
-    rows = [{**_ALONE, **row} for row in _records(tests, "tests")]
-    tables = tables_of(rows, threshold=threshold)
+    scores = of_quantity(_records(tests, "tests"), "score")
+    if not scores:
+        raise InputError("there are no tests to plot whose quantity is 'score'")
+    tables = tables_of([{**_ALONE, **row} for row in scores], threshold=threshold)
     if len(tables) > 1:
         several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
         raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
@@ -123,8 +126,8 @@ def plot_verdicts(
     """Plot every cell by its verdict: a panel per dataset and pair of groups, as the page begins.
 
     Args:
-        verdicts: rows of ``verdicts`` as :func:`exparity.read_results` gives them, of one quantity
-            or of several, of which that is drawn that says most.
+        verdicts: rows of ``verdicts`` as :func:`exparity.read_results` returns them. If a cell has
+            several quantities, its skill is drawn, else its excess or score.
         threshold: |d| from which a gap is considerable.
         width: of the figure, in inches.
 

@@ -39,7 +39,7 @@ class Cell(SeedCounts):
 
     @property
     def standing(self) -> Row:
-        """Its verdict: that of the quantity that stands; empty if there is none."""
+        """Row of the verdict that counts for the cell; empty if there is none."""
         return standing_of(self.verdicts.values())
 
     @property

@@ -37,7 +37,7 @@ QUANTITIES = {
     "excess": "excess over random explanations",
     "score": "scores",
 }
-"""Names of what is judged; first what ``stands`` of a cell: its skill, else its excess or score."""
+"""Display name of each judged quantity; a cell is judged by its skill, else its excess or score."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = ("depends_on_scale", "no_room", "room_differs", "stepless")
@@ -77,14 +77,14 @@ def is_of(row: Row, quantity: str) -> bool:
 
 
 def standing_of(rows: Iterable[Row]) -> Row:
-    """Return the row that stands of the rows of a cell; empty if none does."""
+    """Return the row whose verdict counts for a cell; empty if there is none."""
     return next((row for row in rows if row["stands"]), {})
 
 
 def moved(cell: Mapping[str, Row]) -> str:
-    """Return the gaps of a cell by quantity, from what was measured to what stands of it.
+    """Return the gaps of a cell, from its score to its skill, and the verdict that counts.
 
-    ``cell`` has rows by quantity. Empty where there is no more than one.
+    ``cell`` has rows by quantity. Empty if there are fewer than two.
     """
     gaps = [f"{q} {_Number(cell[q]['d']):.2f}" for q in reversed(STANDING) if q in cell]
     row = standing_of(cell.values())
@@ -94,7 +94,7 @@ def moved(cell: Mapping[str, Row]) -> str:
 
 
 def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
-    """Return what to say where scores or their excess have a gap and skill has none, or nothing."""
+    """Return why scores or their excess have a gap and skill has none; empty for other cells."""
     skill = cell.get("skill", {})
     others = [cell[name]["verdict"] for name in ("score", "excess") if name in cell]
     if not skill.get("verdict") or named(skill["verdict"]).is_gap:
@@ -185,7 +185,7 @@ def counts_of(rows: Iterable[Row]) -> list[Counts]:
 
 
 def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
-    """Return what to say where no verdict counts as a gap: how large one might still be."""
+    """Return how large a gap may still be if no verdict counts as one; empty otherwise."""
     tested = [row for row in rows if row["verdict"]]
     if not rows or any(named(row["verdict"]).is_gap for row in tested):
         return ""
@@ -241,8 +241,7 @@ def missed_line(n_seeds: int, run: str = TRAINING) -> str:
 def _preference(row: Row) -> tuple[str, str]:
     """Return what a favoured group's texts, and the runs that favour it, are said to do.
 
-    Where something else stands of the cell, such as its skill, scores alone are not called
-    explanations.
+    Scores are not called explanations where another quantity, such as skill, decides the cell.
     """
     if row.get("stands", True) and not is_random(row):
         return "are explained better", "favour"

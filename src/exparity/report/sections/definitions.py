@@ -69,7 +69,7 @@ def _mathml(tex: str) -> Markup:
         formula = Converter().convert_to_element(better)
     except Exception:
         return Markup('<code class="tex">{}</code>').format(tex)
-    # Its own text is not escaped: what stands in \text{} would be markup.
+    # Its own text is not escaped: text in \text{} would be markup.
     for element in formula.iter():
         element.text = html.unescape(element.text or "")
     return Markup(tostring(formula, encoding="unicode"))

@@ -191,7 +191,7 @@ def _example(example: Mapping[str, Any], prediction: Mapping[str, Any]) -> dict[
 
 
 def _explanations(explanations: list[Mapping[str, Any] | None]) -> dict[str, Any]:
-    """Return tokens and attributions by method; one tokeniser made them all."""
+    """Return tokens, which all methods share, and the attributions of each method."""
     nothing: Mapping[str, Any] = {"tokens": [], "word_ids": []}
     first = next((e for e in explanations if e is not None), nothing)
     return {

@@ -127,21 +127,18 @@ def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
     return [*dependence_sentences(study), *unreliable_sentences(study), *_small(study, tables)]
 
 
-def collapsed_sentences(study: Study) -> list[str]:
-    """Return a sentence a dataset about its classifiers that predict one class."""
-    seeds: dict[str, dict[str, list[int]]] = {}
-    for a in study.accuracies:
-        if a.collapsed:
-            seeds.setdefault(a.dataset, {}).setdefault(a.model, []).append(a.seed)
-    return [
-        f"On {dataset}, one class is predicted for every test example by "
-        + ", ".join(
-            f"{model} (seed{'s' if len(of) > 1 else ''} {', '.join(map(str, sorted(of)))})"
-            for model, of in models.items()
+def collapsed_sentences(study: Study) -> Iterator[str]:
+    """Yield a sentence a dataset about its classifiers that predict one class."""
+    collapsed = [a for a in study.accuracies if a.collapsed]
+    for dataset, of_dataset in grouped(collapsed, lambda a: a.dataset).items():
+        names = []
+        for model, of_model in grouped(of_dataset, lambda a: a.model).items():
+            seeds = ", ".join(map(str, sorted(a.seed for a in of_model)))
+            names.append(f"{model} (seed{'s' if len(of_model) > 1 else ''} {seeds})")
+        yield (
+            f"On {dataset}, one class is predicted for every test example by {', '.join(names)}; "
+            "their explanations are not counted."
         )
-        + "; their explanations are not counted."
-        for dataset, models in seeds.items()
-    ]
 
 
 def dependence_sentences(study: Study) -> list[str]:

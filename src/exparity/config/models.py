@@ -61,14 +61,14 @@ class Engine(Settings):
     Attributes:
         device: device of model jobs: auto (the first GPU if there is one), cpu, cuda or cuda:N.
             cpu keeps a GPU free.
-        shortcuts: leave out work that cannot reach the output: of the last layer, all but the
-            position that the head reads; of the first, projections of masked texts that repeat.
-            1.2 to 1.6 times faster; scores differ by rounding alone. Known for BERT, RoBERTa,
-            GPT-2 and OLA.
+        shortcuts: leave out work that cannot reach the output: in the last layer, all positions
+            but the one that the head reads; in the first, repeated projections of masked texts.
+            1.2 to 1.6 times faster; scores differ by rounding alone. For BERT, RoBERTa, GPT-2 and
+            OLA.
         token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU (8,192
             for models of 128 units or fewer) and up to 65,536 on a GPU. Lower it if memory is
             shared; batches that do not fit are halved anyway.
-        max_calls: most texts that a job asks a function about (``predict`` of a model); null for no
+        max_calls: most texts that one job sends to a function (``predict`` of a model); null for no
             bound.
     """
 
@@ -95,13 +95,12 @@ class InstanceEntry(Open):
     """An entry of datasets, methods or metrics.
 
     Attributes:
-        use: registered id that this entry is an instance of; the entry's own id if left out. So one
-            implementation runs under several settings, each with an id of its own.
+        use: registered id that this entry is an instance of; the entry's own id if left out.
+            Several entries can use one implementation with different settings.
         max_examples: size of a deterministic sample of the test split (whole matched sets,
-            balanced by group), where all of it would take too long; all examples if null. Not for
-            datasets.
-        datasets: datasets that this method or metric is used on; all if left out. Where data lack
-            what a metric needs, it is left out in any case. Not for datasets.
+            balanced by group), to save time; all examples if null. Not for datasets.
+        datasets: datasets that this method or metric is used on; all if left out. A metric always
+            skips datasets that lack what it needs. Not for datasets.
     """
 
     use: str = LEFT_OUT
@@ -124,12 +123,11 @@ class Model(ModelSettings):
 
     Attributes:
         use: known model that this entry starts from, such as tinybert or gpt2; the entry's own id
-            if left out. What the entry sets itself wins.
+            if left out. Keys of the entry win over it.
         training: training settings of this model; they win over the top level. Known schemes
-            (bert_c, ...) bring their published ones.
-        debias: what the model is trained on instead of the data as they are: the name of a recipe
-            (us_cda, ...) or the id of a registered intervention, ``use`` and its options, or a list
-            of these, in order.
+            (bert_c, ...) have their published settings.
+        debias: changes of the training data: the name of a recipe (us_cda, ...), the id of a
+            registered intervention, ``use`` and its options, or a list of these, in order.
         datasets: datasets that this model is trained on; all if left out.
     """
 
@@ -140,7 +138,7 @@ class Model(ModelSettings):
 
 
 NOT_OF_SPEC = ("training", "datasets", "debias")
-"""Keys of a model's entry that do not say where the model comes from."""
+"""Keys of a model's entry that are no part of its ModelSpec."""
 
 
 class StudyStatistics(Statistics):
@@ -172,19 +170,19 @@ class Random(Settings):
     """Every metric also scores random explanations.
 
     Attributes:
-        draws: random explanations of each text: more give a steadier mean and take longer, each as
-            long as scoring one method. 0 leaves the control out, and the excess with it.
+        draws: random explanations of each text. Each takes as long as scoring one method; more give
+            a steadier mean. 0 leaves out the control and the excess.
     """
 
     draws: Annotated[int, Range(at_least=0, at_most=1000)] = 5
 
 
 class Reference(Settings):
-    """A search for the tokens that count most, which metrics that remove tokens are compared with.
+    """A search for the tokens that matter most, as a reference for metrics that remove tokens.
 
     Attributes:
-        stages: of the search; it takes about (stages + 1) / 2 passes a token, so that 5 are half
-            the work of 10, for long texts. More find better references.
+        stages: stages of the search. It takes about (stages + 1) / 2 passes a token: 5 stages, for
+            long texts, are half the work of 10. More stages find better references.
     """
 
     stages: Annotated[int, Range(at_least=1, at_most=1000)] = 10
@@ -194,11 +192,11 @@ class Controls(Settings):
     """Checks of the pipeline itself.
 
     Attributes:
-        random: every metric also scores random explanations, drawn without a look at the model.
-            What groups differ by then is none of an explanation; tests tell what a method's scores
-            have over it, the excess.
-        reference: how far the best order of tokens gets that a search finds, the other end of the
-            skill of explanations; made where random explanations are.
+        random: every metric also scores random explanations, drawn without the model. A gap between
+            groups is then not one of explanations; tests report the excess of a method's scores
+            over it.
+        reference: a search for the best order of tokens, the upper end of the skill of
+            explanations. It is made if random explanations are.
     """
 
     random: Random = Random()
@@ -209,16 +207,16 @@ class Prompts(Settings):
     """Prompts for models with head label_words, for one dataset.
 
     Attributes:
-        templates: prompts with {text} once in each, taken as they are, line ends too. No blank at
-            the end: it belongs to the words. Seed k takes template k.
-        words: the word that answers a prompt for each class, by class, with the blank before it
-            that its place wants. Of a word of several tokens the first counts.
-        absent: text of one token that stands for masked tokens and in baselines; if None, ... where
-            the tokenizer has it as one token, and otherwise its unknown or padding token.
-        calibrate: what is added to the logits of the classes: nothing (none), or minus the
-            logarithm of their mean probability on texts that say nothing (content_free) or on
+        templates: prompts, each with {text} once, used verbatim, line ends included. Do not end
+            them with a blank, which belongs to the words. Seed k uses template k.
+        words: the word that answers a prompt, by class, with the blank that precedes it in a text.
+            Of a word of several tokens the first counts.
+        absent: text of one token for masked tokens and baselines; if None, ``...`` if it is one
+            token of the tokenizer, and otherwise its unknown or padding token.
+        calibrate: term that is added to the logits of the classes: nothing (none), or minus the
+            logarithm of their mean probability on texts without content (content_free) or on
             training texts (prior).
-        system: message of the system before the user's, in chats.
+        system: system message before the user's message, in chats.
     """
 
     templates: Annotated[
@@ -280,72 +278,69 @@ class Override(Settings):
 class Config(Settings):
     """Configuration of an exparity experiment.
 
-    Which classifiers are trained on which data, how they are explained, and how explanations are
-    scored and compared. Every level is closed: an unknown key is an error.
+    It names the data, the classifiers that are trained on them, the methods that explain these, and
+    the metrics that score the explanations. An unknown key is an error, at every level.
 
     Attributes:
-        title: heads the report.
-        study: preset that fills in what the config does not set itself: what the text or the public
-            code of the published study (Dhaini et al. 2025) does, the sample counts of GECOBench
+        title: title of the report.
+        study: preset for all settings that the config leaves out: those of the text or of the
+            public code of the published study (Dhaini et al. 2025), the sample counts of GECOBench
             (Wilming et al. 2024), the options of the ferret library (Attanasio et al. 2023), or
             exparity's own defaults.
         results: folder of all results. Give each study its own, so that studies do not overwrite
-            each other. Relative to where Snakemake runs, or absolute, such as on a scratch file
-            system.
-        data_dir: folder that raw files of datasets are read from, and downloaded to if missing. It
-            may be a shared one.
+            each other. A relative path starts where Snakemake runs.
+        data_dir: folder of the raw files of datasets; missing files are downloaded to it. Studies
+            may share it.
         download: whether jobs may download missing raw files and checkpoints. With auto they may,
             but not within a SLURM job, whose node may have no network; `snakemake fetch` gets all
-            beforehand. With false, what is missing is an error that says how to get it.
+            beforehand. With false, a missing file is an error that says how to get it.
         plugins: modules with additions of your own, such as datasets, methods or metrics: paths to
             Python files, relative to where Snakemake runs, or importable module names.
-        seeds: each seed gives one training run per dataset and model, and its explanations.
+        seeds: one training run per dataset and model for each seed, with its explanations.
             Differences between groups vary with training; a gap seen with one seed alone may be
-            chance. `exparity plan` tells what a number of them can show; choose it beforehand.
+            chance. `exparity plan` shows what a number of seeds can detect; choose it beforehand.
         target: class whose output is explained and whose probability faithfulness refers to. The
             label asks why the right class; predicted asks why the model's own answer.
         explains: function of the logits that methods of logits explain: the target's logit; its
             log_odds, the target's logit less the log of the sum of the others' exponentials; or
             ``{against: CLASS}``, the target's logit less that of one class. With auto it is log
             odds for classes that are words of a language model, of whose logits only differences
-            count, and the logit otherwise. A method may say otherwise.
+            count, and the logit otherwise. The option of a method wins.
         examples: test examples that are explained: all, or those the model classifies correctly. If
             one group is misclassified more often, errors and explanation quality mix; comparing
             both settings shows how much.
-        precision: arithmetic of explaining and evaluating, where only probabilities are asked for
+        precision: arithmetic of explaining and evaluating wherever only probabilities are needed
             (LIME, SHAP, comprehensiveness, ...). bf16 is faster on recent GPUs and coarser; fp16 is
-            for GPUs without bf16, such as a V100, and runs a text in fp32 where it is too coarse.
+            for GPUs without bf16, such as a V100, and runs a text in fp32 if it is too coarse.
             Keep it the same for everything you compare.
         gradient_precision: arithmetic of methods and metrics that take gradients. With bf16, models
             fit whose weights and activations would not in fp32.
-        engine: how jobs use the machine. Changing it reruns nothing.
+        engine: use of the machine by jobs. Changing it reruns nothing.
         datasets: datasets by id. Each entry may name a registered dataset with ``use`` (by default
             the id itself) and set that dataset's options; several versions of one dataset are
             several ids.
         models: models by id. Each entry may name a known model with ``use`` (by default the id
             itself, if it is one) and set whatever differs from it.
-        counterfactuals: how examples of a dataset are turned into ones of another group, by
-            dataset: the id of a registered generator, or ``use`` and its options. Interventions ask
-            for them, and the artefact ``counterfactuals`` holds them.
-        prompts: how models with head label_words are asked, by dataset: a text goes where a
-            template has {text}, and the next word names its class. Seed k takes template k, so that
-            a run is a prompt.
+        counterfactuals: generators of examples of another group, by dataset: the id of a
+            registered generator, or ``use`` and its options. Interventions use these examples, and
+            the artefact ``counterfactuals`` holds them.
+        prompts: prompts for models with head label_words, by dataset: the text replaces {text} in a
+            template, and the next word names its class. Seed k uses template k: each run has one
+            prompt.
         encoder: checkpoint that the known training schemes (bert_c, bert_ce, bert_cef, bert_cefaf,
             ola_cea) start from instead of the published BERT: a folder or a Hub id. A small one
             makes the benchmark run on a laptop. An entry with a ``checkpoint`` of its own keeps
             that.
-        training: how models are fine-tuned, unless a model or an override says otherwise.
+        training: settings of fine-tuning; those of a model or an override win.
         methods: explanation methods by id. Each entry may name a registered method with ``use``, a
-            sample size with ``max_examples``, and set that
-            method's options. Without any method and metric, classifiers are trained and measured,
-            and nothing is explained.
+            sample size with ``max_examples``, and set that method's options. Without methods and
+            metrics, classifiers are trained and measured, and nothing is explained.
         metrics: quality metrics by id. Each entry may name a registered metric with ``use``, a
-            sample size with ``max_examples``, and set that
-            metric's options.
-        statistics: how groups are compared.
-        report: what the report holds.
+            sample size with ``max_examples``, and set that metric's options.
+        statistics: settings of the comparison of groups.
+        report: content of the report.
         controls: checks of the pipeline itself.
-        analyses: what is measured beside the grid of tests, each only if it is named here, with its
+        analyses: measurements beside the grid of tests, each only if it is named here, with its
             options. Most need datasets that mark the words that carry the label, and leave out the
             others.
         overrides: settings for some cells of the grid; later entries win. ``training`` cannot

@@ -1,4 +1,4 @@
-"""How groups are compared: one set of settings for tests, verdicts and intervals."""
+"""Settings of the comparison of groups: of tests, verdicts and intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from exparity.core.validation import Settings
 
 
 class Statistics(Settings):
-    """How groups are compared.
+    """Comparison of groups.
 
     Attributes:
         alpha: largest p-value that counts as significant.
@@ -17,8 +17,8 @@ class Statistics(Settings):
         ddof: degrees of freedom taken off in the variances of Cohen's d; 0 to match studies that
             divide by n.
         confidence: coverage of intervals.
-        resamples: bootstrap resamples, and permutations, of prediction differences; 0 leaves these
-            out, and the interval of Cohen's d.
+        resamples: bootstrap resamples, and permutations, of prediction differences; 0 leaves out
+            these and the interval of Cohen's d.
     """
 
     where: ClassVar[str] = "statistics"

@@ -224,7 +224,7 @@ dataset-bias --data DATA --output out.parquet --terms TERMS
 mlm-score --data DATA --checkpoint MODEL --output out.parquet --original MODEL --max-examples 2
 report --page results/report/index.html --results results
 show results --dataset pairs --seed 0
-cost --results results --output out.parquet
+cost results --output out.parquet
 compare results results --all
 plan --configfile config.yaml --device cpu
 list methods

@@ -45,6 +45,6 @@ def test_nothing_to_gather(tmp_path, run, make):
     folder = tmp_path / "none"
     if make:
         folder.mkdir()
-    code, out, err = run("cost", "--results", folder)
+    code, out, err = run("cost", folder)
     assert (code, out) == (2, "")
     assert err.startswith(f"exparity: {folder}: no ")

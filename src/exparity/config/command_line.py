@@ -23,10 +23,14 @@ def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Exp
     return Experiment.from_mapping(read_config(files, overrides))
 
 
-def results_of(files: Sequence[Path], overrides: Sequence[str]) -> Path:
-    """Return the results folder of an experiment; ``results`` if no config is named."""
-    named = files or overrides
-    return Path(read_experiment(files, overrides).results if named else "results")
+def results_of(named: Path | None, files: Sequence[Path], overrides: Sequence[str]) -> Path:
+    """Return the results folder that is named, that of the config, or ``results``; it exists."""
+    if named is None:
+        has_config = files or overrides
+        named = Path(read_experiment(files, overrides).results if has_config else "results")
+    if not named.is_dir():
+        raise InputError(f"{named}: no such folder; name the results folder of a run")
+    return named
 
 
 def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:

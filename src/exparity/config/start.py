@@ -24,7 +24,12 @@ def check_before_jobs(experiment: Experiment) -> None:
     These checks take seconds, and spare jobs that would fail. A dataset that is prepared already is
     left out.
     """
-    _check_shapes(experiment)
+    for model, spec in experiment.specs.items():
+        if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
+            try:
+                check_buildable(spec)  # imports torch
+            except InputError as error:
+                raise InputError(f"models.{model}: {error}") from None
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
@@ -36,16 +41,6 @@ def check_before_jobs(experiment: Experiment) -> None:
             continue
         if sum(file.stat().st_size for file in files) <= _READ_AT_START:
             load_with_facts(instance.entry.id, source, instance.params, name=dataset)
-
-
-def _check_shapes(experiment: Experiment) -> None:
-    """Check that models from scratch that are not trained yet can be built; it imports torch."""
-    for model, spec in experiment.specs.items():
-        if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
-            try:
-                check_buildable(spec)
-            except InputError as error:
-                raise InputError(f"models.{model}: {error}") from None
 
 
 def _is_trained(experiment: Experiment, model: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import cache, lru_cache, partial
 from graphlib import TopologicalSorter
 from itertools import groupby
@@ -142,16 +143,12 @@ def result_times(experiment: Experiment) -> dict[str, float]:
         for task in tasks(experiment)
         for path in (*task.reads, *task.makes, *task.beside, task.benchmark)
     }
-    times = {path: time for path in paths if (time := _time_of(path)) is not None}
+    times = {}
+    for path in paths:
+        with suppress(OSError):
+            times[path] = os.stat(path).st_mtime
     newest = max(times.values(), default=0.0)
     return {path: newest for path in times if path.startswith(results)}
-
-
-def _time_of(path: str) -> float | None:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return None
 
 
 def mark_outdated(experiment: Experiment, forced: set[str]) -> None:

@@ -157,7 +157,10 @@ def audit(
     options |= {"revision": table_revision} if table_revision else {}
     options |= {"drop_incomplete": True} if drop_incomplete else {}
     columns = [by.split("+") if "+" in by else by for by in group]
-    loaded = [_facts({**options, "group": of}, labels) for of in columns]
+    in_order = {"labels": list(labels)} if labels else {}
+    tables = [{**options, **in_order, "group": of} for of in columns]
+    source = DataSource(Path())
+    loaded = [load_with_facts("table", source, own, name=table)[1] for own in tables]
     for by, facts in zip(group, loaded, strict=True):
         if facts.dropped:
             say(f"{table} by {by}: {dropped_rows(facts.dropped)}")
@@ -265,12 +268,6 @@ def _refuse_foreign(path: Path) -> None:
             f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
             "folder with --results"
         )
-
-
-def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
-    """Return the facts of a table, with its classes in the order of ``labels``, if any."""
-    written = {**options, "labels": list(labels)} if labels else options
-    return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
 
 
 def _matched(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import job, write_artefact
@@ -17,7 +17,7 @@ from exparity.config import digests
 from exparity.config.command_line import results_of
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
-from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
+from exparity.core.flags import ConfigFiles, Folder, Output, Overrides
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import table, totals
 
@@ -25,7 +25,8 @@ _COLUMNS = [field.name for field in fields(JobCost) if field.name not in ("ids",
 
 
 def cost(
-    results: Annotated[Folder, Flag(bare=True)] | None = None,
+    results: Folder | None = None,
+    /,
     output: Output | None = None,
     *,
     configfile: ConfigFiles = (),
@@ -41,11 +42,9 @@ def cost(
         configfile: an experiment, whose results are meant.
         config: values over those of the config file.
     """
-    if results is None:
-        says_config = configfile or config
-        results = output.parent if output and not says_config else results_of(configfile, config)
-    if not results.is_dir():
-        raise InputError(f"{results}: no such folder; name a folder of results with --results")
+    if output and not (results or configfile or config):
+        results = output.parent
+    results = results_of(results, configfile, config)
     grid, key = read_grid(results), ""
     if grid:
         read = map(Path, layout.report_files(results, grid))

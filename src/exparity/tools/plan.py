@@ -17,10 +17,7 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
-from exparity.costs.planned import (
-    ExampleCounts,
-    planned_jobs,
-)
+from exparity.costs.planned import ExampleCounts, planned_jobs
 from exparity.tools.detectable import (
     check_samples,
     planned_gaps,
@@ -55,7 +52,7 @@ def plan(
     experiment = read_experiment(configfile, config)
     for line in cautions(experiment):
         log.warning("%s", line)
-    named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
+    words = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
     check_before_jobs(experiment)
     counts = ExampleCounts(experiment)
     samples = planned_samples(experiment, counts)
@@ -77,7 +74,7 @@ def plan(
     )
     *stages, total = totals(jobs)
     tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in jobs)
-    say(f"{named}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
+    say(f"{words}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
     for folder, of_folder in known.items():
         if of_folder:
             say(f"from {len(of_folder):,} finished jobs in {folder}")
@@ -86,7 +83,10 @@ def plan(
     if total.unknown == total.jobs:
         say("\nNothing has been measured yet: run one seed, --config 'seeds=[0]', and plan again")
     elif missing := Counter(map(_work, (job for job in jobs if job.seconds is None))):
-        say(f"\nUnknown, and not in any sum (+): {_listed(missing)}")
+        named = [f"{work} ({n:,})" for work, n in missing.most_common(_NAMED)]
+        if more := len(missing) - len(named):
+            named.append(f"{more} more")
+        say(f"\nUnknown, and not in any sum (+): {', '.join(named)}")
         say("One seed, as a part of the run, measures it: --config 'seeds=[0]', and plan again")
     if tests:
         say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
@@ -103,12 +103,6 @@ def _work(job: JobCost) -> str:
     """Return the stage of a job with its method and metric."""
     ids = [str(job.ids[name]) for name in ("method", "metric") if name in job.ids]
     return " ".join([job.stage, *ids])
-
-
-def _listed(missing: Counter[str]) -> str:
-    names = [f"{work} ({count:,})" for work, count in missing.most_common(_NAMED)]
-    more = len(missing) - len(names)
-    return ", ".join([*names, f"{more} more"] if more else names)
 
 
 def _device(experiment: Experiment, finished: Sequence[JobCost]) -> str:

@@ -48,9 +48,7 @@ def show(
         configfile: an experiment, whose results are shown.
         config: values over those of the config file.
     """
-    results = results or results_of(configfile, config)
-    if not results.is_dir():
-        raise InputError(f"{results}: no such folder; name the results folder of a run")
+    results = results_of(results, configfile, config)
     grid = read_grid(results) or {}
     # Where nothing is explained, verdicts are those of an earlier run.
     verdicts = _verdicts(results) if grid.get("metrics", True) else []

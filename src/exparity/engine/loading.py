@@ -149,11 +149,13 @@ def load_classifier(
     return classifier.in_fp16() if precision == "fp16" else classifier
 
 
+_PARAMETERS = signature(load_classifier).parameters
+
+
 def _refuse(arguments: Mapping[str, Any], reason: str) -> None:
     """Refuse arguments that are not at their defaults."""
-    usual = signature(load_classifier).parameters
     for name, value in arguments.items():
-        default = usual[name].default
+        default = _PARAMETERS[name].default
         if type(value) is not type(default) or value != default:
             raise InputError(f"{name}: {reason}")
 

@@ -246,25 +246,18 @@ def _explained(results: Results, cell: tuple, settings: dict, examples: list, rn
 
 IDS = {"dataset": "pairs", "model": "bert", "seed": 3}
 MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}
-HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 
 
 class MadeUp:
-    """What the jobs of one cell write, with round numbers, and their benchmarks."""
+    """What the jobs of one cell write, with round numbers."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def benchmark(self, name, seconds, rss="300.00", cpu="1.00"):
-        path = self.root / "benchmarks" / f"{name}.tsv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{HEADER}\n{seconds}\t0:00:01\t{rss}\t1\t1\t1\t0\t0\t50\t{cpu}\n")
-        return path
-
     def artefact(self, path, artefact, rows, parameters, ids=IDS, **extra):
         path = self.root / f"{path}.parquet"
         # What this process has used is none of the made-up job's.
-        used = {"cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
+        used = {"wall_seconds": 1.0, "cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
         write_artefact(path, artefact, rows, ids, parameters=parameters, extra=used)
         return path
 
@@ -276,8 +269,9 @@ class MadeUp:
             for i in range(train + test)
         ]  # fmt: skip
         parameters = {"use": use, "n_pairs": (train + test) // 2}
-        self.artefact("data/pairs", "data", rows, parameters, {"dataset": "pairs"})
-        self.benchmark("prepare/pairs", "2.00")
+        self.artefact(
+            "data/pairs", "data", rows, parameters, {"dataset": "pairs"}, wall_seconds=2.0
+        )
 
     def training(self, epochs=3, n=8, device="cuda:0", **extra):
         rows = [
@@ -287,7 +281,7 @@ class MadeUp:
             for i in range(epochs)
         ]  # fmt: skip
         parameters = {"model": MODEL, "training": {"epochs": epochs, "batch_size": 16}}
-        extra.setdefault("work_seconds", 2.0 * epochs)
+        extra = {"work_seconds": 2.0 * epochs, "earlier_seconds": 0.0, **extra}
         self.artefact("models/pairs/bert/3/history", "history", rows, parameters, **extra)
         (self.root / "models/pairs/bert/3/model.safetensors").write_bytes(b"x" * 5000)
         rows = [
@@ -296,8 +290,7 @@ class MadeUp:
             for i in range(n)
         ]  # fmt: skip
         path = "predictions/pairs/bert/3"
-        self.artefact(path, "predictions", rows, parameters, device=device)
-        self.benchmark("finetune/pairs/bert/3", "10.00")
+        self.artefact(path, "predictions", rows, parameters, device=device, wall_seconds=10.0)
 
     def explanations(self, method="lime", n=8, params=None, **extra):
         rows = [

@@ -15,17 +15,11 @@ def only(made, stage):
     return job
 
 
-def explained(made, seconds, **extra):
-    made.explanations(**extra)
-    made.benchmark("explain/pairs/bert/3/lime", seconds, cpu="4.00")
-
-
-def analysed(made, name, rule, seconds, ids=IDS, **extra):
+def analysed(made, name, seconds, ids=IDS, **extra):
     made.data(train=20, test=8)
     made.training(n=8)
     path = "/".join(map(str, ids.values()))
-    made.artefact(f"{name}/{path}", name, [], {"resamples": 20}, ids, **extra)
-    made.benchmark(f"{rule}/{path}", seconds)
+    made.artefact(f"{name}/{path}", name, [], {"resamples": 20}, ids, wall_seconds=seconds, **extra)
 
 
 LIME = {**IDS, "method": "lime"}
@@ -38,22 +32,19 @@ JOBS = [
     (lambda m: (m.data(train=20, test=8), m.training(epochs=3)), "finetune",
      {"output": "models/pairs/bert/3", "ids": IDS, "examples": 60, "seconds": 10.0,
       "work_seconds": 6.0, "device": "cuda:0"}),
-    (lambda m: explained(m, "8.00", n=6, work_seconds=3.0, earlier_seconds=0), "explain",
-     {"examples": 6, "seconds": 8.0, "work_seconds": 3.0, "cpu_seconds": 4.0, "max_rss_mb": 300.0,
+    (lambda m: m.explanations(n=6, wall_seconds=8.0, work_seconds=3.0), "explain",
+     {"examples": 6, "seconds": 8.0, "work_seconds": 3.0, "cpu_seconds": 0.25, "max_rss_mb": 50.0,
       "ids": LIME}),
     # What an interrupted job left counts.
     (lambda m: (m.data(), m.training(earlier_seconds=4.0)), "finetune",
      {"seconds": 14.0, "work_seconds": 6.0}),
-    (lambda m: explained(m, "6.00", work_seconds=9.0, earlier_seconds=5.0), "explain",
+    (lambda m: m.explanations(wall_seconds=6.0, work_seconds=9.0, earlier_seconds=5.0), "explain",
      {"seconds": 11.0, "work_seconds": 9.0}),
-    # A job of old does not tell its work, which is no more than all.
-    (lambda m: explained(m, "6.00"), "explain", {"work_seconds": None}),
-    (lambda m: explained(m, "6.00", work_seconds=6.004), "explain", {"work_seconds": 6.0}),
-    (lambda m: analysed(m, "bias", "bias", "1.00", OF_MODEL), "bias",
+    (lambda m: analysed(m, "bias", 1.0, OF_MODEL), "bias",
      {"examples": None, "seconds": 1.0, "work_seconds": None}),
-    (lambda m: analysed(m, "dataset_bias", "dataset_bias", "3.00", {"dataset": "pairs"}),
+    (lambda m: analysed(m, "dataset_bias", 3.0, {"dataset": "pairs"}),
      "dataset_bias", {"examples": None, "seconds": 3.0}),
-    (lambda m: analysed(m, "mlm_scores", "mlm_score", "9.00", device="cuda:0", work_seconds=2.0),
+    (lambda m: analysed(m, "mlm_scores", 9.0, device="cuda:0", work_seconds=2.0),
      "mlm_score", {"seconds": 9.0, "work_seconds": 2.0, "device": "cuda:0"}),
 ]  # fmt: skip
 
@@ -95,37 +86,11 @@ class TestJobs:
         parameters = {"use": "gini", "params": {}, "draws": 3}
         ids = {**IDS, "metric": "mine"}
         path = "random_scores/pairs/bert/3/mine"
-        made.artefact(path, "random_scores", rows, parameters, ids, work_seconds=2.0)
-        made.benchmark("negative_control/pairs/bert/3/mine", "4.00")
+        amounts = {"wall_seconds": 4.0, "work_seconds": 2.0}
+        made.artefact(path, "random_scores", rows, parameters, ids, **amounts)
         job = only(made, "negative_control")
         assert (job.examples, job.seconds, job.ids) == (24, 4.0, ids)
         assert job.runs_model
-
-    def test_the_report_counts_scores(self, made):
-        for metric in ("gini", "sparsity"):
-            made.scores(metric)
-        (made.root / "report").mkdir()
-        assert jobs_of(made, "report") == []
-        (made.root / "report" / "index.html").write_text("x" * 100)
-        made.benchmark("report", "3.00")
-        job = only(made, "report")
-        assert (job.output, job.examples, job.seconds) == ("report/index.html", 2, 3.0)
-        assert job.bytes == 100
-
-
-class TestOdd:
-    def test_a_job_without_a_benchmark(self, made):
-        made.explanations(work_seconds=1.0)
-        job = only(made, "explain")
-        assert job.seconds is None
-        assert (job.cpu_seconds, job.max_rss_mb) == (0.25, 50.0)  # it tells itself
-
-    @pytest.mark.parametrize("text", ["", "s\n", "x\ty\n1\t2\n", "s\tmax_rss\nNA\tNA\n", "\xff"])
-    def test_a_benchmark_that_is_none(self, made, text):
-        made.explanations()
-        path = made.benchmark("explain/pairs/bert/3/lime", "1.00")
-        path.write_bytes(text.encode("latin-1"))
-        assert only(made, "explain").seconds is None
 
     def test_files_that_are_no_artefacts(self, made, caplog):
         made.explanations()

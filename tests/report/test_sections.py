@@ -130,17 +130,17 @@ class TestSample:
 def job(stage, output, seconds, work=None, **facts):
     return {
         "stage": stage, "output": output, "seconds": seconds, "work_seconds": work,
-        "method": None, "metric": None, "device": "cpu", "max_rss_mb": None, **facts,
+        "method": None, "metric": None, "device": "cpu", "max_rss_mb": 100.0, **facts,
     }  # fmt: skip
 
 
 class TestCost:
     JOBS = (
-        job("finetune", "models/d/m/0", None, 100.0, device="cuda:0"),
+        job("finetune", "models/d/m/0", 101.0, 100.0, device="cuda:0"),
         job("explain", "explanations/d/m/0/lime", 60.5, 50.0, method="lime", device="cuda:0",
             max_rss_mb=900.0),
         job("explain", "explanations/d/m/0/gradient", 30.0, 20.0, method="gradient"),
-        job("explain", "explanations/d/m/1/gradient", None, 5.0, method="gradient"),
+        job("explain", "explanations/d/m/1/gradient", 6.0, 5.0, method="gradient"),
         job("evaluate", "scores/d/m/0/lime/gini", 2.0, 1.0, method="lime", metric="gini"),
         job("test", "tests/d/m/0/lime/gini", 4.0),
     )  # fmt: skip
@@ -148,13 +148,13 @@ class TestCost:
     def test_by_stage(self):
         finetune, explain, evaluate, test = cost_by_stage(self.JOBS)
         assert (finetune.jobs, finetune.seconds, finetune.gpu_seconds) == (1, 100.0, 100.0)
-        assert finetune.job_seconds is None
+        assert finetune.job_seconds == 101.0
         assert (explain.jobs, explain.seconds, explain.gpu_seconds) == (3, 75.0, 50.0)
-        assert (explain.job_seconds, explain.peak_mb) == (90.5, 900.0)
+        assert (explain.job_seconds, explain.peak_mb) == (96.5, 900.0)
         assert explain.devices == ("cpu", "cuda:0")
         assert explain.gpu_hours == 50 / 3600
         assert (evaluate.seconds, evaluate.job_seconds) == (1.0, 2.0)
-        assert (test.seconds, test.job_seconds, test.peak_mb) == (4.0, 4.0, None)
+        assert (test.seconds, test.job_seconds, test.peak_mb) == (4.0, 4.0, 100.0)
         parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(self.JOBS)}
         assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0), "gini": (1, 1.0)}
 

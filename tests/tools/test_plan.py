@@ -11,7 +11,7 @@ from exparity.stats.power import planned_typical_gaps
 REFUSED = refused_by(__file__)
 
 SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
-JOBS = 1 + 3 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 3
+JOBS = 1 + 3 + N_METHODS + N_METHODS * N_METRICS + N_METRICS + 2
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ class TestCommand:
         assert f"{N_METHODS * N_METRICS} scores are tested, by 1 jobs of `compare` in all" in out
         assert not (here / "results").exists()
         # As tests/workflow/test_cost.py holds Snakemake to.
-        assert f"Snakemake says {JOBS + 2}: it counts its rules all and cost" in out
+        assert f"Snakemake says {JOBS + 3}: it counts its rules cost, report and all" in out
 
     def test_a_config_as_snakemake_takes_it(self, here, run):
         (here / "more.yaml").write_text("title: more\nseeds: [3]\n")
@@ -64,7 +64,7 @@ class TestCommand:
         numbers = [3, 4, 5, 8, 13, 20, 32]  # four are planned
         config = {**TINY, "seeds": [0, 1, 2, 3], "datasets": {"pairs_all": {"n_pairs": 1600}}}
         (here / "more.yaml").write_text(yaml.safe_dump(config))
-        once = 1 + 4  # prepare; bias, compare, judge and report
+        once = 1 + 3  # prepare; bias, compare and judge
         each = JOBS - once
         out = run("plan", "more.yaml")[1]
         (line,) = [line for line in out.splitlines() if line.startswith("jobs ")]

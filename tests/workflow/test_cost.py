@@ -50,12 +50,12 @@ def test_a_plan_holds(checkout, record_property):
     assert planned["total"].unknown == 0
 
     checkout.snakemake()
-    cost(checkout.results)  # with the report, which comes after what the run has gathered
+    cost(checkout.results)
     used = exparity.read_results(checkout.results, "cost")
     # The plan knows every job, by Snakemake's own count of them.
     assert jobs_of(planned) == dict(used["stage"].value_counts())
     assert set(used["stage"]) == {
-        "prepare", "finetune", "explain", "evaluate", "compare", "judge", "bias", "report",
+        "prepare", "finetune", "explain", "evaluate", "compare", "judge", "bias",
         "negative_control",
     }  # fmt: skip
     assert used["seconds"].notna().all()

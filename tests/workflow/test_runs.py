@@ -46,9 +46,6 @@ def test_a_run_fills_every_artefact(baseline):
         "random_scores", "across_trainings", "verdicts",
     ):  # fmt: skip
         assert len(exparity.read_results(baseline.results, artefact))
-    logs = sorted(p.name for p in (baseline.results / "logs").rglob("*.log"))
-    benchmarks = sorted(p.stem for p in (baseline.results / "benchmarks").rglob("*.tsv"))
-    assert [p.removesuffix(".log") for p in logs] == benchmarks
     # Another exparity, first on the path, would have failed jobs.
     assert baseline.environment["PATH"].startswith(str(baseline.decoy.parent))
     assert [path.name for path in baseline.decoy.parent.iterdir()] == ["exparity"]

@@ -10,8 +10,6 @@ for analysis in EXPERIMENT.analyses.used:
             [get_path(artefact) for artefact in analysis.facts.writes],
         log:
             get_log(analysis.id, analysis.facts.artefact),
-        benchmark:
-            get_benchmark(analysis.id, analysis.facts.artefact)
         priority: analysis.facts.minutes if analysis.facts.runs_model else 0
         conda:
             get_environment()

@@ -106,10 +106,6 @@ def get_log(rule, artefact):
     return f"{RESULTS}/logs/{stem_of(rule, artefact)}.log"
 
 
-def get_benchmark(rule, artefact):
-    return f"{RESULTS}/benchmarks/{stem_of(rule, artefact)}.tsv"
-
-
 def get_final_output():
     return [get_path("page"), get_path("cost")]
 

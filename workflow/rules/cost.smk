@@ -6,8 +6,6 @@ rule cost:
         cost=get_path("cost"),
     log:
         get_log("cost", "cost"),
-    benchmark:
-        get_benchmark("cost", "cost")
     conda:
         get_environment()
     threads: 1

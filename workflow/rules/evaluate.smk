@@ -8,8 +8,6 @@ rule evaluate:
         scores=get_path("scores"),
     log:
         get_log("evaluate", "scores"),
-    benchmark:
-        get_benchmark("evaluate", "scores")
     priority: get_minutes("evaluate", "metric")
     conda:
         get_environment()

@@ -8,8 +8,6 @@ rule explain:
         explanations=get_path("explanations"),
     log:
         get_log("explain", "explanations"),
-    benchmark:
-        get_benchmark("explain", "explanations")
     priority: get_minutes("explain", "method")
     conda:
         get_environment()

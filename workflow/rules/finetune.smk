@@ -6,8 +6,6 @@ rule finetune:
         predictions=get_path("predictions"),
     log:
         get_log("finetune", "models"),
-    benchmark:
-        get_benchmark("finetune", "models")
     priority: 1000
     conda:
         get_environment()

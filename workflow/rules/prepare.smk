@@ -5,8 +5,6 @@ rule prepare:
         data=get_path("data"),
     log:
         get_log("prepare", "data"),
-    benchmark:
-        get_benchmark("prepare", "data")
     conda:
         get_environment()
     threads: 1

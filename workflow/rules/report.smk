@@ -25,8 +25,6 @@ rule report:
         ),
     log:
         get_log("report", "page"),
-    benchmark:
-        get_benchmark("report", "page")
     conda:
         get_environment()
     threads: 1

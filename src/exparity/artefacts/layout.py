@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from itertools import product
@@ -91,7 +91,7 @@ def levels(artefact: str) -> tuple[str, ...]:
 
 
 def stem_of(rule: str, artefact: str) -> str:
-    """Return the path of a rule's logs and benchmarks: its name, then the artefact's ids."""
+    """Return the path of a rule's logs: its name, then the artefact's ids."""
     return "/".join([rule, *(f"{{{id}}}" for id in levels(artefact))])
 
 
@@ -118,11 +118,6 @@ def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
         for name, path in visible.items()
         if (match := place.fullmatch(name)) is not None
     )
-
-
-def benchmark_of(rule: str, ids: Iterable[str]) -> str:
-    """Return where Snakemake's benchmark of a job lies, relative to the results folder."""
-    return f"{'/'.join(('benchmarks', rule, *ids))}.tsv"
 
 
 def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:

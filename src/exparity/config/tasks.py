@@ -35,12 +35,6 @@ class Task(NamedTuple):
     reads: Sequence[str]
     makes: Sequence[str]
     beside: Sequence[str]  # results without a key
-    results: str  # the folder of all results
-
-    @property
-    def benchmark(self) -> str:
-        """File in which Snakemake keeps what it measures of the job."""
-        return f"{self.results}/{layout.benchmark_of(self.rule, map(str, self.ids.values()))}"
 
 
 @lru_cache(maxsize=1)
@@ -65,11 +59,11 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
         for ids in layout.cells(experiment.grid, writes[0]):
             options = partial(experiment.options, name, ids)
             reads = experiment.reads(name, ids)
-            yield Task(name, ids, options, reads, place(writes, ids), [], results)
+            yield Task(name, ids, options, reads, place(writes, ids), [])
     inputs, costs = experiment.report_inputs(), place(["cost"], {})
-    yield Task("cost", {}, experiment.cost_options, inputs, costs, [], results)
+    yield Task("cost", {}, experiment.cost_options, inputs, costs, [])
     page, *beside = [f"{results}/{path}" for path in layout.REPORT.values()]
-    yield Task("report", {}, experiment.report_options, inputs, [page], beside, results)
+    yield Task("report", {}, experiment.report_options, inputs, [page], beside)
 
 
 def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequence[str]]]]:
@@ -139,9 +133,7 @@ def result_times(experiment: Experiment) -> dict[str, float]:
     """
     results = f"{experiment.results}/"
     paths = {
-        path
-        for task in tasks(experiment)
-        for path in (*task.reads, *task.makes, *task.beside, task.benchmark)
+        path for task in tasks(experiment) for path in (*task.reads, *task.makes, *task.beside)
     }
     times = {}
     for path in paths:

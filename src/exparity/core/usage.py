@@ -1,8 +1,4 @@
-"""CPU time and memory of the running process so far.
-
-Snakemake's benchmark files sample this twice a second at first, and then every half minute, which
-misses the end of each job and all of a short one. The process itself knows.
-"""
+"""CPU time and memory of the running process so far."""
 
 from __future__ import annotations
 

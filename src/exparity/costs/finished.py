@@ -1,14 +1,11 @@
 """Finished jobs of a results folder and what each took.
 
-The place of an artefact names its job, the footer has its rows and what the job measured itself,
-and Snakemake's benchmark file has its time from start to end.
+The place of an artefact names its job; the footer has its rows and what the job measured itself.
 """
 
 from __future__ import annotations
 
-import csv
 import logging
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -72,13 +69,6 @@ def read_finished(folder: Path) -> list[JobCost]:
                 unreadable.append(f"{path}: {reason_of(error).removeprefix(f'{path}: ')}")
     if unreadable:
         log.warning("left out %d unreadable files, such as %s", len(unreadable), unreadable[0])
-    output = layout.REPORT["page"]
-    page = folder / output
-    if page.is_file():  # which is written last
-        scores = sum(job.stage == "evaluate" for job in jobs)
-        size = _bytes_in(page.parent)
-        measured = _measured(folder, "report", (), {})
-        jobs.append(JobCost("report", {}, scores, output=output, **measured, bytes=size))
     return jobs
 
 
@@ -103,7 +93,7 @@ def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCos
         size += _bytes_in(output)
         data = folder / layout.path_of("data", ids)
         of_data = read_footer(data)["rows"] if data.is_file() else 0
-        facts |= {key: trained.get(key) for key in ("work_seconds", "earlier_seconds")}
+        facts |= {key: trained[key] for key in ("work_seconds", "earlier_seconds")}
         examples = trained["rows"] * max(0, of_data - facts["rows"])
     return JobCost(
         stage,
@@ -113,44 +103,12 @@ def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCos
         runs_model=runs_model(stage, facts["parameters"].get("use", "")),
         device=str(facts.get("device", "cpu")),
         bytes=size,
-        **_measured(folder, stage, tuple(ids.values()), facts),
+        # With what an interrupted run of the job had left finished.
+        seconds=facts["wall_seconds"] + facts.get("earlier_seconds", 0.0),
+        work_seconds=facts.get("work_seconds"),
+        cpu_seconds=facts["cpu_seconds"],
+        max_rss_mb=facts["max_rss_mb"],
     )
-
-
-def _measured(
-    folder: Path, stage: str, ids: tuple[str, ...], facts: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what a job used: what Snakemake measured, and what it measured itself."""
-    benchmark = _read_benchmark(folder / layout.benchmark_of(stage, ids))
-    seconds, work = _number(benchmark.get("s")), _number(facts.get("work_seconds"))
-    if seconds is not None:
-        seconds += _number(facts.get("earlier_seconds")) or 0.0
-        work = work if work is None else min(work, seconds)  # they are rounded
-    # The larger counts: each source can miss a part.
-    cpu = _number(benchmark.get("cpu_time")), _number(facts.get("cpu_seconds"))
-    memory = _number(benchmark.get("max_rss")), _number(facts.get("max_rss_mb"))
-    return {
-        "seconds": seconds,
-        "work_seconds": work,
-        "cpu_seconds": max((n for n in cpu if n is not None), default=None),
-        "max_rss_mb": max((n for n in memory if n is not None), default=None),
-    }
-
-
-def _read_benchmark(path: Path) -> dict[str, str | None]:
-    """Return what Snakemake measured of the last run of a job; nothing without such a file."""
-    with suppress(OSError, ValueError, IndexError), path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))[-1]
-    return {}
-
-
-def _number(value: Any) -> float | None:
-    """Return a number that a file holds, or None for anything else (``NA``, ``-``)."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
 
 
 def _bytes_in(folder: Path) -> int:

@@ -35,8 +35,6 @@ def planned_jobs(experiment: Experiment, counts: ExampleCounts) -> Iterator[JobC
             examples = _examples(experiment, stage, ids, counts)
             there = (results / output).is_file()
             yield JobCost(stage, ids, examples, there, output, runs_model(stage, use))
-    page = layout.REPORT["page"]
-    yield JobCost("report", {}, None, (results / page).is_file(), page)
 
 
 def _examples(

@@ -27,8 +27,8 @@ class Cost:
     seconds: float  # of the work, where a job tells it apart from its start
     gpu_seconds: float
     devices: tuple[str, ...]
-    job_seconds: float | None = None  # of the processes, from start to end
-    peak_mb: float | None = None  # largest resident memory of a job, in MiB
+    job_seconds: float  # from start to end
+    peak_mb: float  # largest resident memory of a job, in MiB; 0 without jobs
 
     @property
     def gpu_hours(self) -> float:
@@ -70,9 +70,8 @@ def total_cost(jobs: Sequence[Job]) -> Cost:
 
 def _sum(stage: str, part: str, jobs: Sequence[Job]) -> Cost:
     def work(job: Job) -> float:
-        return (job["seconds"] if job["work_seconds"] is None else job["work_seconds"]) or 0.0
+        return float(job["seconds"] if job["work_seconds"] is None else job["work_seconds"])
 
-    measured = [job["seconds"] for job in jobs if job["seconds"] is not None]
     return Cost(
         stage=stage,
         part=part,
@@ -80,6 +79,6 @@ def _sum(stage: str, part: str, jobs: Sequence[Job]) -> Cost:
         seconds=sum(map(work, jobs)),
         gpu_seconds=sum(work(job) for job in jobs if job["device"].startswith("cuda")),
         devices=tuple(sorted({job["device"] for job in jobs})),
-        job_seconds=sum(measured) if measured else None,
-        peak_mb=max((job["max_rss_mb"] for job in jobs if job["max_rss_mb"]), default=None),
+        job_seconds=sum(job["seconds"] for job in jobs),
+        peak_mb=max((job["max_rss_mb"] for job in jobs), default=0.0),
     )

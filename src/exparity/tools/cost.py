@@ -34,7 +34,7 @@ def cost(
 ) -> None:
     """Gather time and memory of every finished job.
 
-    It prints a summary. Amounts of a job without a benchmark are null.
+    It prints a summary.
 
     Args:
         results: folder of results; that of ``output`` if None, of the config, or ``results``.
@@ -70,10 +70,6 @@ def cost_summary(jobs: Sequence[JobCost]) -> str:
     if devices:
         counts = ", ".join(f"{device} ({count:,})" for device, count in devices.most_common())
         lines.append(f"jobs that run a model ran on {counts}")
-    if untimed := sum(job.seconds is None for job in jobs):
-        lines.append(
-            f"{untimed:,} jobs have no benchmark: their hours are not known and not counted"
-        )
     return "\n".join(lines)
 
 

@@ -79,7 +79,7 @@ def plan(
         if of_folder:
             say(f"from {len(of_folder):,} finished jobs in {folder}")
     say(f"\n{table([*stages, total])}")
-    say(f"Snakemake says {total.jobs + 2:,}: it counts its rules all and cost as well")
+    say(f"Snakemake says {total.jobs + 3:,}: it counts its rules cost, report and all as well")
     if total.unknown == total.jobs:
         say("\nNothing has been measured yet: run one seed, --config 'seeds=[0]', and plan again")
     elif missing := Counter(map(_work, (job for job in jobs if job.seconds is None))):

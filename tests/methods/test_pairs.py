@@ -104,7 +104,7 @@ def test_occlusion_is_a_loop_over_the_tokens_of_both(pair_classifier, absent):
 
 
 def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):
-    from exparity.methods.shap import text_hierarchy
+    from exparity.methods._owen import text_hierarchy
 
     plain = Plain(pair_classifier)
     mask = torch.full_like(plain.ids[0], pair_classifier.mask_id)
@@ -112,10 +112,11 @@ def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):
     found = explained(pair_classifier, "shap", max_evals=2000)
     assert found.scores.sum() == pytest.approx(plain.probability(plain.ids[0]) - empty, abs=1e-5)
     (encoding,) = pair_classifier.encode([PAIR])
-    linkage = text_hierarchy(pair_classifier.tokenizer, encoding)
+    separator = pair_classifier.tokenizer.sep_token
+    halves = text_hierarchy(encoding.text, encoding.offsets, separator)
     members = {i: {i} for i in range(len(encoding))}
-    for i, (left, right, *_) in enumerate(linkage):
-        members[len(encoding) + i] = members[int(left)] | members[int(right)]
+    for i, (left, right) in enumerate(halves):
+        members[len(encoding) + i] = members[left] | members[right]
     first = set(np.flatnonzero((encoding.word_ids >= 0) & (encoding.word_ids < 2)))
     second = set(np.flatnonzero(encoding.word_ids >= 2))
     joining = next(m for m in members.values() if m & first and m & second)

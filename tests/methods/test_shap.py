@@ -1,20 +1,14 @@
 """Partition SHAP against recursive Owen values in float64, and alone against side by side."""
 
-import importlib.util
-import shutil
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from engine.exact import ExactModel
+from hypothesis import given
+from hypothesis import strategies as st
 from methods.games import owen
 
 import exparity
-from exparity.methods import _shap
-from exparity.methods._lockstep import run_in_lockstep
-from exparity.methods.shap import owen_values, text_hierarchy
-from exparity.types import Encoding
+from exparity.methods._owen import owen_values, text_hierarchy
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
 
@@ -47,7 +41,7 @@ def test_equals_the_recursion_when_fully_expanded(classifier):
         n = len(encoding)
         assert n <= 8
         value = value_function(exact, classifier, one)
-        tree = text_hierarchy(classifier.tokenizer, encoding) if n > 1 else []
+        tree = text_hierarchy(one.text, encoding.offsets, classifier.tokenizer.sep_token)
         expected = owen(value, tree, n)
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
         assert np.abs(one.scores[one.special_mask]).max(initial=0) == 0
@@ -80,7 +74,7 @@ def test_texts_side_by_side_do_not_matter(classifier, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def whole_shap():
+def shap_package():
     """The package, whose functions are not compiled: that takes ten seconds."""
     from numba import config
 
@@ -92,66 +86,106 @@ def whole_shap():
     return shap
 
 
+class Spans:
+    """A tokenizer for shap, with given tokens."""
+
+    sep_token = "[SEP]"
+
+    def __init__(self, text, spans):
+        self.text, self.spans = text, spans
+
+    def __call__(self, text, **_):
+        spans = [tuple(span) for span in self.spans.tolist()] if text == self.text else []
+        return {"input_ids": list(range(len(spans))), "offset_mapping": spans}
+
+
+class Masks:
+    """A masker for shap that hands masks through; some tokens always stay."""
+
+    immutable_outputs = True
+    default_batch_size = 5
+
+    def __init__(self, always, clustering):
+        self.always, self.clustering = always, clustering
+
+    def __call__(self, mask, _):
+        return ((mask | self.always)[None],)
+
+    def shape(self, _):
+        return 1, len(self.always)
+
+    def mask_shapes(self, _):
+        return [(len(self.always),)]
+
+    def invariants(self, _):
+        return self.always[None]
+
+
+def of_package(shap, text, spans, always, game, max_evals, seed):
+    """(t, c) values of a game, and the (t − 1, 4) hierarchy, by the shap package."""
+    clustering = shap.maskers.Text(Spans(text, spans), mask_token=0).clustering(text)
+    explainer = shap.PartitionExplainer(game, Masks(always, clustering))
+    np.random.seed(seed)  # noqa: NPY002 - the package draws from the global state
+    found = explainer.explain_row(
+        text,
+        max_evals=max_evals,
+        main_effects=False,
+        error_bounds=False,
+        outputs=None,
+        silent=True,
+        batch_size=5,
+        fixed_context=None,
+    )
+    return found["values"], clustering
+
+
+PIECES = [
+    "girl ",
+    "un",
+    "known",
+    " ",
+    ", ",
+    ". ",
+    "(",
+    ") ",
+    "'",
+    "t ",
+    "s ",
+    "but ",
+    "[SEP] ",
+    "? ",
+]
+
+
 @pytest.mark.reference
-def test_equals_the_whole_package(classifiers, monkeypatch, whole_shap):
-    """Its files without the rest give the bytes of `import shap`."""
+@given(
+    st.lists(st.sampled_from(PIECES), min_size=2, max_size=20),
+    st.integers(10, 90),
+    st.integers(0, 999),
+)
+def test_equals_the_shap_package(shap_package, pieces, max_evals, seed):
+    """Hierarchy and values, bit for bit, of a game with interactions and many equal effects."""
+    text, n = "".join(pieces), len(pieces)
+    ends = np.cumsum([len(piece) for piece in pieces])
+    spans = np.stack([np.append(0, ends[:-1]), ends - [piece.endswith(" ") for piece in pieces]], 1)
+    always = np.array([piece == "[SEP] " for piece in pieces])
+    rng = np.random.default_rng(seed)
+    worth, pairs = rng.integers(-2, 3, (n, 2)) / 4, rng.normal(size=(n, 2)) * (seed % 2)
 
-    def scores():
-        run = exparity.explain(classifiers["bert"], texts, [0, 1, 0], method="shap", max_evals=60)
-        return [one.scores.tobytes() for one in run]
+    def game(masks):
+        rows = np.asarray(masks, dtype=float)
+        return np.array([row @ worth + (row @ pairs) ** 3 for row in rows])
 
-    texts = [*TEXTS[1:], f"{TEXTS[-1]} " * 4]
-    ours = scores()
-    monkeypatch.setattr(_shap, "PartitionExplainer", whole_shap.PartitionExplainer)
-    monkeypatch.setattr(_shap, "Text", whole_shap.maskers.Text)
-    assert scores() == ours
-
-
-def test_another_layout_of_shap_is_imported_whole(tmp_path, monkeypatch, whole_shap):
-    shap = whole_shap
-
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, _shap.__file__)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    shutil.copytree(
-        Path(shap.__file__).parent,
-        tmp_path / "shap",
-        ignore=shutil.ignore_patterns("*.so", "plots"),
-    )
-    found = importlib.machinery.PathFinder.find_spec("shap", [str(tmp_path)])
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: found)
-    assert load("_shap_there").PartitionExplainer is not shap.PartitionExplainer
-    (tmp_path / "shap" / "links.py").unlink()
-    broken = load("_shap_missing")
-    assert broken.PartitionExplainer is shap.PartitionExplainer
-    assert broken.Text is shap.maskers.Text
-
-
-def test_a_hierarchy_may_be_as_deep_as_a_text_is_long(classifiers):
-    """That of one separator after the other is a chain."""
-    count, tokenizer = 500, classifiers["bert"].tokenizer
-    width = len(tokenizer.sep_token)
-    starts = np.arange(count) * (width + 1)
-    encoding = Encoding(
-        " ".join([tokenizer.sep_token] * count),
-        np.full(count, tokenizer.sep_token_id),
-        (tokenizer.sep_token,) * count,
-        np.arange(count),
-        np.zeros(count, dtype=bool),
-        offsets=np.stack([starts, starts + width], axis=1),
-    )
-    sys.setrecursionlimit(400)
-    values = owen_values(
-        lambda masks: masks.mean(axis=1)[None, :, None],
-        tokenizer,
-        encoding,
-        np.array([0]),
-        max_evals=10,
-    )
-    assert values.sum() == pytest.approx(1)
+    expected, clustering = of_package(shap_package, text, spans, always, game, max_evals, seed)
+    halves = text_hierarchy(text, spans, "[SEP]")
+    np.testing.assert_array_equal(halves, clustering[:, :2])
+    search = owen_values(halves, always, np.array([0, 1]), max_evals, seed)
+    asked = next(search)
+    try:
+        while True:  # by two versions of the text with one game
+            asked = search.send(np.stack([game(asked)] * 2))
+    except StopIteration as end:
+        np.testing.assert_array_equal(end.value, expected.T)
 
 
 def test_evaluations_are_bounded(classifiers, monkeypatch):
@@ -166,50 +200,3 @@ def test_evaluations_are_bounded(classifiers, monkeypatch):
         exparity.explain(classifier, TEXTS[-1:], [0], method="shap", max_evals=max_evals)
         # shap asks in rounds of a few, and may end the last one above the bound
         assert max_evals / 2 <= len(asked) <= max_evals + 2
-
-
-def test_lockstep_answers_everyone_and_raises_what_they_raise():
-    def asks(count):
-        def function(ask):
-            return [ask(f"{count}.{i}") for i in range(count)]
-
-        return function
-
-    rounds = []
-
-    def answer(positions, questions):
-        rounds.append(positions)
-        return [q + "!" for q in questions]
-
-    assert run_in_lockstep([asks(2), asks(0), asks(1)], [0, 0, 0], answer) == [
-        ["2.0!", "2.1!"],
-        [],
-        ["1.0!"],
-    ]
-    assert rounds == [[0, 2], [0]]
-
-    def fails(_):
-        raise ValueError("broken")
-
-    with pytest.raises(ValueError, match="broken"):
-        run_in_lockstep([asks(1), fails], [0, 0], answer)
-
-
-def test_lockstep_gives_each_its_own_global_draws():
-    """Draws depend on the seed alone, and the caller's own state is left as it was."""
-
-    def draws(ask):
-        first = np.random.random()  # noqa: NPY002
-        ask(None)
-        return first, np.random.random()  # noqa: NPY002
-
-    def run(seeds):
-        return run_in_lockstep([draws] * len(seeds), seeds, lambda _, asked: asked)
-
-    np.random.seed(9)  # noqa: NPY002
-    expected = np.random.random()  # noqa: NPY002
-    np.random.seed(9)  # noqa: NPY002
-    both = run([1, 2])
-    assert np.random.random() == expected  # noqa: NPY002
-    assert [run([1])[0], run([2])[0]] == both
-    assert both[0] != both[1]

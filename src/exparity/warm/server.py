@@ -27,9 +27,8 @@ _DIE_WITH_PARENT, _SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 # What makes the start of a job slow, and does nothing but define when it is imported. Plug-ins are
 # imported by each job, as they are then.
 _PACKAGES = {
-    "accelerate", "captum", "exparity", "huggingface_hub", "llvmlite", "numba", "numpy",
-    "pandas", "pyarrow", "safetensors", "scipy", "shap", "sklearn", "tokenizers", "torch",
-    "transformers",
+    "accelerate", "captum", "exparity", "huggingface_hub", "numpy", "pandas", "pyarrow",
+    "safetensors", "scipy", "sklearn", "tokenizers", "torch", "transformers",
 }  # fmt: skip
 _MOST = 1000  # of the modules that a worker had to import; a message has room for their names
 # The server's own, and one of the allocator that pyarrow brings, which takes care of forks itself.

@@ -140,7 +140,7 @@ def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, metho
         np.array(TARGETS),
         [one.origin for one in found],
         rows=[classifier.embed(one.token_ids) * 1.5 for one in found],
-        training=given and Training.of(*given),
+        training=given and Training.of(given),
     )
     same = [a == b.tobytes() for a, b in zip(bits(found), moved, strict=True)]
     assert all(same) == facts.model_free

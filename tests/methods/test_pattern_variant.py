@@ -12,6 +12,7 @@ import exparity
 from exparity import InputError
 from exparity.methods import Training
 from exparity.methods.pattern_variant import covariances
+from exparity.types import Origin
 
 QUERY = ["The girl thanked her mother .", "An unknown waiter sings"]
 
@@ -57,7 +58,7 @@ WORDS = ["she", "he", "She", "sings", ".", "waiter", "don't"]
 )
 def test_equals_dense_loops(rows):
     texts, labels = [text for text, _ in rows], [label for _, label in rows]
-    pattern = covariances(Training.of(texts, labels))
+    pattern = covariances(Training.of((texts, labels)))
     expected = naive_covariances(texts, labels)
     assert pattern == pytest.approx(expected, abs=1e-12)
 
@@ -88,7 +89,7 @@ def test_nothing_is_made_dense(monkeypatch):
         monkeypatch.setattr(scipy.sparse.csr_matrix, name, refuse)
         monkeypatch.setattr(scipy.sparse.csc_matrix, name, refuse)
         monkeypatch.setattr(scipy.sparse.csr_array, name, refuse)
-    covariances(Training.of(LEARNT, LABELS))
+    covariances(Training.of((LEARNT, LABELS)))
 
 
 def test_computed_once_for_all_batches(classifiers, monkeypatch):
@@ -98,13 +99,11 @@ def test_computed_once_for_all_batches(classifiers, monkeypatch):
     calls = []
     inner = module.covariances
     monkeypatch.setattr(module, "covariances", lambda t: (calls.append(1), inner(t))[1])
-    classifier, training = classifiers["bert"], Training.of(LEARNT, LABELS)
+    classifier, training = classifiers["bert"], Training.of((LEARNT, LABELS))
     for text in QUERY:
         encodings = classifier.encode([text])
-        explain_encodings(
-            classifier, encodings, np.array([0]), [text], "pattern_variant", 0, {},
-            training=training,
-        )  # fmt: skip
+        origins = [Origin("pattern_variant", {}, 0, text)]
+        explain_encodings(classifier, encodings, np.array([0]), origins, training=training)
     assert calls == [1]
 
 

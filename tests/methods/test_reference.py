@@ -5,6 +5,7 @@ import pytest
 from engine.exact import ExactModel
 
 import exparity
+from exparity.types import Origin
 
 pytestmark = pytest.mark.reference
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
@@ -94,7 +95,8 @@ def test_sums_that_vanish_in_theory_are_flagged(classifier):
         ("gradient_x_input", {}, set()),
     ):
         flags: set[str] = set()
-        found = explain_encodings(classifier, encodings, targets, TEXTS, method, 0, options, flags)
+        origins = [Origin(method, options, 0, text) for text in TEXTS]
+        found = explain_encodings(classifier, encodings, targets, origins, flags=flags)
         assert flags == expected, method
         if flags:  # nothing but rounding: in double precision the sum is smaller by far
             size = exparity.explain(classifier, TEXTS, targets, method="gradient")

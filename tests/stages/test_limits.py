@@ -13,6 +13,7 @@ from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
 from exparity.stages.limits import limits_by_example, removal_limits_cell
 from exparity.stages.negative_control import negative_control_cell
+from exparity.types import Origin
 
 DRAWS, STAGES, SEED = 3, 4, 3
 
@@ -79,10 +80,9 @@ def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):
         tenths = sorted({int(j * n / 10 + 1e-9) for j in range(direction == "removed", 11)})
         assert random.sizes.tolist() == [size for size in tenths if size or direction == "kept"]
         for draw in range(DRAWS):
-            (drawn,) = explain_encodings(
-                classifier, [encoding], np.array([target]), [example_id], "uniform_random",
-                derive_seed(SEED, "negative_control", draw), {"unit": unit},
-            )  # fmt: skip
+            seed = derive_seed(SEED, "negative_control", draw)
+            origin = Origin("uniform_random", {"unit": unit}, seed, example_id)
+            (drawn,) = explain_encodings(classifier, [encoding], np.array([target]), [origin])
             sums = [drawn.scores[sorted(places)].sum() for places in one.content]
             order = np.argsort(-np.array(sums)).tolist()
             expected = [one.fall(order[:size], direction) for size in random.sizes]

@@ -19,6 +19,7 @@ from exparity.metrics import evaluate_keyed
 from exparity.stages.compare import compare_model
 from exparity.stages.negative_control import negative_control_cell
 from exparity.stages.skill import RandomScores
+from exparity.types import Origin
 
 DRAWS = 3
 METRICS = {
@@ -61,9 +62,8 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
             encodings, key = classifier.encode([example.words]), [example.example_id]
             seed = derive_seed(3, "negative_control", draw)
             target = np.array([example.label])
-            (one,) = explain_encodings(
-                classifier, encodings, target, key, "uniform_random", seed, {"unit": per}
-            )
+            origin = Origin("uniform_random", {"unit": per}, seed, example.example_id)
+            (one,) = explain_encodings(classifier, encodings, target, [origin])
             object.__setattr__(one, "rationale", example.rationale)
             (score,) = evaluate_keyed(classifier, [one], key, metric, 3, METRICS[metric])
             expected[example.example_id, draw] = score

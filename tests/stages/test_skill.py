@@ -29,6 +29,7 @@ from exparity.stages.negative_control import negative_control_cell
 from exparity.stages.prepare import prepare
 from exparity.stages.skill import Controls, RandomScores, Skill, rooms_of, skill_of
 from exparity.stats.skill import LEAST_ROOM, SCALES
+from exparity.types import Origin
 
 SEEDS, DRAWS, STAGES = range(3), 5, 5
 METHOD, METRIC = "integrated_gradients_x_input", "comprehensiveness"
@@ -249,13 +250,12 @@ def test_gain_and_room_equal_loops(experiment, pytestconfig):
         for place in rng.choice(table.num_rows, n_texts, replace=False).tolist():
             id = table.column("example_id")[place].as_py()
             (encoding,), target = classifier.encode([examples[id].words]), examples[id].label
+            seeds = [derive_seed(seed, "negative_control", draw) for draw in range(DRAWS)]
+            origins = [Origin("uniform_random", {"unit": "token"}, own, id) for own in seeds]
             random_scores = [
-                explain_encodings(
-                    classifier, [encoding], np.array([target]), [id], "uniform_random",
-                    derive_seed(seed, "negative_control", draw), {"unit": "token"},
-                )[0].scores
-                for draw in range(DRAWS)
-            ]  # fmt: skip
+                explain_encodings(classifier, [encoding], np.array([target]), [one])[0].scores
+                for one in origins
+            ]
             expected = Text(classifier, encoding, target).skill(explained[id], random_scores)
             for scale in SCALES:
                 found = skill.gain[scale][place], skill.room[scale][place]

@@ -115,21 +115,16 @@ class TestCommand:
         """As far as the model's type is known: of a config, a folder, a checkpoint of the list."""
         (here / "folder").mkdir()
         (here / "folder" / "config.json").write_text('{"model_type": "roberta"}')
-        (here / "rms").mkdir()
-        (here / "rms" / "config.json").write_text('{"model_type": "llama"}')
         models = {
             **TINY["models"],
             "hub": {"use": "gpt2"},
             "local": {"checkpoint": "folder"},
-            "rms": {"checkpoint": "rms"},
             "unknown": {"checkpoint": "someone/some-model"},
         }
         methods = {"gradient": {}, "ig": {"use": "integrated_gradients"}}
         config = {**TINY, "models": models, "methods": methods, **changes}
         (here / "noise.yaml").write_text(yaml.safe_dump(config))
         assert run("plan", "--configfile", "noise.yaml")[0] == 0
-        bounds = [line for line in caplog.messages if "RMSNorm" in line]
-        assert [line.partition(": ")[0] for line in bounds] == ["methods.ig, models.rms"]
         found = [line for line in caplog.messages if "rounding noise" in line]
         assert [line.partition(": ")[0] for line in found] == [
             f"methods.ig, models.{model}" for model in warns

@@ -22,7 +22,7 @@ from exparity.methods import METHODS, Targets, Texts, Training, explain_encoding
 from exparity.methods.facts import MethodFacts
 from exparity.metrics import METRICS, Rationales, evaluate_many
 from exparity.metrics.facts import ARROWS, MetricFacts
-from exparity.types import FloatArray, Text, TextLike
+from exparity.types import FloatArray, Origin, Text, TextLike
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,7 @@ class Benchmark:
         self._seed = seed
         self._study = preset(study)
         self._memo: dict[Any, Any] = {}
-        self._training = None if training is None else Training.of(*training)
+        self._training = None if training is None else Training.of(training)
         self._rationales = None
         if rationales is not None:
             self._rationales = listed(rationales, "rationales", "marks, those of each text")
@@ -157,7 +157,6 @@ class Benchmark:
         default = [id for id in PUBLISHED if id in fitting]
         asked = options_of_ids(default if methods is None else methods, "methods", every)
         options = self._with_study("methods", asked)
-        keys = [encoding.text for encoding in self._encodings]
         with Progress(len(options), "explaining", "methods") as progress:
             for method, params in options.items():
                 start = time.perf_counter()
@@ -165,10 +164,7 @@ class Benchmark:
                     self.classifier,
                     self._encodings,
                     self._targets,
-                    keys,
-                    method,
-                    self._seed,
-                    params,
+                    [Origin(method, params, self._seed, one.text) for one in self._encodings],
                     memo=self._memo,
                     training=self._training,
                 )

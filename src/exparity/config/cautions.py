@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from exparity.artefacts.analyses import ANALYSES
 from exparity.config.experiment import Experiment
 from exparity.models.catalogue import known_type
-from exparity.models.heads import HEADS
 
 
 def cautions(experiment: Experiment) -> list[str]:
@@ -17,15 +16,14 @@ def cautions(experiment: Experiment) -> list[str]:
         if terms := method.entry.facts.terms:
             messages[f"methods.{id}: {terms}"] = None
     for dataset, model in experiment.pairs:
-        spec = experiment.specs[model]
-        model_type, padded = known_type(spec), not HEADS.get(spec.head).facts.prompted
+        model_type = known_type(experiment.specs[model])
         for id, method in experiment.methods.items():
             caution = method.entry.facts.caution
             for seed in experiment.seeds if caution and model_type else ():
                 options = experiment.explain_options(
                     dataset=dataset, model=model, seed=seed, method=id
                 )
-                if message := caution(options["params"], model_type, padded):
+                if message := caution(options["params"], model_type):
                     messages[f"methods.{id}, models.{model}: {message}"] = None
     for name, settings in experiment.analyses.settings.items():
         of_analysis = ANALYSES.get(name).facts.caution

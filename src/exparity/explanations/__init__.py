@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -46,6 +46,11 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Return texts as the model sees them."""
+
+
+_COLUMNS: dict[str, type] = {
+    "scores": float, "special_mask": bool, "word_ids": int, "token_ids": int
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,55 +101,75 @@ class Explanation:
     written: Parts | None = None
 
     def __post_init__(self) -> None:
-        checked_value(self.text, str, "text")
-        of = f"explanation of {self.text!r}: "
-        if not (self.origin is None or isinstance(self.origin, Origin)):
+        of = f"explanation of {checked_value(self.text, str, 'text')!r}: "
+        if not isinstance(self.origin, Origin | None):
             raise InputError(f"{of}origin must be what exparity.explain wrote, or None")
         if not (self.pair is None or is_pair(self.pair)):
             raise InputError(f"{of}pair must be a tuple of two texts, not {shown(self.pair)}")
-        scores = array_of(float, self.scores, f"{of}scores")
-        if not scores.size:
+        columns: dict[str, Any] = {
+            name: array_of(kind, value, f"{of}{name}")
+            for name, kind in _COLUMNS.items()
+            if (value := getattr(self, name)) is not None
+        }
+        size, special = columns["scores"].size, columns.get("special_mask")
+        if not size:
             raise InputError(f"{of}scores must be a non-empty list of numbers, one a token")
-        special = None
-        if self.special_mask is not None:
-            special = array_of(bool, self.special_mask, f"{of}special_mask")
-        if self.word_ids is None:
-            content = np.ones(scores.size, bool) if special is None else ~special
-            words = np.where(content, np.cumsum(content) - 1, SPECIAL_WORD)
-        else:
-            words = array_of(int, self.word_ids, f"{of}word_ids")
-            if (words < FRAME_WORD).any():
-                raise InputError(
-                    f"{of}word_ids must be word numbers, -1 for special tokens, or -2 for those of "
-                    "a prompt"
-                )
-            if special is None and (words < 0).any():
-                special = words < 0
-        ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
-        tokens = tuple(
+        if "word_ids" not in columns:
+            content = np.ones(size, bool) if special is None else ~special
+            columns["word_ids"] = np.where(content, np.cumsum(content) - 1, SPECIAL_WORD)
+        words = columns["word_ids"]
+        if (words < FRAME_WORD).any():
+            raise InputError(
+                f"{of}word_ids must be word numbers, -1 for special tokens, or -2 for those of "
+                "a prompt"
+            )
+        if special is None and (words < 0).any():
+            columns["special_mask"] = words < 0
+        columns["tokens"] = tuple(
             token if type(token) is str else checked_value(token, str, f"{of}token")
             for token in listed(self.tokens, "tokens", "text")
         )
-        columns = {"tokens": tokens, "special_mask": special, "word_ids": words, "token_ids": ids}
         for name, value in columns.items():
-            if value is not None and len(value) != scores.size:
+            if len(value) != size:
                 raise InputError(
-                    f"{of}{len(value)} {name} but {scores.size} scores; give one of each per token"
+                    f"{of}{len(value)} {name} but {size} scores; give one of each per token"
                 )
-        settled = {
-            **columns,
-            "scores": scores,
-            "target": checked_value(self.target, int, f"{of}target"),
-        }
+        columns["target"] = checked_value(self.target, int, f"{of}target")
         for name in ("rationale", "changed_words"):
-            marks = getattr(self, name)
-            if marks is not None:
-                settled[name] = _marks(of, marks, int(words.max()) + 1, name)
-        for name, value in settled.items():
+            if (marks := getattr(self, name)) is not None:
+                columns[name] = _marks(of, marks, int(words.max()) + 1, name)
+        for name, value in columns.items():
             object.__setattr__(self, name, value)  # frozen: normalised once, here
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @classmethod
+    def of_encoding(
+        cls,
+        classifier: Encoder,
+        encoding: Encoding,
+        target: int | str,
+        scores: FloatArray,
+        origin: Origin | None = None,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from (t,) scores of the tokens of an encoded text."""
+        index = classifier.class_index(target)
+        return cls(
+            text=encoding.text,
+            target=index,
+            target_name=classifier.class_names[index],
+            token_ids=encoding.token_ids,
+            tokens=encoding.tokens,
+            scores=scores,
+            special_mask=encoding.special_mask,
+            word_ids=encoding.word_ids,
+            pair=encoding.pair,
+            written=encoding.written,
+            origin=origin,
+            **facts,
+        )
 
     @classmethod
     def from_words(
@@ -158,7 +183,7 @@ class Explanation:
         """Build an explanation from one score for each word, shared evenly by its tokens.
 
         Args:
-            classifier: whose tokenizer tells tokens, ids and special ones.
+            classifier: its tokenizer gives tokens, ids and special tokens.
             text: the text, or its words; a tuple of two for a pair.
             scores: (w,) one for each word.
             target: index or name of the class that the scores explain.
@@ -169,7 +194,7 @@ class Explanation:
         """
         (encoding,) = classifier.encode([text])
         own = alignment.of_words(encoding, array_of(float, scores, "scores"))
-        return cls._of(classifier, encoding, own, target, facts)
+        return cls.of_encoding(classifier, encoding, target, own, **facts)
 
     @classmethod
     def from_tokens(
@@ -183,25 +208,23 @@ class Explanation:
     ) -> Explanation:
         """Build an explanation from tokens of the model's tokenizer and their scores.
 
-        Ids, words and which tokens are special come from the classifier's tokenizer, which must
-        part the text into the same tokens.
+        The classifier's tokenizer must cut the text into the same tokens.
 
         Args:
-            classifier: whose tokenizer tells what is missing.
-            text: the text, or its words; a tuple of two for a pair.
+            classifier: see :meth:`from_words`, as for ``text``, ``target`` and ``facts``.
+            text: the text.
             tokens: with or without the tokenizer's marks; with all special tokens or with none.
-            scores: one for each.
-            target: index or name of the class that the scores explain.
-            **facts: ``rationale`` or ``origin``.
+            scores: one for each token.
+            target: the class.
+            **facts: others.
 
         Raises:
-            InputError: the tokens are not those that the tokenizer makes of the text, or no such
-                class.
+            InputError: other tokens than those of the tokenizer, or no such class.
         """
         (encoding,) = classifier.encode([text])
         named = [checked_value(token, str, "token") for token in listed(tokens, "tokens", "text")]
         own = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
-        return cls._of(classifier, encoding, own, target, facts)
+        return cls.of_encoding(classifier, encoding, target, own, **facts)
 
     @classmethod
     def from_captum(
@@ -215,12 +238,12 @@ class Explanation:
         """Build an explanation from what a captum method returned for one text.
 
         Args:
-            classifier: whose tokenizer made the input that was attributed.
-            text: the text, or its words; a tuple of two for a pair.
+            classifier: see :meth:`from_words`, as for ``text``, ``target`` and ``facts``.
+            text: the text.
             attributions: (t,) or (1, t) of tokens; or (t, h) or (1, t, h) of embeddings, which are
                 summed over h. Special tokens included, padding not.
-            target: index or name of the class that was attributed.
-            **facts: ``rationale`` or ``origin``.
+            target: the class.
+            **facts: others.
 
         Raises:
             InputError: another shape, another number of tokens than the text has, or no such class.
@@ -239,7 +262,7 @@ class Explanation:
                 f"{np.shape(values)}, and the text has {size} tokens; give (tokens,) or (tokens, "
                 "embedding), of one text without padding"
             )
-        return cls._of(classifier, encoding, array, target, facts)
+        return cls.of_encoding(classifier, encoding, target, array, **facts)
 
     @classmethod
     def from_shap(
@@ -248,14 +271,14 @@ class Explanation:
         """Build an explanation from one row of a ``shap.Explanation`` of texts.
 
         Args:
-            classifier: whose tokenizer tells the tokens.
+            classifier: see :meth:`from_words`, as for ``facts``.
             explained: one text, as ``explainer(texts)[0]``: its pieces as ``data``, and ``values``
                 of pieces, or of pieces and classes.
             target: index or name of the class, whose column it is if there are several.
-            **facts: ``rationale`` or ``origin``.
+            **facts: others.
 
         Raises:
-            InputError: it is something else, or of several texts; or no such class.
+            InputError: something else than a row, several texts, or no such class.
         """
         target = classifier.class_index(target)
         try:
@@ -272,31 +295,7 @@ class Explanation:
             )
         (encoding,) = classifier.encode(["".join(pieces)])
         own = alignment.of_pieces(encoding, pieces, column)
-        return cls._of(classifier, encoding, own, target, facts)
-
-    @classmethod
-    def _of(
-        cls,
-        classifier: Encoder,
-        encoding: Encoding,
-        scores: FloatArray,
-        target: int | str,
-        facts: Mapping[str, Any],
-    ) -> Explanation:
-        index = classifier.class_index(target)
-        return cls(
-            text=encoding.text,
-            target=index,
-            target_name=classifier.class_names[index],
-            token_ids=encoding.token_ids,
-            tokens=encoding.tokens,
-            scores=scores,
-            special_mask=encoding.special_mask,
-            word_ids=encoding.word_ids,
-            pair=encoding.pair,
-            written=encoding.written,
-            **facts,
-        )
+        return cls.of_encoding(classifier, encoding, target, own, **facts)
 
     def __repr__(self) -> str:
         """Return a line: where it comes from, target, and the strongest tokens."""

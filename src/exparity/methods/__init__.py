@@ -16,7 +16,6 @@ from exparity.core.calls import (
     Several,
     array_of,
     checked,
-    listed,
     options_of_ids,
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
@@ -136,21 +135,17 @@ def explain_many(
     listed_texts = as_list(texts)
     encodings = classifier.encode(listed_texts)
     check_texts(classifier, listed_texts, encodings)
-    settled = targets_of(classifier, encodings, targets)
-    keys = [encoding.text for encoding in encodings]
+    classes = targets_of(classifier, encodings, targets)
+    learnt = None if training is None else Training.of(training)
     memo: dict[Any, Any] = {}
-    learnt = None
-    if training is not None:
-        pair = listed(training, "training", "two: texts and their class indices")
-        if len(pair) != 2:
-            raise InputError("training must be a pair: texts and their class indices")
-        learnt = Training.of(*pair)
-    return {
-        id: explain_encodings(
-            classifier, encodings, settled, keys, id, seed, params, memo=memo, training=learnt
+    explanations = {}
+    for id, params in options_of_ids(methods, "methods").items():
+        complete(method_options(METHODS.get(id)), params, f"method {id}")
+        origins = [Origin(id, params, seed, encoding.text) for encoding in encodings]
+        explanations[id] = explain_encodings(
+            classifier, encodings, classes, origins, memo=memo, training=learnt
         )
-        for id, params in options_of_ids(methods, "methods").items()
-    }
+    return explanations
 
 
 def targets_of(classifier: Classifier, encodings: Sequence[Encoding], targets: Targets) -> IntArray:
@@ -190,44 +185,23 @@ def explain_encodings(
     classifier: Classifier,
     encodings: Sequence[Encoding],
     targets: IntArray,
-    keys: Sequence[str],
-    method: str,
-    seed: int,
-    params: dict[str, Any],
+    origins: Sequence[Origin],
+    *,
     flags: set[str] | None = None,
     memo: dict[Any, Any] | None = None,
     training: Training | None = None,
 ) -> list[Explanation]:
     """Explain texts that are already encoded; ``flags`` receives what readers must know."""
-    if not encodings:
-        complete(method_options(METHODS.get(method)), params, f"method {method}")
-        return []
     noticed: set[str] = set()
-    origins = [Origin(method, params, seed, key) for key in keys]
     scores = attribute(
         classifier, encodings, targets, origins, flags=noticed, memo=memo, training=training
     )
     if flags is not None:
         flags |= noticed
     elif noticed:
-        log.warning("%s: the scores are flagged %s", method, ", ".join(sorted(noticed)))
-    names = classifier.class_names
-    return [
-        Explanation(
-            text=encoding.text,
-            target=int(target),
-            target_name=names[target],
-            token_ids=encoding.token_ids,
-            tokens=encoding.tokens,
-            scores=score,
-            special_mask=encoding.special_mask,
-            word_ids=encoding.word_ids,
-            origin=origin,
-            pair=encoding.pair,
-            written=encoding.written,
-        )
-        for encoding, target, score, origin in zip(encodings, targets, scores, origins, strict=True)
-    ]
+        log.warning("%s: the scores are flagged %s", origins[0].method, ", ".join(sorted(noticed)))
+    rows = zip(encodings, targets, scores, origins, strict=True)
+    return [Explanation.of_encoding(classifier, *row) for row in rows]
 
 
 def attribute(
@@ -244,11 +218,40 @@ def attribute(
 ) -> list[FloatArray]:
     """Return the (t,) float64 scores that a method gives to each text, special tokens included.
 
-    Tokens of a prompt get 0. More at :class:`MethodBatch`.
+    Tokens of a prompt get 0. ``rows`` are embeddings that were moved. More at :class:`MethodBatch`.
     """
+    if not encodings:
+        return []
+    entry, options = _checked_call(classifier, origins[0], targets, training)
+    batch = MethodBatch(
+        classifier=classifier,
+        encodings=tuple(map(guarded, encodings)),
+        targets=locked(targets),
+        keys=tuple(origin.key for origin in origins),
+        seed=origins[0].seed,
+        method=entry.id,
+        moved=None if rows is None else tuple(rows),
+        leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
+        flags=set() if flags is None else flags,
+        memo={} if memo is None else memo,
+        training=training and guarded(training),
+        explains=options.pop("explains", "auto"),
+        unit=options.pop("unit", "token"),
+    )
+    if entry.facts.needs_gradient:
+        whole = batch.part(classifier.fp32_twin or classifier, range(len(batch)))
+        return _scores(entry, whole, options)
+    return classifier.run_by_precision(
+        batch.token_ids, lambda chosen, places: _scores(entry, batch.part(chosen, places), options)
+    )
+
+
+def _checked_call(
+    classifier: Classifier, call: Origin, targets: IntArray, training: Training | None
+) -> tuple[Entry[MethodFacts], dict[str, Any]]:
+    """Return a method and all its options; raise InputError for what it cannot work with."""
     from exparity.engine.preflight import check_asks_only, check_targets
 
-    call = origins[0]
     entry = METHODS.get(call.method)
     check_asks_only(classifier, entry, METHODS)
     options = complete(method_options(entry), call.params, f"method {call.method}")
@@ -260,41 +263,9 @@ def attribute(
                 "`training`, a pair of these texts and their class indices"
             )
         check_targets(training.labels, classifier.n_classes, "training text")
-    explains, unit = options.pop("explains", "auto"), options.pop("unit", "token")
     if entry.facts.target == "logit":
-        classifier.objective(explains)  # a class that there is not is named before any work
-
-    def run(chosen: Classifier, places: list[int]) -> list[FloatArray]:
-        own = [encodings[place] for place in places]
-        if rows is None:
-            embeddings = [chosen.embed(encoding.token_ids) for encoding in own]
-        else:
-            embeddings = [rows[place] for place in places]
-        if chosen is not classifier:
-            embeddings = [one.float() for one in embeddings]
-        batch = MethodBatch(
-            classifier=chosen,
-            encodings=tuple(map(guarded, own)),
-            targets=locked(targets[places]),
-            keys=tuple(origins[place].key for place in places),
-            seed=call.seed,
-            method=call.method,
-            rows=tuple(embeddings),
-            # Copies of a text go where the text goes.
-            leaders=locked(
-                np.arange(len(own)) if leaders is None else np.searchsorted(places, leaders[places])
-            ),
-            flags=set() if flags is None else flags,
-            memo={} if memo is None else memo,
-            training=training and guarded(training),
-            explains=explains,
-            unit=unit,
-        )
-        return _scores(entry, batch, options)
-
-    if entry.facts.needs_gradient:
-        return run(classifier.fp32_twin or classifier, list(range(len(encodings))))
-    return classifier.run_by_precision([encoding.token_ids for encoding in encodings], run)
+        classifier.objective(options["explains"])  # raises for a class that there is not
+    return entry, options
 
 
 def _scores(

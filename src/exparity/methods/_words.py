@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core.calls import array_of
+from exparity.core.calls import array_of, listed
 from exparity.core.errors import InputError
 from exparity.engine.encoding import parted
 from exparity.explanations import alignment
@@ -42,11 +42,13 @@ class Training:
             )
 
     @classmethod
-    def of(cls, texts: Texts, labels: Sequence[int] | IntArray) -> Training:
-        """Take texts, as :func:`exparity.explain` does, and class indices."""
-        found = parted(texts, "texts of training")
-        indices = array_of(int, labels, "class indices of training")
-        return cls(tuple(map(all_words, found)), indices)
+    def of(cls, training: Any) -> Training:
+        """Take a pair of texts, as :func:`exparity.explain` does, and class indices."""
+        pair = listed(training, "training", "two: texts and their class indices")
+        if len(pair) != 2:
+            raise InputError("training must be a pair: texts and their class indices")
+        words = tuple(map(all_words, parted(pair[0], "texts of training")))
+        return cls(words, array_of(int, pair[1], "class indices of training"))
 
 
 def all_words(text: Parts) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,7 +14,7 @@ from annotated_types import MinLen
 from exparity.core.seeding import generator
 from exparity.explanations.units import Unit, Units, units_of
 from exparity.methods._words import Training
-from exparity.types import BoolArray, Encoding, FloatArray, IntArray
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, locked
 
 if TYPE_CHECKING:
     import torch
@@ -39,8 +39,7 @@ class MethodBatch:
         keys: identity of each text, for random draws.
         seed: the run's seed.
         method: id of the method.
-        rows: (t, h) input embeddings of each text. A metric may have moved them away from the
-            embeddings of the token ids, so that methods work on these and never look ids up.
+        moved: (t, h) embeddings of each text that a metric has moved; None where none has.
         leaders: (n,) index of the item whose choices each item follows, its own as a rule. The
             moved copies of a text follow the text, so that their scores differ by what was moved
             and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
@@ -57,7 +56,7 @@ class MethodBatch:
     keys: tuple[str, ...]
     seed: int
     method: str
-    rows: tuple[torch.Tensor, ...]
+    moved: tuple[torch.Tensor, ...] | None
     leaders: IntArray
     flags: set[str] = field(default_factory=set)
     memo: dict[Any, Any] = field(default_factory=dict)
@@ -67,6 +66,33 @@ class MethodBatch:
 
     def __len__(self) -> int:
         return len(self.encodings)
+
+    def part(self, classifier: Classifier, places: Sequence[int]) -> MethodBatch:
+        """Return some of the texts, for a classifier that is this one or its twin in fp32."""
+        moved = None if self.moved is None else [self.moved[place] for place in places]
+        if moved is not None and classifier is not self.classifier:
+            moved = [rows.float() for rows in moved]
+        return replace(
+            self,
+            classifier=classifier,
+            encodings=tuple(self.encodings[place] for place in places),
+            targets=locked(self.targets[list(places)]),
+            keys=tuple(self.keys[place] for place in places),
+            moved=None if moved is None else tuple(moved),
+            # Copies of a text go where the text goes.
+            leaders=locked(np.searchsorted(places, self.leaders[list(places)])),
+        )
+
+    @cached_property
+    def rows(self) -> tuple[torch.Tensor, ...]:
+        """(t, h) input embeddings of each text.
+
+        A metric may have moved them away from those of the token ids: methods work on these, and
+        never look ids up.
+        """
+        if self.moved is not None:
+            return self.moved
+        return tuple(self.classifier.embed(ids) for ids in self.token_ids)
 
     @cached_property
     def objective(self) -> Objective:

@@ -31,8 +31,8 @@ class MethodFacts(Facts):
             ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
         repeatable: False if it has scores of given texts alone and cannot explain their moved
             copies, so that metrics that explain again do not apply.
-        caution: receives all options, a transformers model type and whether absent tokens are
-            padding, which they are not of prompts; returns what a plan has to warn of, or None.
+        caution: receives all options and a transformers model type; returns what a plan has to warn
+            of, or None.
         terms: what binds users of the method beside exparity's licence, such as a patent; None if
             nothing does. Such a method runs only where it is named.
     """
@@ -49,7 +49,7 @@ class MethodFacts(Facts):
     needs_training: bool = False
     path_options: tuple[str, ...] = ()
     repeatable: bool = True
-    caution: Callable[[Mapping[str, Any], str, bool], str | None] | None = None
+    caution: Callable[[Mapping[str, Any], str], str | None] | None = None
     terms: str | None = None
 
     @property

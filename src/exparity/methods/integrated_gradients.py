@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal
 
 from exparity.core.flags import Count
@@ -19,23 +19,9 @@ MEAN_CENTRED = (
 """Model types whose embeddings pass a LayerNorm, which subtracts their mean, before every use."""
 
 
-@cache
-def _has_rms_norm(model_type: str) -> bool:
-    """Return whether a model of a type has an RMSNorm, as its class says on the meta device."""
-    from exparity.models.auto import AutoConfig, auto_class, on_meta
-
-    model = on_meta(auto_class("AutoModel"), AutoConfig.for_model(model_type))
-    return any("RMSNorm" in type(module).__name__ for module in model.modules())
-
-
-def _caution(options: Mapping[str, Any], model_type: str, padded: bool) -> str | None:
+def _caution(options: Mapping[str, Any], model_type: str) -> str | None:
     if options.get("pooling") == "sum" and model_type in MEAN_CENTRED:
         return f"pooling: sum is rounding noise for models of type {model_type}; take pooling: l2"
-    if padded and _has_rms_norm(model_type):
-        return (
-            f"models of type {model_type} have RMSNorms, which have no bounds where padding is a "
-            "vector of zeros, as from scratch: the path may need thousands of steps (n_steps)"
-        )
     return None
 
 

@@ -159,7 +159,13 @@ def evaluate_many(
     remembering = nullcontext() if classifier is None else classifier.remembering()
     with remembering, Progress(len(pairs), "scoring", "values") as progress:
         for name, id in pairs:
-            values[name, id] = _scored(classifier, settled[name], id, seed, options[id])
+            scored, needs = settled[name], METRICS.get(id).facts.needs
+            if needs in MARKS and all(getattr(e, MARKS[needs]) is None for e in scored) and scored:
+                raise InputError(
+                    f"metric {id}: {_UNMARKED[needs]}, a 0 or 1 for each word of each text"
+                )
+            keys = [e.text for e in scored]
+            values[name, id] = evaluate_keyed(classifier, scored, keys, id, seed, options[id])
             progress.advance()
     return values
 
@@ -187,25 +193,6 @@ def _settled(
     ]
 
 
-def _scored(
-    classifier: Classifier | None,
-    explanations: list[Explanation],
-    metric: str,
-    seed: int,
-    params: dict[str, Any],
-) -> FloatArray:
-    """Score explanations with a metric, held to having the marks of words that it compares with."""
-    needs = METRICS.get(metric).facts.needs
-    marks = [getattr(e, MARKS[needs]) for e in explanations] if needs in MARKS else [()]
-    if marks and all(one is None for one in marks):
-        raise InputError(
-            f"metric {metric}: {_UNMARKED[needs]}, a 0 or 1 for each word of each text"
-        )
-    return evaluate_keyed(
-        classifier, explanations, [e.text for e in explanations], metric, seed, params
-    )
-
-
 def evaluate_keyed(
     classifier: Classifier | None,
     explanations: Sequence[Explanation],
@@ -228,45 +215,44 @@ def evaluate_keyed(
     for explanation in explanations:
         if not explanation.content_mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
-    needs = entry.facts.needs
+    needs, size = entry.facts.needs, len(explanations)
     if needs in MARKS:
         if needs == "counterfactual":
             explanations = [replace(e, rationale=e.changed_words) for e in explanations]
-        arrays = map(locked, word_arrays(explanations, options.pop("attribution")))
-        return _values(entry, options, len(explanations), *arrays)
+        arrays = word_arrays(explanations, options.pop("attribution"))
+        return _values(entry, options, size, *map(locked, arrays))
     over, unit = options.pop("normalise_over", "sequence"), options.pop("unit", "token")
     units = [e.units(unit) for e in explanations]
     scores = [normalised(e, own, over) for e, own in zip(explanations, units, strict=True)]
     if needs == "attributions":
         masks = [e.content_mask[own.first] for e, own in zip(explanations, units, strict=True)]
-        return _values(entry, options, len(scores), locked(pad(scores)), locked(pad(masks)))
+        return _values(entry, options, size, locked(pad(scores)), locked(pad(masks)))
     model, explained = _checked_model(classifier, explanations, entry)
+    batch = MetricBatch(
+        model,
+        tuple(map(guarded, explained)),
+        tuple(map(locked, scores)),
+        tuple(keys),
+        seed,
+        metric,
+        notes=Counter() if notes is None else notes,
+        unit=unit,
+    )
 
     def run(chosen: Classifier, places: list[int]) -> FloatArray:
-        batch = MetricBatch(
-            chosen,
-            tuple(guarded(explained[place]) for place in places),
-            tuple(locked(scores[place]) for place in places),
-            tuple(keys[place] for place in places),
-            seed,
-            metric,
-            unit=unit,
-        )
-        values = _values(entry, options, len(places), batch)
-        if notes is not None:
-            notes.update(batch.notes)
+        part = batch.part(chosen, places)
+        values = _values(entry, options, len(part), part)
         if entry.facts.keeps_falls:
-            if not set(np.flatnonzero(np.isfinite(values)).tolist()) <= batch.falls.keys():
+            if not {*np.flatnonzero(np.isfinite(values)).tolist()} <= part.falls.keys():
                 raise ExparityError(
                     f"metric {entry.id}: says skill={entry.facts.skill}, and keeps no falls of a "
                     "text with a score"
                 )
             if falls is not None:
-                falls.update({places[index]: own for index, own in batch.falls.items()})
+                falls.update({places[index]: own for index, own in part.falls.items()})
         return values
 
-    ids = [e.token_ids for e in explained if e.token_ids is not None]
-    return np.array(model.run_by_precision(ids, run))
+    return np.array(model.run_by_precision(batch.token_ids, run))
 
 
 def _values(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,22 +16,14 @@ if TYPE_CHECKING:
     from exparity.engine.objectives import Objective
     from exparity.metrics import MetricBatch
 
-Norm = Literal["l2", "linf"]
+Climb = Callable[["torch.Tensor", "torch.Tensor", float, float], "torch.Tensor"]
+"""Takes a step of some size from a (t, h) offset along a gradient, back to a ball of a radius."""
 
 
-def norm_of(matrix: torch.Tensor, norm: Norm) -> float:
-    """Return a matrix's Euclidean norm, or for ``linf`` the root mean square of its elements."""
-    square = float(matrix.double().square().sum())
-    return float(np.sqrt(square if norm == "l2" else square / max(1, matrix.numel())))
-
-
-def climbed(
-    offset: torch.Tensor, gradient: torch.Tensor, norm: Norm, step: float, radius: float
+def by_length(
+    offset: torch.Tensor, gradient: torch.Tensor, step: float, radius: float
 ) -> torch.Tensor:
-    """Take one step of steepest ascent from a (t, h) offset along a gradient, back to the ball."""
-    gradient = gradient.float()
-    if norm == "linf":
-        return (offset + step * gradient.sign()).clamp(-radius, radius)
+    """Take a step in the Euclidean norm."""
     # By the peak first: squares of tiny gradients leave the range of float32. Numbers stay on their
     # device, since every one that is read waits for a GPU.
     peak = gradient.abs().max()
@@ -42,10 +34,18 @@ def climbed(
     return offset.where(length <= radius, offset * (radius / length).float())
 
 
+def by_sign(
+    offset: torch.Tensor, gradient: torch.Tensor, step: float, radius: float
+) -> torch.Tensor:
+    """Take a step of each element in the direction of its gradient."""
+    return (offset + step * gradient.sign()).clamp(-radius, radius)
+
+
 class Ascent:
     """Ascents of the prediction loss from copies of texts, by ``owners``, side by side.
 
-    Rows under the (t,) masks ``free`` move; a step is of ``step_size`` radii.
+    Rows under the (t,) masks ``free`` move by ``climb`` within ``radii``, a step of 2.5 / ``steps``
+    radii at a time.
     """
 
     def __init__(
@@ -53,15 +53,14 @@ class Ascent:
         batch: MetricBatch,
         owners: IntArray,
         free: Sequence[BoolArray],
-        *,
-        norm: Norm,
+        climb: Climb,
         radii: Sequence[float],
-        step_size: float,
+        steps: int,
     ) -> None:
         import torch
 
         self.batch, self.owners = batch, owners
-        self.norm, self.radii, self.step_size = norm, radii, step_size
+        self._climb, self.radii, self.step_size = climb, radii, 2.5 / steps
         device = batch.classifier.device
         self.free = [torch.tensor(mask, device=device)[:, None] for mask in free]
         self.offsets = [
@@ -77,10 +76,9 @@ class Ascent:
     def climb(self, item: int, gradient: torch.Tensor) -> None:
         """Take one step of an ascent along the loss's (t, h) gradient."""
         radius = self.radii[item]
-        self.offsets[item] = climbed(
+        self.offsets[item] = self._climb(
             self.offsets[item],
-            gradient * self.free[item],
-            self.norm,
+            (gradient * self.free[item]).float(),
             self.step_size * radius,
             radius,
         )

@@ -66,6 +66,17 @@ class MetricBatch:
     def __len__(self) -> int:
         return len(self.scores)
 
+    def part(self, classifier: Classifier, places: Sequence[int]) -> MetricBatch:
+        """Return some of the explanations, for another classifier, with falls of their own."""
+        return replace(
+            self,
+            classifier=classifier,
+            explanations=tuple(self.explanations[place] for place in places),
+            scores=tuple(self.scores[place] for place in places),
+            keys=tuple(self.keys[place] for place in places),
+            falls={},
+        )
+
     @cached_property
     def token_ids(self) -> tuple[IntArray, ...]:
         """(t,) ids of each text, special tokens included."""
@@ -207,6 +218,7 @@ class MetricBatch:
                 locked(normalised(e, e.units(self.unit), "sequence")) for e in explanations
             ),
             keys=tuple(self.keys[text] for text in texts),
+            falls={},
         )
 
     def _explained(

@@ -9,7 +9,7 @@ import numpy as np
 from exparity.core.flags import Count, Positive
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
-from exparity.metrics._ascent import Ascent
+from exparity.metrics._ascent import Ascent, by_sign
 from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -138,9 +138,9 @@ class _Search:
             self._batch,
             owners,
             [self._free[item] for item in items],
-            norm="linf",
-            radii=radii.tolist(),
-            step_size=2.5 / self._steps,
+            by_sign,
+            radii.tolist(),
+            self._steps,
         )
         for place, owner in enumerate(owners):
             ascent.climb(place, self._first[int(owner)])

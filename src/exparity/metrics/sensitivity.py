@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.core.flags import Count, Positive
 from exparity.metrics import MetricBatch, metric
-from exparity.metrics._ascent import Ascent, Norm, norm_of
+from exparity.metrics._ascent import Ascent, by_length
 from exparity.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ def sensitivity(
     *,
     steps: Count = 10,
     radius: Positive = 0.05,
-    relative: bool = True,
-    norm: Norm = "l2",
 ) -> FloatArray:
     r"""Largest relative change of the explanation near the text, in embedding space.
 
@@ -46,10 +44,7 @@ def sensitivity(
     Args:
         batch: the explanations.
         steps: of the ascent, 2.5 / steps radii each; each costs a gradient and an explanation.
-        radius: r, of the ball.
-        relative: in units of the content embeddings' norm (``l2``), or of the root mean square of
-            their elements (``linf``), instead of absolute.
-        norm: of the ball, ``l2`` or ``linf``.
+        radius: r, of the ball, in units of the content embeddings' Euclidean norm.
 
     Returns:
         (n,) not negative, lower is better; NaN where all attributions are zero or one is not
@@ -59,15 +54,8 @@ def sensitivity(
         InputError: explanations that cannot be made again.
     """
     masks = batch.content_masks
-    scales = [_size(batch, text, norm) if relative else 1.0 for text in range(len(batch))]
-    ascent = Ascent(
-        batch,
-        np.arange(len(batch)),
-        masks,
-        norm=norm,
-        radii=[radius * scale for scale in scales],
-        step_size=2.5 / steps,
-    )
+    radii = [radius * _size(batch, text) for text in range(len(batch))]
+    ascent = Ascent(batch, np.arange(len(batch)), masks, by_length, radii, steps)
     explain_copies = _fused if batch.explainer.facts.pooling else _apart
     originals, moved_owners, moved = explain_copies(batch, ascent, steps)
     worst = np.zeros(len(batch))
@@ -78,10 +66,12 @@ def sensitivity(
     return worst
 
 
-def _size(batch: MetricBatch, owner: int, norm: Norm) -> float:
+def _size(batch: MetricBatch, owner: int) -> float:
+    """Return the Euclidean norm of a text's content embeddings."""
     import torch
 
-    return norm_of(batch.word_rows[owner][torch.tensor(batch.content_masks[owner])], norm)
+    content = batch.word_rows[owner][torch.tensor(batch.content_masks[owner])]
+    return float(np.sqrt(float(content.double().square().sum())))
 
 
 def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:

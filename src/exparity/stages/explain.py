@@ -23,7 +23,7 @@ from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.inputs import check_known
 from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
-from exparity.types import Encoding, Example, FloatArray, IntArray
+from exparity.types import Encoding, Example, FloatArray, IntArray, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -131,10 +131,10 @@ def _explaining(
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         nonlocal untried
         encodings, classes = encodings_of(part), classes_of(part, targets)
-        keys = [e.example_id for e in part]
+        origins = [Origin(entry.id, options, seed, e.example_id) for e in part]
         found: set[str] = set()
         explanations = explain_encodings(
-            classifier, encodings, classes, keys, entry.id, seed, options, found, training=training
+            classifier, encodings, classes, origins, flags=found, training=training
         )
         rows = [_row(*one) for one in zip(part, explanations, strict=True)]
         if untried:
@@ -196,7 +196,7 @@ def _training(data: Path, method_id: str) -> Training:
             f"{data}: method {method_id} works with the training split, which has "
             f"{len(examples)} examples; prepare the data with more"
         )
-    return Training.of([e.parts for e in examples], [e.label for e in examples])
+    return Training.of(([e.parts for e in examples], [e.label for e in examples]))
 
 
 def choose(

@@ -27,7 +27,7 @@ from exparity.methods import METHODS, explain_encodings
 from exparity.metrics import MetricBatch, limits, removal
 from exparity.stages.cell import Lookup, cell_of, key_of
 from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
-from exparity.types import Encoding, Example, Falls, IntArray
+from exparity.types import Encoding, Example, Falls, IntArray, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -88,15 +88,13 @@ def drawn(
 
     ``texts`` are their encodings, the classes to explain and the ids of the examples.
     """
-    return [
-        explanation
-        for draw in range(draws)
-        for explanation in explain_encodings(
-            *(classifier, *texts, RANDOM),
-            derive_seed(seed, "negative_control", draw),
-            {"unit": unit},
-        )
-    ]
+    encodings, classes, keys = texts
+    explanations = []
+    for draw in range(draws):
+        of_draw = derive_seed(seed, "negative_control", draw)
+        origins = [Origin(RANDOM, {"unit": unit}, of_draw, key) for key in keys]
+        explanations += explain_encodings(classifier, encodings, classes, origins)
+    return explanations
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:

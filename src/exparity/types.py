@@ -7,7 +7,7 @@ Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -78,7 +78,7 @@ class Text:
     """A text byte for byte, as the model reads it, and its words as spans in it.
 
     Strings are taken with words that blanks part. For other words, build it with :meth:`of_words`
-    or :meth:`segmented`, or from spans.
+    or from spans.
 
     Attributes:
         string: the text.
@@ -116,24 +116,6 @@ class Text:
             spans.append((start, start + len(word)))
             start += len(word) + len(separator)
         return cls(separator.join(listed), tuple(spans))
-
-    @classmethod
-    def segmented(cls, string: str, segment: Callable[[str], Iterable[str]]) -> Text:
-        """Take a string, and the words that a segmenter finds in it, in order.
-
-        Raises:
-            ValueError: a word is not found in the rest of the string.
-        """
-        spans, end = [], 0
-        for word in segment(string):
-            if not word.strip():
-                continue
-            start = string.find(word, end)
-            if start < 0:
-                raise ValueError(f"the segmenter's word {word!r} is not in {string[end:]!r}")
-            end = start + len(word)
-            spans.append((start, end))
-        return cls(string, tuple(spans))
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -73,7 +73,6 @@ def test_pairs_keep_both_texts():
 
 FORMS = {
     "separator": Text.of_words(WORDS, separator=""),
-    "segmenter": Text.segmented(CHINESE, lambda _: WORDS),
     "spans": Text(CHINESE, ((0, 1), (1, 3), (3, 5), (5, 7))),
 }
 
@@ -133,11 +132,6 @@ def test_words_that_come_and_go_leave_the_lines_of_the_others():
 def test_spans_that_are_none_are_refused(spans):
     with pytest.raises(ValueError, match="span"):
         Text("abc d", spans)
-
-
-def test_a_segmenter_of_other_text_is_refused():
-    with pytest.raises(ValueError, match="'x' is not in"):
-        Text.segmented("ab", lambda _: ["a", "x"])
 
 
 def test_replaced_words_keep_the_lines_of_an_example():

@@ -174,7 +174,7 @@ def test_facts_and_imports_of_a_method(method):
     entry = METHODS.get(method)
     assert entry.facts.target in ("logit", "probability", "none")
     assert entry.facts.target == "logit" or not entry.facts.needs_gradient
-    assert "Args:" in (entry.function.__doc__ or "")
+    assert "Returns:" in (entry.function.__doc__ or "")
     source = inspect.getsource(inspect.getmodule(entry.function))
     tops = [line for line in source.splitlines() if line.startswith(("import ", "from "))]
     heavy = ("torch", "transformers", "captum", "shap", "lime")

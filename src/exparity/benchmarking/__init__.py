@@ -209,10 +209,7 @@ class Benchmark:
         """
         import pandas as pd
 
-        means = {
-            metric: {method: self._mean(method, metric) for method in self.explanations}
-            for metric in self._metrics
-        }
+        means = {metric: self._means(metric) for metric in self._metrics}
         frame = pd.DataFrame(means, index=pd.Index([*self.explanations], name="method"))
         return frame.assign(seconds=pd.Series(self.seconds))
 
@@ -264,7 +261,7 @@ class Benchmark:
                     }
                     for method, explanations in self.explanations.items()
                 ],
-                "values": self._column_cells(i),
+                "values": self._column_cells(slice(i, i + 1)),
             }
             for i in range(min(n_texts, len(self._encodings)))
         ]
@@ -278,32 +275,33 @@ class Benchmark:
             seconds=self.seconds,
         )
 
-    def _mean(self, method: str, metric: str, texts: int | slice = slice(None)) -> float:
-        """Return the mean value of some texts; NaN if none is defined, or none was computed."""
-        values = self.scores.get((method, metric))
-        chosen = np.empty(0) if values is None else np.atleast_1d(values[texts])
-        defined = chosen[~np.isnan(chosen)]
-        return float(defined.mean()) if defined.size else float("nan")
+    def _means(self, metric: str, texts: slice = slice(None)) -> dict[str, float]:
+        """Return each method's mean over the texts where a metric is defined; NaN without any."""
+        means = {}
+        for method in self.explanations:
+            values = self.scores.get((method, metric), np.empty(0))[texts]
+            defined = values[~np.isnan(values)]
+            means[method] = float(defined.mean()) if defined.size else float("nan")
+        return means
 
-    def _column_cells(self, texts: int | slice) -> dict[str, list[tuple[str, bool]]]:
+    def _column_cells(self, texts: slice) -> dict[str, list[tuple[str, bool]]]:
         """Return each method's values, and whether they are the best of their metric."""
         cells = defaultdict(list)
         for metric in self._metrics:
-            sign = 1 if METRICS.get(metric).facts.direction == "higher" else -1
-            values = {method: self._mean(method, metric, texts) for method in self.explanations}
-            decimals = decimals_of(values.values())
+            means = self._means(metric, texts)
+            decimals = decimals_of(means.values())
             written = {
-                method: number_text(value, signed=False, decimals=decimals)
-                for method, value in values.items()
-                if value == value
+                method: number_text(mean, signed=False, decimals=decimals)
+                for method, mean in means.items()
+                if mean == mean
             }
             ranked = [method for method in written if method != RANDOM]
-            ranked.sort(key=lambda method: -sign * values[method])
-            is_best = {method: written[method] == written[ranked[0]] for method in ranked}
-            differ = not all(is_best.values())
-            for method in values:
-                best = differ and is_best.get(method, False)
-                cells[method].append((written.get(method, "–"), best))
+            best = max if METRICS.get(metric).facts.direction == "higher" else min
+            top = written[best(ranked, key=means.__getitem__)] if ranked else ""
+            differ = any(written[method] != top for method in ranked)
+            for method in means:
+                is_best = differ and method in ranked and written[method] == top
+                cells[method].append((written.get(method, "–"), is_best))
         return dict(cells)
 
 

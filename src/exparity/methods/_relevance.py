@@ -6,7 +6,8 @@ at its top: methods import it when they run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -34,6 +35,11 @@ _SCALES = (
 )
 _POWERS = (torch.pow, Tensor.pow, Tensor.__pow__)
 _SOFTMAXES = (F.softmax, torch.softmax, Tensor.softmax)
+# Attention is two products in a row, of which each factor gets half; in cp weights are constant.
+_SHARES: Mapping[Variant, Mapping[str, float]] = {
+    "attnlrp": {"query": 0.25, "key": 0.25, "value": 0.5},
+    "cp": {"query": 0.0, "key": 0.0},
+}
 
 
 class Propagation(Activations):
@@ -54,7 +60,7 @@ class Propagation(Activations):
             **dict.fromkeys(_POWERS, _power),
             F.layer_norm: _layer_norm,
             F.rms_norm: _rms_norm,
-            F.scaled_dot_product_attention: _attention if variant == "attnlrp" else _cp_attention,
+            F.scaled_dot_product_attention: partial(_attention, _SHARES[variant]),
         }
         if variant == "cp":
             self._rules |= dict.fromkeys(_SOFTMAXES, _constant)
@@ -80,6 +86,8 @@ def _share(value: Any, share: float) -> Any:
     """Return a tensor, through which only a share of a gradient passes."""
     if not _carries(value):
         return value
+    if share == 0:
+        return value.detach()
     same = value.view_as(value)
     same.register_hook(lambda gradient: gradient * share)
     return same
@@ -110,55 +118,41 @@ def _power(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _layer_norm(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
-    def linear(
-        x: Tensor,
-        shape: Any,
-        weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        eps: float = 1e-5,
-    ) -> Tensor:
-        over = tuple(range(-len(shape), 0))
-        centred = x - x.mean(over, keepdim=True)
-        scale = (centred.square().mean(over, keepdim=True) + eps).rsqrt().detach()
-        return centred * scale * (1 if weight is None else weight)
-
-    return _by(linear, func, args, kwargs)
+    return _normalised(func, args, kwargs, ("weight", "bias", "eps"), centred=True)
 
 
 def _rms_norm(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
-    def linear(
-        x: Tensor, shape: Any, weight: Tensor | None = None, eps: float | None = None
-    ) -> Tensor:
-        least = torch.finfo(x.dtype).eps if eps is None else eps
-        over = tuple(range(-len(shape), 0))
-        scale = (x.square().mean(over, keepdim=True) + least).rsqrt().detach()
-        return x * scale * (1 if weight is None else weight)
-
-    return _by(linear, func, args, kwargs)
+    return _normalised(func, args, kwargs, ("weight", "eps"), centred=False)
 
 
-def _by(linear: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
-    """Return what a function returns, with the gradient of another."""
-    value, other = func(*args, **kwargs).detach(), linear(*args, **kwargs)
-    result: Tensor = value + (other - other.detach())
+def _normalised(
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    names: Sequence[str],
+    *,
+    centred: bool,
+) -> Tensor:
+    """Return what a function returns, with the gradient of a norm whose scale is constant."""
+    x, shape = args[0], args[1] if len(args) > 1 else kwargs["normalized_shape"]
+    options = dict(zip(names, args[2:], strict=False)) | dict(kwargs)
+    over = tuple(range(-len(shape), 0))
+    eps, weight = options.get("eps"), options.get("weight")
+    if eps is None:
+        eps = 1e-5 if centred else torch.finfo(x.dtype).eps
+    rest = x - x.mean(over, keepdim=True) if centred else x
+    scale = (rest.square().mean(over, keepdim=True) + eps).rsqrt().detach()
+    linear = rest * scale * (1 if weight is None else weight)
+    result: Tensor = func(*args, **kwargs).detach() + (linear - linear.detach())
     return result
 
 
-def _attention(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Two products in a row: a quarter for queries and keys each, half for values."""
-    named = _named(args, kwargs)
-    shares = {"query": 0.25, "key": 0.25, "value": 0.5}
-    return func(**named | {name: _share(named[name], part) for name, part in shares.items()})
-
-
-def _cp_attention(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    named = _named(args, kwargs)
-    return func(**named | {name: named[name].detach() for name in ("query", "key")})
-
-
-def _named(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _attention(
+    shares: Mapping[str, float], func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
     names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
-    return dict(zip(names, args, strict=False)) | dict(kwargs)
+    named = dict(zip(names, args, strict=False)) | dict(kwargs)
+    return func(**named | {name: _share(named[name], part) for name, part in shares.items()})
 
 
 def check_attention(model: Any) -> None:

@@ -33,9 +33,6 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
     activations (attention) and normalisation keep their gradient on the text: where a model has
     none of them, a text's scores sum to f(input) − f(baseline).
 
-    Args:
-        batch: the texts.
-
     Returns:
         (t,) signed scores for each text, in logits.
     """

@@ -29,9 +29,6 @@ def gradient(batch: MethodBatch) -> list[FloatArray]:
 
     :math:`s_i = \sum_h |\partial f_y / \partial e_{ih}|`.
 
-    Args:
-        batch: the texts.
-
     Returns:
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
@@ -49,9 +46,6 @@ def gradient_x_input(batch: MethodBatch) -> list[FloatArray]:
     r"""Inner product of each token's embedding with the target logit's gradient there.
 
     :math:`s_i = \sum_h e_{ih}\, \partial f_y / \partial e_{ih}`.
-
-    Args:
-        batch: the texts.
 
     Returns:
         (t,) signed scores for each text, in logits.

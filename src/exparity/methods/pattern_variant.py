@@ -27,9 +27,6 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
     :math:`s_w = \mathrm{Cov}(\mathrm{tfidf}_w(x), [y = c])` for target class :math:`c`. The model
     is not asked: a word has the same score in every text that is explained for the same class.
 
-    Args:
-        batch: the texts.
-
     Returns:
         (t,) signed scores for each text; the tokens of a word share its covariance evenly. Words
         that are not in the training split and special tokens score 0.

@@ -23,9 +23,6 @@ def uniform_random(batch: MethodBatch) -> list[FloatArray]:
     One number is drawn per unit, which its tokens share evenly: per word, so that every word has
     the same share on average, unless ``unit`` says otherwise.
 
-    Args:
-        batch: the texts.
-
     Returns:
         (t,) scores for each text, in [0, 1).
     """

@@ -27,9 +27,6 @@ def loo_correlation(batch: MetricBatch) -> FloatArray:
     Kendall's :math:`\tau_b` between the attributions of the :math:`n` content tokens and
     :math:`f_y(x) - f_y(x \setminus x_i)`, ties counted (Kendall 1945).
 
-    Args:
-        batch: the explanations.
-
     Returns:
         (n,) in [−1, 1], higher is better; NaN where an attribution is not finite, there are fewer
         than two content tokens, or all attributions or all falls are equal.

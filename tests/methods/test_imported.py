@@ -64,20 +64,6 @@ def test_scores_of_words_are_shared_among_tokens(classifier, tmp_path):
     assert_same(imported(classifier, write(tmp_path / "a.jsonl", rows)), expected)
 
 
-def test_tokens_without_special_ones_and_without_marks(classifiers, tmp_path):
-    classifier = classifiers["bert"]
-    made = exparity.explain(classifier, TEXTS, TARGETS, "occlusion")  # special tokens have 0
-    rows = [
-        {
-            **row,
-            "tokens": [t.removeprefix("##") for t in row["tokens"][1:-1]],
-            "scores": row["scores"][1:-1],
-        }
-        for row in own(made)
-    ]
-    assert_same(imported(classifier, write(tmp_path / "a.jsonl", rows)), made)
-
-
 def test_a_text_that_is_there_twice_is_explained_once_or_alike(classifiers, tmp_path):
     classifier = classifiers["bert"]
     made = exparity.explain(classifier, TEXTS[0], 0, "gradient_x_input")
@@ -123,6 +109,7 @@ NAN = float("nan")
         (changed(scores=[1.0, 2.0]), r":2: \d+ tokens but 2 scores; give one for each"),
         (changed(tokens=None, scores=[1.0]), ":2: 1 scores for 9 words; give one for each"),
         (changed(tokens=["x"], scores=[1.0]), ":2: 1 tokens, and the model's tokenizer makes"),
+        (lambda rows: [rows[0], 1], r":2: expected a JSON object"),
         (changed(text=None), ":2: does not say what it explains; give it an example_id"),
         (changed(text="Another text .", example_id=TEXTS[1]), ":2: its text is not that of"),
     ],
@@ -139,15 +126,6 @@ def test_wrong_lines(classifiers, tmp_path, change, message):
 def test_no_file(classifiers, path):
     with pytest.raises(InputError, match=f"method imported: path: no file '{path}'; name the"):
         imported(classifiers["bert"], path)
-
-
-def test_no_json(classifiers, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": \n')
-    with pytest.raises(InputError, match=r"a\.jsonl:1: no 'scores'"):
-        imported(classifiers["bert"], str(tmp_path / "a.jsonl"))
-    (tmp_path / "a.jsonl").write_text('{"text": \n')
-    with pytest.raises(InputError, match=r"a\.jsonl:1: not valid JSON"):
-        imported(classifiers["bert"], str(tmp_path / "a.jsonl"))
 
 
 def test_metrics_that_explain_again_say_that_they_cannot(classifiers, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import exparity
 from exparity.core.seeding import generator
-from exparity.methods._words import spread_over_tokens, words_of
+from exparity.methods._words import words_of
 from exparity.methods.lime import draw_masks
 
 TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
@@ -89,12 +89,3 @@ def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
     encoding = classifier.encode([text])[0]
     assert encoding.truncated
     assert set(words_of(encoding).values()) == {"harbour"}
-
-
-def test_spread_shares_evenly(classifier):
-    encoding = classifier.encode([TEXTS[1]])[0]
-    scores = spread_over_tokens(encoding, {0: 1.5, 2: -3.0, 99: 7.0})
-    for word, expected in ((0, 1.5), (1, 0.0), (2, -3.0)):
-        assert scores[encoding.word_ids == word].sum() == pytest.approx(expected)
-        assert np.abs(scores[encoding.word_ids == word]).sum() == pytest.approx(abs(expected))
-    assert (scores[encoding.special_mask] == 0).all()

@@ -29,16 +29,6 @@ def test_words_are_uniform_and_independent(classifiers):
     assert np.abs(correlation[~np.eye(9, dtype=bool)]).max() < 4 / np.sqrt(400)
 
 
-def test_each_word_has_the_same_share_on_average(classifiers):
-    """So that the mass on any set of words averages to the set's share of the words."""
-    encoding, scores = drawn(classifiers["bert"], 400)
-    content = encoding.word_ids >= 0
-    shares = scores[:, content] / scores[:, content].sum(1, keepdims=True)
-    chosen = np.isin(encoding.word_ids[content], [0, 1, 4])
-    mass = shares[:, chosen].sum(1)
-    assert abs(mass.mean() - 3 / 9) < 4 * mass.std(ddof=1) / np.sqrt(len(mass))
-
-
 def test_tokens_are_uniform_if_asked_for(classifiers):
     encoding, scores = drawn(classifiers["bert"], 200, unit="token")
     assert kstest(scores.ravel(), "uniform").pvalue > 1e-3

@@ -116,31 +116,3 @@ def test_nothing_moves_where_the_gradient_is_zero(checkpoints):
     found, notes = run(classifier, make(classifier), max_radius=0.5)
     np.testing.assert_array_equal(found, 0.5)
     assert notes["censored"] == notes["searched"] > 0
-
-
-def test_ties_take_the_later_token(classifiers):
-    classifier = classifiers["bert"]
-    text = ["The girl sings ."]
-    content = np.flatnonzero(~classifier.encode(text)[0].special_mask)
-
-    def last_alone(encoding, _):
-        scores = np.zeros(len(encoding))
-        scores[content[-1]] = 1.0
-        return scores
-
-    tied = make(classifier, text, lambda e, _: np.ones(len(e)))
-    alone = make(classifier, text, last_alone)
-    options = {"max_tokens": 1, "steps": 3}
-    assert run(classifier, tied, **options)[0] == run(classifier, alone, **options)[0]
-
-
-def test_unfinite_and_single_token(classifiers):
-    classifier = classifiers["gpt2"]
-    broken = make(classifier, scorer=lambda e, _: np.full(len(e), np.inf))
-    found, notes = run(classifier, broken)
-    assert np.isnan(found).all()
-    assert notes["searched"] == 0
-    single = make(classifier, ["a"])
-    found, notes = run(classifier, single)
-    assert notes["searched"] == min(5, int((~single[0].special_mask).sum()))
-    assert 0 < found[0] <= 1

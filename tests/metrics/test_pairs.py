@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import torch
 from metrics.loops import naive_sets
-from metrics.sweep import evaluated
 from support import PAIRS
 
 import exparity
 from exparity import Explanation, InputError
 from exparity.methods import explain
-from exparity.metrics import METRICS
 from exparity.metrics.removal import TENTHS
 
 pytestmark = pytest.mark.reference
@@ -97,21 +95,6 @@ def test_rationales_mark_the_words_of_both_by_hand(pair_classifier):
         assert found[0] == pytest.approx(expected, abs=1e-6)
     with pytest.raises(InputError, match="its tokens are of 8 words, but the rationale has 2"):
         exparity.evaluate(None, [made], "mass_accuracy", rationales=[[0, 1]])
-
-
-@pytest.mark.parametrize(
-    "metric", [m for m in METRICS.ids() if METRICS.get(m).facts.needs != "counterfactual"]
-)
-def test_batch_equals_loop(pair_classifiers, metric):
-    classifier = pair_classifiers["bert"]
-    made = explain(classifier, [*PAIRS, "her mother sings"], TARGET, "gradient_x_input")
-    marks = [[i % 2 for i in range(1 + int(e.word_ids.max()))] for e in made]
-    together = evaluated(classifier, made, metric, rationales=marks)
-    alone = [
-        evaluated(classifier, [e], metric, rationales=[m])[0]
-        for e, m in zip(made, marks, strict=True)
-    ]
-    np.testing.assert_array_equal(together, alone)
 
 
 def test_ids_that_do_not_tell_the_texts_apart_are_refused(pair_classifiers):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from metrics.sweep import scored
 from sklearn import metrics as sklearn_metrics
 
 import exparity
@@ -259,41 +258,3 @@ def test_words_that_were_cut_away_have_no_attribution():
     assert exparity.evaluate(None, [one], "mass_accuracy")[0] == 1 / 4
     # 3 > 1 > 0 = 0: of the pairs the others win one, and one is a tie.
     assert exparity.evaluate(None, [one], "rationale_roc_auc")[0] == (1 + 0.5) / 4
-
-
-WORDS = ("The", "waitress", "'s", "fiancé", "doesn't", "wait", "-", "she", "'ll", "go", "—", "now",
-         ".")  # fmt: skip
-
-
-def pieces(tokenizer, words):
-    """Sub-tokens of each word, one word at a time."""
-    found = []
-    for index, word in enumerate(words):
-        blank = " " if index and "Ġ" in "".join(tokenizer.get_vocab()) else ""
-        found.append(len(tokenizer(blank + word, add_special_tokens=False)["input_ids"]))
-    return found
-
-
-def word_masses(classifier, words, scores):
-    """|scores| of each word, by counting its sub-tokens."""
-    rest = [abs(s) for s in scores]
-    masses = []
-    for count in pieces(classifier.tokenizer, words):
-        masses.append(math.fsum(rest[:count]))
-        rest = rest[count:]
-    return masses
-
-
-@pytest.mark.parametrize("repeats", [1, 9])  # of which the latter is cut
-def test_words_of_the_text_keep_their_marks(classifier, repeats):
-    words = WORDS * repeats
-    encoding = classifier.encode([words])[0]
-    assert encoding.truncated == (repeats > 1)
-    assert len(encoding) > len(WORDS) + 2
-    scores = np.random.default_rng(1).normal(size=len(encoding))
-    marks = [int(word in ("waitress", "she", "fiancé")) for word in words]
-    one = scored(encoding, scores, rationale=marks)
-    masses = word_masses(classifier, words, scores[~encoding.special_mask])
-    expected = math.fsum(m for m, mark in zip(masses, marks, strict=True) if mark)
-    found = exparity.evaluate(None, [one], "mass_accuracy")[0]
-    assert found == pytest.approx(expected / math.fsum(masses))

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import exparity
 from exparity import Explanation, InputError
@@ -24,15 +22,6 @@ def test_tokens_of_a_word_are_added_up_and_special_ones_left_out():
         [9, 1, 2, 3, 9], [1, 0], special_mask=[1, 0, 0, 0, 1], word_ids=[-1, 0, 0, 1, -1]
     )
     assert term_attribution(one) == pytest.approx([0.5])
-
-
-@given(st.lists(st.tuples(st.floats(-5, 5), st.booleans()), min_size=1, max_size=8))
-def test_as_a_naive_loop_has_it(words):
-    scores, changed = zip(*words, strict=True)
-    total = sum(abs(score) for score in scores)
-    on_changed = sum(abs(score) for score, mark in words if mark)
-    expected = on_changed / total if total and any(changed) else np.nan
-    assert term_attribution(explained(scores, changed)) == pytest.approx([expected], nan_ok=True)
 
 
 def test_undefined_where_nothing_changes_or_nobody_knows():

@@ -234,7 +234,7 @@ def attribute(
         leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
         flags=set() if flags is None else flags,
         memo={} if memo is None else memo,
-        training=training and guarded(training),
+        training=training,
         explains=options.pop("explains", "auto"),
         unit=options.pop("unit", "token"),
     )

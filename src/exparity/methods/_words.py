@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from exparity.core.calls import array_of, listed
 from exparity.core.errors import InputError
 from exparity.engine.encoding import parted
 from exparity.explanations import alignment
-from exparity.types import Encoding, FloatArray, IntArray, Parts, TextLike
+from exparity.types import Encoding, FloatArray, IntArray, Parts, TextLike, locked
 
 Texts = Sequence[TextLike]
 
@@ -24,7 +24,6 @@ class Training:
     Attributes:
         words: (n,) the words of each text.
         labels: (n,) class index of each.
-        memo: what methods computed of it once, for the texts of all batches.
 
     Raises:
         InputError: not one label each.
@@ -32,7 +31,6 @@ class Training:
 
     words: tuple[tuple[str, ...], ...]
     labels: IntArray
-    memo: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.labels.shape != (len(self.words),):
@@ -48,7 +46,7 @@ class Training:
         if len(pair) != 2:
             raise InputError("training must be a pair: texts and their class indices")
         words = tuple(map(all_words, parted(pair[0], "texts of training")))
-        return cls(words, array_of(int, pair[1], "class indices of training"))
+        return cls(words, locked(array_of(int, pair[1], "class indices of training")))
 
 
 def all_words(text: Parts) -> tuple[str, ...]:

@@ -117,6 +117,12 @@ class MethodBatch:
         )
 
     @cached_property
+    def content_masks(self) -> tuple[BoolArray, ...]:
+        """(u,) True for the units of each text that have content: all but special tokens."""
+        pairs = zip(self.units, self.special_masks, strict=True)
+        return tuple(~special[units.first] for units, special in pairs)
+
+    @cached_property
     def lengths(self) -> list[int]:
         """Tokens of each text."""
         return [len(encoding) for encoding in self.encodings]

@@ -48,8 +48,7 @@ def kernel_shap(
     from exparity.engine.masking import MaskedTexts
 
     plans, masks = [], []
-    for row, (units, special) in enumerate(zip(batch.units, batch.special_masks, strict=True)):
-        content = ~special[units.first]
+    for row, (units, content) in enumerate(zip(batch.units, batch.content_masks, strict=True)):
         n_content = int(content.sum())
         coalitions, weights = draw_coalitions(n_content, n_samples - 2, batch.generator(row))
         mask = np.ones((len(coalitions) + 2, len(content)), dtype=bool)
@@ -60,11 +59,11 @@ def kernel_shap(
     masked = MaskedTexts(batch.classifier, batch.rows, baseline_rows(batch))
     worth = masked.target_probabilities(masks, batch.targets)
     scores = []
-    for units, special, (coalitions, weights), values in zip(
-        batch.units, batch.special_masks, plans, worth, strict=True
+    for units, content, (coalitions, weights), values in zip(
+        batch.units, batch.content_masks, plans, worth, strict=True
     ):
         own = shapley_values(coalitions, weights, values[2:], values[0], values[1])
-        scores.append(units.shared(laid_on(~special[units.first], own, 0.0)))
+        scores.append(units.shared(laid_on(content, own, 0.0)))
     return scores
 
 

@@ -41,12 +41,8 @@ def occlusion(
     """
     from exparity.engine.masking import MaskedTexts, kept_target_probabilities
 
-    contents = [
-        ~special[units.first]
-        for units, special in zip(batch.units, batch.special_masks, strict=True)
-    ]
     masks = []
-    for units, content in zip(batch.units, contents, strict=True):
+    for units, content in zip(batch.units, batch.content_masks, strict=True):
         whole = np.ones((1, len(content)), dtype=bool)
         each = np.eye(len(content), dtype=bool)[content]
         masks.append(units.on_tokens(np.vstack([whole, ~each])))
@@ -57,5 +53,5 @@ def occlusion(
         values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     return [
         units.shared(laid_on(content, left[0] - left[1:], 0.0))
-        for units, content, left in zip(batch.units, contents, values, strict=True)
+        for units, content, left in zip(batch.units, batch.content_masks, values, strict=True)
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from exparity.methods import MethodBatch, method
@@ -32,10 +34,7 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
         that are not in the training split and special tokens score 0.
     """
     assert batch.training is not None
-    memo = batch.training.memo
-    if "pattern" not in memo:
-        memo["pattern"] = covariances(batch.training)
-    pattern: dict[tuple[str, int], float] = memo["pattern"]
+    pattern = covariances(batch.training)
     scores = []
     for encoding, target in zip(batch.encodings, batch.targets, strict=True):
         words = words_of(encoding).items()
@@ -44,6 +43,7 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
     return scores
 
 
+@lru_cache(maxsize=1)  # for the texts of all batches
 def covariances(training: Training) -> dict[tuple[str, int], float]:
     """Return covariances (n − 1) of words' tf-idf with classes, by word in lower case and class."""
     from sklearn.feature_extraction.text import TfidfVectorizer

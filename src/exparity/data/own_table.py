@@ -13,7 +13,6 @@ from typing import Annotated, Any, NamedTuple, cast
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
 from exparity.core.flags import Range
-from exparity.core.grouping import grouped
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import class_names, read_rows, words_in
 from exparity.data._split import split_examples
@@ -22,7 +21,6 @@ from exparity.data.files import FETCH, DataSource
 from exparity.data.hub import local_copies
 from exparity.types import Example, Split, Text
 
-Row = Mapping[str, Any]
 Marks = tuple[int, ...]
 AND = " & "
 """Text between the values of a group of several columns, and between their names."""
@@ -55,6 +53,35 @@ class _Columns(NamedTuple):
     def with_groups(self, by: Sequence[str]) -> list[str]:
         """Return all columns to read."""
         return [*(name for name in self if name is not None), *by]
+
+
+class _Row(NamedTuple):
+    """A row of a table."""
+
+    where: str  # its place, ``file:line``
+    values: dict[str, Any]
+    number: str  # its number in the table, from 1, with leading zeros
+
+    def name(self, column: str) -> str:
+        """Return a value that names something: text, a whole number, true or false."""
+        value = self.values[column]
+        if isinstance(value, bool) or value in ("True", "False"):  # as CSV has them
+            return str(value).lower()
+        if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value.strip()):
+            return value.strip().partition(".")[0]
+        if isinstance(value, float) and value.is_integer():  # whole numbers in a column with gaps
+            return str(int(value))
+        if not isinstance(value, str | int):
+            raise InputError(
+                f"{self.where}: {column} must be text or a whole number, found {value!r}"
+            )
+        name = " ".join(str(value).split())  # a line break would tear tables apart
+        if len(name) > _LONGEST or UNSAFE.search(name):
+            raise InputError(
+                f"{self.where}: {column} {name[:_LONGEST]!a} is longer than {_LONGEST} characters "
+                "or holds control characters; rename it"
+            )
+        return name
 
 
 def check_table(options: Mapping[str, Any]) -> None:
@@ -110,42 +137,41 @@ def own_table(
     split_seed: int = 0,
     drop_incomplete: bool = False,
 ) -> Loaded:
-    """A table of your own: CSV, TSV, JSON or Parquet with a text, a label and a group a row.
+    """A table of your own: CSV, TSV, JSON or Parquet with a text, a label and a group per row.
 
     Args:
         source: whether a table of the Hub may be downloaded.
-        path: the table, relative to where you run, or ``hf://datasets/OWNER/NAME/FILE`` of the
-            Hugging Face Hub; of several files, a list or a pattern with ``*``.
+        path: the table, relative to the current folder, or ``hf://datasets/OWNER/NAME/FILE`` of the
+            Hugging Face Hub; for several files, a list or a pattern with ``*``.
         revision: commit of a table of the Hub, 40 digits.
-        text: column of the text: a string, which the model reads byte for byte, or a list of words.
-            Blanks part the words of a string.
+        text: column of the text: a string, which the model reads byte for byte and whose words are
+            separated by blanks, or a list of words.
         label: column of the class.
-        group: column of the protected attribute's value; of several columns, every combination of
-            values that a row has is a group, such as ``female & Black``. Without it, or with an
-            empty ``groups``, nothing is compared.
+        group: column of the protected attribute. With several columns, every combination of values
+            in the table is a group, such as ``female & Black``. Without it, or with an empty
+            ``groups``, nothing is compared.
         id: column of an id; the number of the row if None.
-        match: column of the matched set; empty where there is none.
+        match: column of the matched set; empty for a row without one.
         split: column of ``train`` or ``test``; if None, see :func:`split_examples`.
-        rationale: column of a 0 or 1 per word, as a list or separated by blanks.
-        text_b: column of the second text of a pair, such as a hypothesis; empty where none is.
-        rationale_b: column of a 0 or 1 per word of the second text.
-        spans: column of the words of the text, each its start and end in characters, where blanks
-            do not part them.
-        unit_spans: column of the parts of the text that methods and metrics with ``unit: spans``
-            take as one, each its start and end in characters, such as names or clauses. A word is
-            of the part that it starts in, and one of its own outside of all.
-        separator: what stands between the words of lists; write '' for languages without blanks.
+        rationale: column with a 0 or 1 for each word, as a list or separated by blanks.
+        text_b: column of the second text of a pair, such as a hypothesis; empty for a single text.
+        rationale_b: column with a 0 or 1 for each word of the second text.
+        spans: column of the words that blanks do not separate: start and end of each in characters.
+        unit_spans: column of the units for methods and metrics with ``unit: spans``, such as names
+            or clauses: start and end of each in characters. A word belongs to the unit that it
+            starts in; a word outside all units is a unit of its own.
+        separator: text between the words of lists; '' for languages without blanks.
         groups: the groups in the order that fixes the sign; sorted if None.
         labels: the classes in the order of a model's outputs; if None, as a Parquet file of the
             Hub declares them, else sorted.
-        test_share: share of the rows in the test split, if no column says. With 1 there is no
-            training split, which models with 0 epochs do not need.
+        test_share: share of the rows in the test split, without a column ``split``. With 1 there
+            is no training split, which models with 0 epochs do not need.
         split_seed: seed of that split.
-        drop_incomplete: leave out rows without visible text, class, group, id or split, and those
-            that repeat the id of an earlier row; the page has their number. Refused if False.
+        drop_incomplete: leave out rows without visible text, class, group, id or split, and rows
+            that repeat an id; the page shows their number. If False, they are refused.
 
     Returns:
-        One example a row.
+        One example per row.
     """
     if not path:
         raise InputError("dataset table: name the file to read with 'path'")
@@ -162,37 +188,26 @@ def own_table(
     path = path if isinstance(path, str) else ", ".join(path)
     if files is None:
         raise InputError(f"{path} is not here; {FETCH}")
-    rows = [row for file in files for row in read_rows(file, columns.with_groups(by))]
-    if not rows:
+    found = [row for file in files for row in read_rows(file, columns.with_groups(by))]
+    if not found:
         raise InputError(f"{path}: has no rows")
+    digits = len(str(len(found)))
     missing = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
-    for _, row in rows:
-        row.update({name: None for name in by if str(row[name]).strip() in missing})
-    numbers = [f"{place:0{len(str(len(rows)))}d}" for place in range(1, len(rows) + 1)]
-    reasons = _incomplete(rows, columns, by)
-    dropped = Counter(reason for reason in reasons if reason)
-    if dropped:
-        kept = [place for place, reason in enumerate(reasons) if reason is None]
-        if not drop_incomplete or not kept:
-            raise InputError(
-                f"{path}: incomplete rows, {dropped.total():,} of {len(rows):,}: "
-                f"{_counted(rows, reasons)}; complete them, or leave them out with "
-                "`drop_incomplete: true` (in an audit: --drop-incomplete)"
-            )
-        rows, numbers = [rows[place] for place in kept], [numbers[place] for place in kept]
-    _refuse_swapped(path, rows, text, label)
-    label_names = [_name(where, row, label) for where, row in rows]
-    places = [where for where, _ in rows]
+    for _, values in found:
+        values.update({name: None for name in by if str(values[name]).strip() in missing})
+    rows = [_Row(*row, f"{number:0{digits}d}") for number, row in enumerate(found, start=1)]
+    rows, dropped = _complete(path, rows, columns, by, drop_incomplete)
+    _refuse_swapped(path, rows, columns)
     declared = class_names(files[0], label) if labels is None else labels
-    classes = _order(label, "labels", declared, label_names, places)
+    label_names = [row.name(label) for row in rows]
+    group_names = [AND.join(row.name(column) for column in by) for row in rows]
     crossed = AND.join(by)
-    group_names = [AND.join(_name(where, row, column) for column in by) for where, row in rows]
-    order = _order(crossed, "groups", groups, group_names, places) if by else ()
+    classes = _order(label, "labels", declared, label_names, rows)
+    order = _order(crossed, "groups", groups, group_names, rows) if by else ()
     index = {name: i for i, name in enumerate(classes)}
-    of_rows = zip(rows, numbers, label_names, group_names, strict=True)
     examples = [
-        _example(*row, columns, separator, number, index[class_name], group_name)
-        for row, number, class_name, group_name in of_rows
+        _example(row, columns, separator, index[class_name], group_name)
+        for row, class_name, group_name in zip(rows, label_names, group_names, strict=True)
     ]
     if rationale and all(example.rationale is None for example in examples):
         raise InputError(
@@ -206,32 +221,29 @@ def own_table(
     return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
 
 
-def _example(
-    where: str, row: Row, columns: _Columns, separator: str, number: str, label: int, group: str
-) -> Example:
-    """Return the example that a complete row is."""
-    id, match, split = columns.id, columns.match, columns.split
-    units, second = columns.unit_spans, columns.text_b
-    text, text_b = _text(where, row, columns.text, columns.spans, separator), None
-    marks = _marks(where, row, columns.rationale, row[columns.text], text)
-    if second is not None and not _empty(row[second]):
-        text_b = _text(where, row, second, None, separator)
-        marks_b = _marks(where, row, columns.rationale_b, row[second], text_b)
+def _example(row: _Row, columns: _Columns, separator: str, label: int, group: str) -> Example:
+    """Return the example of a complete row."""
+    id, match, second = columns.id, columns.match, columns.text_b
+    text, text_b = _text(row, columns.text, columns.spans, separator), None
+    marks = _marks(row, columns.rationale, columns.text, text)
+    if second is not None and not _empty(row.values[second]):
+        text_b = _text(row, second, None, separator)
+        marks_b = _marks(row, columns.rationale_b, second, text_b)
         if (marks is None) != (marks_b is None):
             raise InputError(
-                f"{where}: one of {columns.rationale} and {columns.rationale_b} is empty; mark "
+                f"{row.where}: one of {columns.rationale} and {columns.rationale_b} is empty; mark "
                 "both texts or none"
             )
         marks = None if marks is None or marks_b is None else marks + marks_b
-    if units is not None:
-        text = _in_units(text, _in_spans(where, row[columns.text], row[units], units).spans)
+    if columns.unit_spans is not None:
+        text = _in_units(text, _in_spans(row, columns.text, columns.unit_spans).spans)
     return Example(
-        example_id=_name(where, row, id) if id else number,
+        example_id=row.name(id) if id else row.number,
         words=text.words,
         label=label,
         group=group,
-        split=_split(where, row, split) if split else "train",
-        match_id=_name(where, row, match) if match and not _missing(row[match]) else None,
+        split=_split(row, columns.split),
+        match_id=row.name(match) if match and not _missing(row.values[match]) else None,
         rationale=marks,
         words_b=None if text_b is None else text_b.words,
         written=None if text.is_plain else text,
@@ -239,42 +251,48 @@ def _example(
     )
 
 
-def _incomplete(
-    rows: Sequence[tuple[str, Row]], columns: _Columns, by: Sequence[str]
-) -> list[str | None]:
-    """Return why no example can be made of each row; None where one can."""
-    text, id = columns.text, columns.id
-    needed = [columns.label, *by, *filter(None, (columns.split, id))]
-    reasons: list[str | None] = []
+def _complete(
+    path: str, rows: list[_Row], columns: _Columns, by: Sequence[str], drop: bool
+) -> tuple[list[_Row], Counter[str]]:
+    """Return the rows that have all that an example needs, and count the others by reason.
+
+    Raises:
+        InputError: a row is incomplete and may not be dropped, or none is complete.
+    """
+    needed = [columns.label, *by, *filter(None, (columns.split, columns.id))]
+    complete: list[_Row] = []
+    places: dict[str, list[str]] = {}
     ids: set[str] = set()
-    for where, row in rows:
-        missing = next((column for column in needed if _missing(row[column])), None)
-        if not any(map(_is_visible, "".join(words_in(where, row, text)))):
-            missing = text
+    for row in rows:
+        missing = next((column for column in needed if _missing(row.values[column])), None)
+        if not any(map(_is_visible, "".join(words_in(row.where, row.values, columns.text)))):
+            missing = columns.text
         reason = None if missing is None else f"without {missing}"
-        if reason is None and id is not None:
-            name = _name(where, row, id)
-            reason = f"with the {id} of an earlier row" if name in ids else None
+        if reason is None and columns.id is not None:
+            name = row.name(columns.id)
+            reason = f"with the {columns.id} of an earlier row" if name in ids else None
             ids.add(name)
-        reasons.append(reason)
-    return reasons
+        if reason is None:
+            complete.append(row)
+        else:
+            places.setdefault(reason, []).append(row.where)
+    if places and not (drop and complete):
+        counts = ", ".join(
+            f"{len(of):,} {reason} ({', '.join(of[:_NAMED])}{', …' if len(of) > _NAMED else ''})"
+            for reason, of in places.items()
+        )
+        raise InputError(
+            f"{path}: incomplete rows, {len(rows) - len(complete):,} of {len(rows):,}: {counts}; "
+            "complete them, or leave them out with `drop_incomplete: true` (in an audit: "
+            "--drop-incomplete)"
+        )
+    return complete, Counter({reason: len(of) for reason, of in places.items()})
 
 
-def _counted(rows: Sequence[tuple[str, Row]], reasons: Sequence[str | None]) -> str:
-    """Return how many rows are incomplete for each reason, and where the first of them are."""
-    places = grouped(range(len(rows)), reasons.__getitem__)
-    parts = []
-    for reason, of_reason in places.items():
-        if reason is not None:
-            first = ", ".join(rows[place][0] for place in of_reason[:_NAMED])
-            more = ", …" if len(of_reason) > _NAMED else ""
-            parts.append(f"{len(of_reason):,} {reason} ({first}{more})")
-    return ", ".join(parts)
-
-
-def _refuse_swapped(path: str, rows: Sequence[tuple[str, Row]], text: str, label: str) -> None:
-    """Refuse a table with far more classes than texts, as it has if their columns are swapped."""
-    classes, texts = (len({str(row[name]) for _, row in rows}) for name in (label, text))
+def _refuse_swapped(path: str, rows: Sequence[_Row], columns: _Columns) -> None:
+    """Refuse far more classes than texts, as in a table whose text and label are swapped."""
+    text, label = columns.text, columns.label
+    classes, texts = (len({str(row.values[name]) for row in rows}) for name in (label, text))
     if classes > max(2 * texts, 10):
         raise InputError(
             f"{path}: {classes} classes in column '{label}', and {texts} different texts in "
@@ -287,7 +305,7 @@ def _order(
     option: str,
     order_option: Sequence[str | int] | None,
     names: Sequence[str],
-    places: Sequence[str],
+    rows: Sequence[_Row],
 ) -> tuple[str, ...]:
     """Return the groups or classes in the order of an option, or sorted, whole numbers by value."""
     if order_option is None:
@@ -295,10 +313,10 @@ def _order(
         whole = all(_WHOLE.fullmatch(name) for name in distinct)
         return tuple(sorted(distinct, key=lambda name: (int(name) if whole else 0, name)))
     order = tuple(map(str, order_option))
-    for name, where in zip(names, places, strict=True):
+    for name, row in zip(names, rows, strict=True):
         if name not in order:
             raise InputError(
-                f"{where}: {column} '{name}' is not one of {', '.join(order)}; add it to "
+                f"{row.where}: {column} '{name}' is not one of {', '.join(order)}; add it to "
                 f"`{option}` or remove the row"
             )
     return order
@@ -320,65 +338,46 @@ def _missing(value: Any) -> bool:
     return _empty(value) or (isinstance(value, str) and value.strip().lower() in _NO_NAMES)
 
 
-def _name(where: str, row: Row, column: str) -> str:
-    """Return a value that names something: text, a whole number, true or false."""
-    value = row[column]
-    if isinstance(value, bool) or value in ("True", "False"):  # as CSV has them
-        return str(value).lower()
-    if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value.strip()):
-        return value.strip().partition(".")[0]
-    if isinstance(value, float) and value.is_integer():  # whole numbers in a column with gaps
-        return str(int(value))
-    if not isinstance(value, str | int):
-        raise InputError(f"{where}: {column} must be text or a whole number, found {value!r}")
-    name = " ".join(str(value).split())  # a line break would tear tables apart
-    if len(name) > _LONGEST or UNSAFE.search(name):
-        raise InputError(
-            f"{where}: {column} {name[:_LONGEST]!a} is longer than {_LONGEST} characters or holds "
-            "control characters; rename it"
-        )
-    return name
-
-
-def _split(where: str, row: Row, column: str) -> Split:
-    name = _name(where, row, column)
+def _split(row: _Row, column: str | None) -> Split:
+    name = row.name(column) if column else "train"
     if name not in ("train", "test"):
         raise InputError(
-            f"{where}: {column} '{name}' is neither train nor test; rename it or remove the row"
+            f"{row.where}: {column} '{name}' is neither train nor test; rename it or remove the row"
         )
     return cast(Split, name)
 
 
-def _text(where: str, row: Row, column: str, spans: str | None, separator: str) -> Text:
+def _text(row: _Row, column: str, spans: str | None, separator: str) -> Text:
     """Return a row's text, without words of a list that are only a blank."""
-    words, value = words_in(where, row, column), row[column]
+    words, value = words_in(row.where, row.values, column), row.values[column]
     if spans is not None:
-        text = _in_spans(where, value, row[spans], spans)
-    elif isinstance(value, str):
-        text = Text.of(value)
-    else:
-        text = Text.of_words([word.strip() for word in words if word.strip()], separator)
-    return text
+        return _in_spans(row, column, spans)
+    if isinstance(value, str):
+        return Text.of(value)
+    return Text.of_words([word.strip() for word in words if word.strip()], separator)
 
 
-def _marks(where: str, row: Row, column: str | None, value: Any, text: Text) -> Marks | None:
-    """Return the marks of the words of a text, which is ``value`` in the table."""
-    if column is None or _empty(row[column]):
+def _marks(row: _Row, column: str | None, text_column: str, text: Text) -> Marks | None:
+    """Return the marks of the words of a text."""
+    if column is None or _empty(row.values[column]):
         return None
-    marks = row[column]
+    marks, value = row.values[column], row.values[text_column]
     if isinstance(marks, str):  # "[0, 1]" or "0 1"
         marks = marks.strip().strip("[]").replace(",", " ").split()
     if not isinstance(marks, list) or not {str(mark).lower() for mark in marks} <= _MARKS.keys():
-        raise InputError(f"{where}: {column} must be 0 or 1 per word, found {row[column]!r}")
+        raise InputError(
+            f"{row.where}: {column} must be 0 or 1 per word, found {row.values[column]!r}"
+        )
     words = value if isinstance(value, list) else text.words
     if len(marks) != len(words):
-        raise InputError(f"{where}: {len(words)} words but {len(marks)} marks in {column}")
+        raise InputError(f"{row.where}: {len(words)} words but {len(marks)} marks in {column}")
     known = [_MARKS[str(mark).lower()] for mark in marks]
     return tuple(mark for word, mark in zip(words, known, strict=True) if word.strip())
 
 
-def _in_spans(where: str, string: Any, spans: Any, column: str) -> Text:
-    """Return a text whose words are spans; written as lists, or as text of them."""
+def _in_spans(row: _Row, text: str, column: str) -> Text:
+    """Return a text whose words are the spans of a column, which are lists or JSON."""
+    string, spans = row.values[text], row.values[column]
     try:
         edges = json.loads(spans) if isinstance(spans, str) else spans
         found = tuple((int(start), int(end)) for start, end in edges)
@@ -387,13 +386,13 @@ def _in_spans(where: str, string: Any, spans: Any, column: str) -> Text:
         return Text(string, found)
     except (ValueError, TypeError):
         raise InputError(
-            f"{where}: {column} must be the start and end of each part of a string, in order, such "
-            f"as [[0, 2], [2, 4]], found {spans!r}"
+            f"{row.where}: {column} must be the start and end of each part of a string, in order, "
+            f"such as [[0, 2], [2, 4]], found {spans!r}"
         ) from None
 
 
 def _in_units(text: Text, spans: Sequence[tuple[int, int]]) -> Text:
-    """Return a text whose words are of the spans that they start in, and others of their own."""
+    """Return a text with the span that each word starts in as its unit, or with the word itself."""
     owners = [
         next((s for s in spans if s[0] <= start < s[1]), (start, end)) for start, end in text.spans
     ]

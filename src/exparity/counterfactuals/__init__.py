@@ -1,4 +1,4 @@
-"""Counterfactual generators: the registry, and what every counterfactual must fulfil.
+"""Counterfactual generators: the registry, and the checks of every counterfactual.
 
 A generator is a function from an :class:`~exparity.types.Example`, the group to turn it into,
 the dataset and its options to the example as it would be with that group, or to None where there is
@@ -46,9 +46,9 @@ GENERATORS: Registry[CounterfactualFacts] = Registry(
 def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a generator under ``id`` with its :class:`CounterfactualFacts`.
 
-    What it returns has the group that was asked for, and the example's id and label:
-    ``dataclasses.replace(example, words=..., group=group)``. A text in which nothing changes is
-    returned with the same words; None is for examples without a counterfactual.
+    It returns an example with the requested group, and with the id and label of the original:
+    ``dataclasses.replace(example, words=..., group=group)``. If nothing changes in a text, it
+    returns the same words; if there is no counterfactual, it returns None.
     """
     return GENERATORS.register(id, **facts)
 
@@ -56,7 +56,7 @@ def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Call
 def counterfactuals_of(
     data: PreparedData, use: str, params: Mapping[str, Any]
 ) -> Callable[[Example], tuple[Example, ...]]:
-    """Return what makes an example's counterfactuals, one for each other group that has one."""
+    """Return a function that makes an example's counterfactuals, at most one per other group."""
     entry = GENERATORS.get(use)
     where = f"counterfactuals.{data.dataset}"
     refuse_pairs(data.examples, where)
@@ -115,7 +115,7 @@ def check_groups(use: str, params: Mapping[str, Any], groups: tuple[str, ...], w
 
 
 def label_refusal(dataset: str, evidence: str) -> str:
-    """Return why a dataset has no counterfactuals that keep the label."""
+    """Return the refusal of a dataset whose counterfactuals would not keep their label."""
     return (
         f"counterfactuals.{dataset}: another group is another label in '{dataset}' ({evidence}), "
         "and a counterfactual keeps its label; leave the dataset out of counterfactuals"
@@ -123,7 +123,7 @@ def label_refusal(dataset: str, evidence: str) -> str:
 
 
 def _check_labels(data: PreparedData) -> None:
-    """Refuse data whose label changes with the group: as sets or all examples show."""
+    """Refuse data whose label changes with the group, in matched sets or in all examples."""
     for match_id, members in data.sets.items():
         for one, other in combinations(members, 2):
             if one.group != other.group and one.label != other.label:

@@ -1,4 +1,4 @@
-"""From a text of one gender to that of another: what gender_words and gender_pronouns share."""
+"""Replacement of gendered words, shared by gender_words and gender_pronouns."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _partner(
     place: int,
     word: str,
 ) -> str | None:
-    """Return what a word becomes, whichever gender it names."""
+    """Return the partner of a word of either gender; None if the word stays."""
     if word in ("her", "his"):
         to = "male" if word == "her" else "female"
         return _of_owner(tokens, place, word) if to in genders else None
@@ -83,7 +83,7 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_fixed(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a word is part of a phrase that tells no gender: "mother tongue"."""
+    """Return whether a word is part of a phrase without a gender, such as "mother tongue"."""
     for before, phrase in _FIXED.get(tokens[place].lower, ()):
         around = tokens[max(0, place - before) : place - before + len(phrase)]
         if phrase == tuple(token.lower for token in around):

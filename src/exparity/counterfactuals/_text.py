@@ -1,4 +1,4 @@
-"""Words of a text as tokens, and what replaces them: case, punctuation and endings are kept."""
+"""Tokens of a text and their replacement, which keeps case, punctuation and endings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENDING = re.compile(r"['’]")
 
 
 class Token(NamedTuple):
-    """A word without the punctuation that is glued to it, a number, or a punctuation mark."""
+    """A word without its attached punctuation, a number, or a punctuation mark."""
 
     text: str  # as written
     lower: str  # in lower case, apostrophes straight
@@ -33,7 +33,7 @@ class Token(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """Tokens ``first`` to ``last`` become ``text``, which may have blanks."""
+    """Replacement of the tokens ``first`` to ``last`` by ``text``, which may contain blanks."""
 
     first: int
     last: int
@@ -41,7 +41,7 @@ class Edit(NamedTuple):
 
 
 def tokens_of(words: Sequence[str]) -> list[Token]:
-    """Part words into tokens."""
+    """Split words into tokens."""
     return [
         Token(match[0], match[0].lower().replace("’", "'"), place, match.start())
         for place, word in enumerate(words)
@@ -62,14 +62,14 @@ def edited(words: Sequence[str], tokens: Sequence[Token], edits: Iterable[Edit])
 
 
 def in_case_of(model: str, word: str) -> str:
-    """Return a word in the case of another: HE to SHE, He to She; what has capitals keeps them."""
+    """Return a word in the case of another (HE to SHE, He to She); capitals of its own stay."""
     if len(model) > 1 and model.isupper():
         return word.upper()
     return word[0].upper() + word[1:] if model[0].isupper() else word
 
 
 def replaced(text: str, partner: Callable[[str], str | None]) -> str | None:
-    """Replace a token, or what stands in it before an ending ('s, 'd) or between hyphens.
+    """Replace a token, or its part before an ending ('s, 'd) or between hyphens.
 
     Returns the new token in the case of the old one; None if it stays.
     """
@@ -89,6 +89,6 @@ def replaced(text: str, partner: Callable[[str], str | None]) -> str | None:
 
 
 def with_words(example: Example, words: tuple[str, ...], group: str) -> Example:
-    """Return an example of another group; its rationale is unknown if words came or went."""
+    """Return an example of another group; its rationale is None if the number of words changes."""
     rationale = example.rationale if len(words) == len(example.words) else None
     return replace(example, words=words, group=group, rationale=rationale)

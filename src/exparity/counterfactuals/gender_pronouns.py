@@ -17,7 +17,7 @@ DIGESTS = {_FILE: "71dd600866785b51a20020558bd21ed2d5a23517424f2609cea63e71c4c4b
 
 
 def _read() -> Partners:
-    """Return the published list: by the gender that is made, words and partners."""
+    """Return the published words and their partners, by the gender of the partners."""
     partners: dict[str, dict[str, str]] = {gender: {} for gender in GROUPS}
     with (shipped("published", DIGESTS) / _FILE).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -38,14 +38,14 @@ _PARTNERS = _read()
 def gender_pronouns(
     example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"
 ) -> Example:
-    """Swap or set pronouns, Mr. and Ms., as the study of composed debiasing does in BiasBios.
+    """Swap or set pronouns, Mr. and Ms., as Chen et al. (2024) do in BiasBios.
 
-    In one pass over the original words, unlike the public code of the study, which puts every "her"
-    of a text to one form and leaves upper case as it is.
+    Each word is replaced once, unlike in the study's public code, which sets every "her" of a text
+    to one form and leaves upper case unchanged.
 
     Args:
         example: the example.
-        group: the gender that it is to be of.
+        group: the requested gender.
         data: not used; the text is enough.
         mode: ``swap`` the words of both genders, or ``set`` all of them to ``group``.
 

@@ -22,7 +22,7 @@ def gender_words(
 
     Args:
         example: the example.
-        group: the gender that it is to be of.
+        group: the requested gender.
         data: not used; the text is enough.
         mode: ``swap`` the words of both genders, or ``set`` all of them to ``group``.
 

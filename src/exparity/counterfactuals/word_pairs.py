@@ -57,12 +57,12 @@ def word_pairs(
     pairs_file: str | None = None,
     mode: Mode = "swap",
 ) -> Example:
-    """Swap or set words of lists of your own, for any attribute.
+    """Swap or set words of your own, for any attribute.
 
     Args:
         example: the example.
-        group: the group that it is to be of.
-        data: the dataset, whose groups the words are of.
+        group: the requested group.
+        data: the dataset, to whose groups the words belong.
         pairs: for two groups, words of the first one and their partners of the second.
         pairs_file: for any number of groups, a CSV file with a column for each, named after it, and
             in each row words that stand for one another.
@@ -99,7 +99,7 @@ def _rows_of_version(path: Path, groups: tuple[str, ...], version: int) -> Rows:
 
 @lru_cache(maxsize=256)
 def _partners(rows: Rows, turns: Sequence[tuple[int, int]]) -> Mapping[Phrase, str]:
-    """Return what phrases become, by their tokens in lower case; of several, the first in order."""
+    """Return the first partner of each phrase, by the phrase's tokens in lower case."""
     partners: dict[Phrase, str] = {}
     for start, end in turns:
         for row in rows:
@@ -109,7 +109,7 @@ def _partners(rows: Rows, turns: Sequence[tuple[int, int]]) -> Mapping[Phrase, s
 
 
 def _edits(tokens: Sequence[Token], partners: Mapping[Phrase, str]) -> Iterator[Edit]:
-    """Yield what becomes of the longest phrase at each place."""
+    """Yield the replacement of the longest known phrase at each place."""
     longest, place = max(map(len, partners)), 0
     while place < len(tokens):
         size = 1

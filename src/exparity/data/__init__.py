@@ -1,4 +1,4 @@
-"""Datasets: the registry, and what every dataset must fulfil.
+"""Datasets: the registry, and the checks of every dataset.
 
 A dataset is a function from a :class:`~exparity.data.files.DataSource` and its options to a list of
 :class:`~exparity.types.Example`, registered with :func:`dataset` in a module of its own. Where
@@ -49,7 +49,7 @@ def load_with_facts(
     *,
     name: str | None = None,
 ) -> tuple[list[Example], DatasetFacts]:
-    """Do as :func:`load_dataset`, and return with it the facts that hold under these options.
+    """Load a dataset like :func:`load_dataset`; also return its facts under these options.
 
     Errors call the dataset by its ``name``, or by its id if None.
     """

@@ -1,4 +1,4 @@
-"""Generator of biographies whose causal truth is known: the grammar of the pairs, with own words.
+"""Generator of biographies with a known causal truth, by the grammar of the pairs.
 
 Occupation words carry the label. The gender shows in titles and pronouns alone, and no other word
 depends on it: the other version of a biography is what it would be of a person of the other gender.
@@ -68,7 +68,7 @@ WORDS: Mapping[str, Entries] = {
 
 @dataclass(frozen=True)
 class _Person:
-    """Whom a biography is of."""
+    """The person of a biography."""
 
     split: Split
     template: Template
@@ -115,7 +115,7 @@ def _people(
     population: Population,
     seed: int,
 ) -> list[_Person]:
-    """Draw who is in a split; occupations take turns, and with each turn templates do."""
+    """Draw the people of a split; occupations alternate, and templates with each round of them."""
     rng = stream(seed, "bios", "people", split)
     # A stream of its own: all else is drawn as it is without ambiguity.
     shared = stream(seed, "bios", "ambiguity", split)

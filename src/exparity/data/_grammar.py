@@ -39,7 +39,7 @@ _SLOT = re.compile(r"\{(?:(?P<person>[A-Z]):)?(?P<list>[a-z]+)(?:#\d)?(?:\.(?P<f
 
 @dataclass(frozen=True)
 class Slot:
-    """A word of a template that is filled: with what, and for whom."""
+    """A place in a template that a word of a list fills."""
 
     key: str
     person: str
@@ -60,17 +60,17 @@ class Template:
         return (part for part in self.parts if isinstance(part, Slot))
 
     def persons(self) -> list[str]:
-        """Return the persons that it mentions, sorted."""
+        """Return the persons of the template, sorted."""
         return sorted({slot.person for slot in self.slots() if slot.person != NOBODY})
 
     def features(self) -> frozenset[str]:
-        """Return what training must also offer: the kind and every gendered form."""
+        """Return the kind and all gendered forms, which training must contain as well."""
         forms = {slot.name for slot in self.slots() if slot.person != NOBODY}
         return frozenset(forms | {self.kind})
 
 
 def parse(text: str) -> tuple[str | Slot, ...]:
-    """Part the text of a template into words and slots."""
+    """Split the text of a template into words and slots."""
     parts: list[str | Slot] = []
     for word in text.split():
         match = _SLOT.fullmatch(word)
@@ -83,13 +83,13 @@ def parse(text: str) -> tuple[str | Slot, ...]:
 
 
 def partners(text: str) -> Entries:
-    """Part ``male female, male female`` into entries."""
+    """Split ``male female, male female`` into entries."""
     pairs = (pair.split() for pair in text.split(","))
     return tuple((male, female) for male, female in pairs)
 
 
 def items(text: str) -> tuple[str, ...]:
-    """Part ``one; other`` into entries."""
+    """Split ``one; other`` into entries."""
     return tuple(item.strip() for item in text.split(";"))
 
 
@@ -132,7 +132,7 @@ def titled(titles: Iterable[GenderedEntry], surnames: Iterable[str]) -> Entries:
 
 
 def alike(entries: Iterable[str]) -> Entries:
-    """Return words that stay, whoever is meant."""
+    """Return entries that are equal for both genders."""
     return tuple((entry, entry) for entry in entries)
 
 
@@ -162,7 +162,7 @@ TEMPLATES = read_templates(_FOLDER / "templates.yaml")
 
 
 class Dealer:
-    """Deals list indices like cards, so that every entry comes up before any comes up again.
+    """Deals list indices like cards: every entry is used before any is used again.
 
     Plain draws with replacement would leave some names out of a small training split by chance.
     """
@@ -221,14 +221,14 @@ def generate_pairs(
 
 
 def stream(seed: int, *purpose: str) -> random.Random:
-    """Return a generator of its own for one purpose; text seeds are hashed by SHA-512."""
+    """Return a random generator for one purpose; Python hashes text seeds with SHA-512."""
     return random.Random(":".join(("exparity-grammar", str(seed), *purpose)))
 
 
 def split_templates(
     templates: Sequence[Template], test_share: float, rng: random.Random
 ) -> tuple[list[Template], list[Template]]:
-    """Part templates into training and test; test has no gendered form training lacks."""
+    """Split templates into training and test; every gendered form of test is in training."""
     kinds = dict.fromkeys(template.kind for template in templates)
     shuffled = list(templates)
     rng.shuffle(shuffled)
@@ -246,7 +246,7 @@ def split_templates(
 
 
 def _schedule(n_pairs: int, test_share: float, seed: int) -> list[tuple[Template, Split]]:
-    """Give every pair its template and split; of a split, each template is used equally often."""
+    """Return the template and split of every pair; a split uses its templates equally often."""
     train, test = split_templates(TEMPLATES, test_share, stream(seed, "split"))
     n_test = min(max(1, round(test_share * n_pairs)), n_pairs - 1)
     plan: list[tuple[Template, Split]] = [(test[i % len(test)], "test") for i in range(n_test)]

@@ -28,7 +28,7 @@ _MAX_CELL = 1 << 30
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
-    """Yield the rows of a CSV, TSV, JSON, JSONL or Parquet file, as its suffix says.
+    """Yield the rows of a CSV, TSV, JSON, JSONL or Parquet file, by its suffix.
 
     All but Parquet may be compressed, with ``.gz`` after the suffix. CSV and TSV values are text as
     written: ``01`` and ``NA`` stay what they are. A column may be one inside another, such as
@@ -52,7 +52,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
 def csv_rows(
     path: Path, columns: Sequence[str], delimiter: str | None = None
 ) -> Iterator[PlacedRow]:
-    """Yield the rows of a CSV file; without a delimiter, a line ``sep=;`` or the header says it."""
+    """Yield the rows of a CSV file, whose delimiter may be in a line ``sep=;`` or in its header."""
     csv.field_size_limit(_MAX_CELL)
     lines = (part for line in text_lines(path) for part in _AFTER_CARRIAGE_RETURN.split(line))
     first, skipped = next(lines, ""), 0
@@ -86,7 +86,7 @@ def csv_rows(
 
 
 def _check_columns(path: Path, columns: Sequence[str], known: Sequence[str]) -> None:
-    """Check that each of these columns is there once."""
+    """Check that each column occurs once."""
     for name in columns:
         if name not in known:
             raise no_column(str(path), name, known)
@@ -160,7 +160,7 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
 
 
 def class_names(path: Path, column: str) -> tuple[str, ...] | None:
-    """Return the classes that a Parquet file of the Hugging Face Hub declares of a column.
+    """Return the classes that a Parquet file of the Hugging Face Hub declares for a column.
 
     They are in the order of their numbers; None where a file declares none.
     """
@@ -182,7 +182,7 @@ def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
 
 
 def no_column(where: str, name: str, known: Iterable[str]) -> InputError:
-    """Return what is wrong where a column is missing."""
+    """Return the error of a missing column."""
     return InputError(f"{where}: no column '{name}'; {did_you_mean(name, known)}")
 
 

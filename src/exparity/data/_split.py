@@ -1,4 +1,4 @@
-"""A stratified split into training and test examples, for data that brings none."""
+"""A stratified split into training and test examples, for data without one."""
 
 from __future__ import annotations
 

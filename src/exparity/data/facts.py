@@ -1,4 +1,4 @@
-"""Facts that a dataset declares on registering."""
+"""Facts that a dataset declares when it is registered."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class DatasetFacts(Facts):
         groups: its values; their order fixes the sign of every difference (first − second). Without
             any, nothing is compared, and each example's group is empty.
         labels: names of the classes, by label index.
-        matched: True if examples come in matched sets (pairs).
-        rationales: True if words are marked that carry the label.
+        matched: True if examples have matched sets (pairs).
+        rationales: True if the words that carry the label are marked.
         licence: terms of use.
-        files: what it is read from; none if it is generated or brought by the user.
+        files: its raw files; none if it is generated or the user's own.
         path_options: its options that name files of the user's own.
         from_hub: whether each of these may name several files, and addresses of the Hugging Face
             Hub, at the commit of its option ``revision``.
@@ -84,7 +84,7 @@ class DatasetFacts(Facts):
         return self.rationales or bool(options.get(self.rationale_option or ""))
 
     def has_groups(self, options: Mapping[str, Any]) -> bool:
-        """Return whether its examples are of groups, under these options."""
+        """Return whether its examples have groups, under these options."""
         option, named = self.group_option, options.get("groups")
         if option is None:
             return bool(self.groups)

@@ -13,7 +13,7 @@ GROUPS = ("male", "female")
 LABELS = ("female", "male")
 """Classes of GECO and of what follows its format, where the label is the gender."""
 Partners = Mapping[str, Mapping[str, str]]
-"""By the gender that is made: the words of the other gender, and what they become."""
+"""By gender: the words of the other gender, and their partners of this one."""
 
 # For the co-occurrence bias (Wilming et al. 2024, A.1.3), by form: the object and the possessive,
 # which English tells apart for men alone, count as one.
@@ -25,7 +25,7 @@ _PRONOUNS = {
 
 
 def gender_facts(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
-    """Return what is true of every dataset of sentences in one version a gender."""
+    """Return the facts of datasets whose sentences have one version for each gender."""
     return {
         "attribute": "gender",
         "groups": groups,
@@ -82,5 +82,5 @@ def read_lexicon(digest: str) -> Lexicon:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Part ``one other, one other`` into pairs."""
+    """Split ``one other, one other`` into pairs."""
     return [(one, other) for one, other in map(str.split, text.split(","))]

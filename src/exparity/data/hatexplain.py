@@ -1,4 +1,4 @@
-"""HateXplain (Mathew et al. 2021): posts, whom they speak of, and what annotators marked."""
+"""HateXplain (Mathew et al. 2021): posts with their communities and marked words."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def hatexplain(
     train_texts: str | None = None,
     verify: bool = True,
 ) -> Loaded:
-    """Posts of Twitter and Gab: hateful, offensive or normal, by the community that they speak of.
+    """Posts of Twitter and Gab that are hateful, offensive or normal, by targeted community.
 
     Args:
         source: where the raw files lie or go.
@@ -162,7 +162,7 @@ def _rationale(marks: Sequence[Sequence[int]], kind: Marking) -> tuple[int, ...]
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:
-    """Yield texts to train on, with nothing known but the label."""
+    """Yield texts to train on, of which only the label is known."""
     for number, (where, row) in enumerate(read_rows(path, ("text", "label")), start=1):
         if row["label"] not in LABELS:
             raise InputError(f"{where}: label must be one of {', '.join(LABELS)}")

@@ -1,4 +1,4 @@
-"""A table of the user's own in a usual format: a text and a label a row, and a group."""
+"""A table of the user's own, with a text, a label and a group per row."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
 
 
 class _Columns(NamedTuple):
-    """Columns that the options of the same names name."""
+    """Columns by the options that name them."""
 
     text: str
     label: str
@@ -334,7 +334,7 @@ def _empty(value: Any) -> bool:
 
 
 def _missing(value: Any) -> bool:
-    """Return whether a name is none: empty, or what pandas writes for one."""
+    """Return whether a name is missing: empty, or as pandas writes a missing value."""
     return _empty(value) or (isinstance(value, str) and value.strip().lower() in _NO_NAMES)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from exparity.data import dataset
 from exparity.data.files import DataSource, read_jsonl, shipped
 from exparity.data.genders import GROUPS, gender_facts
 from exparity.types import Example
 
-FOLDER = "stereotypes"
 LABELS = ("counterpart", "stereotype")
 # A change of the sentences changes this file, and so the workflow runs again what they made.
 DIGESTS = {
@@ -37,17 +35,10 @@ def stereotypes(source: DataSource) -> list[Example]:
 
     Returns:
         2,680 training and 670 test examples in 1,675 male/female pairs; no stereotype occurs in
-        both splits.
+        both splits. The group is the gender of the words in the slots, which the rationale marks;
+        the label is 1 if it is the gender that the stereotype is about.
     """
-    return read_pairs(shipped(FOLDER, DIGESTS))
-
-
-def read_pairs(folder: Path) -> list[Example]:
-    """Return two examples per pair, male first, in file order; the rationale marks the slots.
-
-    The group is the gender of the words in the slots; the label is 1 where it is the stereotype's
-    target.
-    """
+    folder = shipped("stereotypes", DIGESTS)
     known = {row["stereotype"]: row for _, row in read_jsonl(folder / "stereotypes.jsonl")}
     examples = []
     for _, pair in read_jsonl(folder / "pairs.jsonl"):

@@ -92,7 +92,7 @@ def _example(row: dict[str, Any]) -> Example:
 def _written(
     string: str | None, edges: Sequence[int] | None, units: Sequence[int] | None
 ) -> Text | None:
-    """Return a text with its words; None where single blanks part them."""
+    """Return a text with its words; None if single blanks separate them."""
     if string is None or edges is None:
         return None
     spans = tuple(zip(edges[::2], edges[1::2], strict=True))
@@ -100,7 +100,7 @@ def _written(
 
 
 def refuse_pairs(examples: Sequence[Example], where: str) -> None:
-    """Refuse pairs of texts: only one of the two would be looked at."""
+    """Refuse pairs of texts, where only the first text would be used."""
     pair = next((example for example in examples if example.words_b is not None), None)
     if pair is not None:
         raise InputError(

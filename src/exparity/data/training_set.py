@@ -1,4 +1,4 @@
-"""Training set of a classifier: examples, their weights, and those held out of them."""
+"""Training set of a classifier: examples, their weights and the held-out examples."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TrainingSet:
         return replace(self, examples=examples, weights=weights)
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Return the rows of the training_set artefact; words where the data have none such."""
+        """Return the rows of the training_set artefact, with the words of added examples."""
         return [
             {
                 "position": position,

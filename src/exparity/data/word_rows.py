@@ -1,4 +1,4 @@
-"""Tables of words that stand for one another, one column a group: files of the user's own."""
+"""Tables of corresponding words of the user's own, with one column per group."""
 
 from __future__ import annotations
 

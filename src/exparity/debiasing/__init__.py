@@ -45,14 +45,14 @@ def intervention(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callab
 
 
 def sources_of(calls: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Return the files that implement interventions, for the digest of what they give."""
+    """Return the files that implement interventions, for the digest of a training."""
     return [Path(__file__), *(INTERVENTIONS.get(call["use"]).source for call in calls)]
 
 
 def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> TrainingSet:
     """Run interventions one after the other and return what to train on.
 
-    Examples that are not of the data say which intervention made them.
+    Examples that are not of the data name the intervention that made them.
     """
     known = {_identity(example): example for example in training_set.examples}
     runs: Counter[str] = Counter()
@@ -83,7 +83,7 @@ def _identity(example: Example) -> tuple[Any, ...]:
 
 
 def _check(id: str, before: TrainingSet, after: Any) -> None:
-    """Hold what an intervention returned to what it may change."""
+    """Check that an intervention changed only what it may change."""
     if not isinstance(after, TrainingSet) or not after.examples:
         raise ExparityError(f"intervention {id}: must return a TrainingSet that holds examples")
     for name in ("dataset", "groups", "labels", "held_out", "seed", "counterfactuals"):

@@ -14,13 +14,13 @@ GroupClass = tuple[int, str]
 
 
 def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[GroupClass, list[int]]:
-    """Return the positions of each cell that holds some, in the order of the training set."""
+    """Return the positions of each cell that is not empty, in the order of the training set."""
     examples = training_set.examples
     return grouped(positions, lambda position: (examples[position].label, examples[position].group))
 
 
 def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collection[int]]) -> str:
-    """Return the cells without an example as one text, empty where there are none."""
+    """Return the names of the empty cells as one text."""
     named = enumerate(training_set.labels)
     empty = [
         f"{label}/{group}"
@@ -32,7 +32,7 @@ def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collectio
 
 
 def shuffled_positions(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:
-    """Return positions in a random order, by a hash of the seed and of what each example is."""
+    """Return positions in a random order, by a hash of the seed and of each example's identity."""
     copies: Counter[Hashable] = Counter()
 
     def draw(position: int) -> int:

@@ -26,7 +26,7 @@ def counterfactual_data(
     mode: Literal["add", "substitute"] = "add",
     weights: Literal["same", "one"] = "same",
 ) -> TrainingSet:
-    """Add the counterfactuals of all examples, or put one in the place of every other example.
+    """Add the counterfactuals of all examples, or replace half of the examples by one each.
 
     Args:
         training_set: what to change.

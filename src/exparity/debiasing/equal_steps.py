@@ -10,7 +10,7 @@ from exparity.debiasing import intervention
 
 @intervention("equal_steps", reference="docs/debiasing.md", needs_counterfactuals=False)
 def equal_steps(training_set: TrainingSet) -> TrainingSet:
-    """Have epochs take as many examples as there are before the interventions that follow.
+    """Set the examples per epoch to those before the interventions that follow.
 
     Args:
         training_set: what later interventions make larger or smaller.

@@ -1,4 +1,4 @@
-"""Recipes of debiasing, which a config names, as interventions in their order."""
+"""Named recipes of debiasing, each a list of interventions in order."""
 
 from __future__ import annotations
 

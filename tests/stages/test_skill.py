@@ -276,7 +276,7 @@ def test_noise_is_found_in_its_group_against_certainty(experiment):
 def test_rooms_that_are_shares_are_compared(least_room, flags):
     """Those of other scales have no common size."""
     gain, room = np.full(4, 0.1), np.array([0.8, 0.8, 0.2, 0.2])
-    skill = Skill({"ranks": gain}, {"ranks": room}, ["a", "a", "b", "b"], least_room)
+    skill = Skill.of({"ranks": gain}, {"ranks": room}, ["a", "a", "b", "b"], least_room)
     rooms, found = rooms_of([skill], "a", "b")
     assert (rooms.room_a, rooms.room_b) == pytest.approx((0.8, 0.2))
     assert found == flags

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from exparity.artefacts.files import facts_of, read_artefact
 from exparity.artefacts.seal import read_metadata
-from exparity.core.grouping import grouped
 from exparity.explanations.units import Unit
 from exparity.stages.cell import Lookup
 from exparity.stages.limits import direction_of, limits_by_example
@@ -25,14 +24,19 @@ from exparity.stats.skill import (
     Limits,
     Rooms,
     Scale,
+    ScaleTests,
     Step,
+    Test,
     linearised,
+    on_all_scales,
     step_among,
 )
 from exparity.types import Falls, FloatArray
 
 STEPLESS = "stepless"
 """Flag of a cell in which some explanation takes no step."""
+Training = tuple[str, int]
+"""Model and seed of a classifier."""
 SCORED_ALIKE = ("use", "params", "precision")
 """Parameters of the metric that scores must share with those of random explanations."""
 
@@ -101,15 +105,31 @@ def _means(path: Path, table: pa.Table) -> Lookup[float]:
     return Lookup(path, "random explanation of example", content)
 
 
-@dataclass(frozen=True)
-class Skill:
-    """Gain of the explanations of a cell over chance, and the room that a reference leaves.
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """Values of a cell's texts that are compared between groups: its scores, or their excess.
 
     Attributes:
-        gain: (n,) by scale, NaN where undefined; the first scale is the one that is shown.
-        room: (n,) by scale.
+        values: (n,) by scale, of which the first is shown; None is the scale of what has no other.
+    """
+
+    values: Mapping[Scale | None, FloatArray]
+
+    @property
+    def shown(self) -> FloatArray:
+        """(n,) values on the scale that is shown."""
+        return next(iter(self.values.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class Skill(Quantity):
+    """The skill of the explanations of a cell: the mean of the values in a group.
+
+    Attributes:
+        gain: (n,) over chance, by scale; NaN where undefined.
+        room: (n,) that a reference leaves above chance, by scale.
         groups: (n,) group of each text.
-        least_room: mean room of a group that has a skill, on the scale that is shown.
+        is_share: whether the room is a share, on the scale that is shown.
         flags: of the cell.
         claims_means: whether a mean gap that is not zero is called one of the explanations: not
             where a single scale stands that other ways to count falls might contradict.
@@ -118,24 +138,29 @@ class Skill:
     gain: Mapping[Scale, FloatArray]
     room: Mapping[Scale, FloatArray]
     groups: Sequence[str]
-    least_room: float = LEAST_ROOM
+    is_share: bool = True
     flags: Sequence[str] = ()
     claims_means: bool = True
 
-    @cached_property
-    def values(self) -> Mapping[Scale, FloatArray]:
-        """(n,) values by scale, whose mean in a group is its skill."""
-        least = self.least_room
-        values: dict[Scale, FloatArray] = {}
-        for scale, gain in self.gain.items():
-            values[scale] = linearised(gain, self.room[scale], self.groups, least_room=least)
-            least = 0.0
-        return values
+    @classmethod
+    def of(
+        cls,
+        gain: Mapping[Scale, FloatArray],
+        room: Mapping[Scale, FloatArray],
+        groups: Sequence[str],
+        least_room: float = LEAST_ROOM,
+        **facts: Any,
+    ) -> Skill:
+        """Return a skill by gain and room.
 
-    @property
-    def shown(self) -> FloatArray:
-        """(n,) values on the scale that is shown."""
-        return next(iter(self.values.values()))
+        ``least_room`` is the mean room of a group that has a skill, on the scale that is shown.
+        """
+        shown, *_ = gain
+        values: dict[Scale | None, FloatArray] = {}
+        for scale, own in gain.items():
+            least = least_room if scale == shown else 0.0
+            values[scale] = linearised(own, room[scale], groups, least_room=least)
+        return cls(values, gain, room, groups, least_room > 0, **facts)
 
     @property
     def shown_room(self) -> FloatArray:
@@ -144,37 +169,86 @@ class Skill:
 
 
 class Controls:
-    """The limits of removal of the classifiers of a model, from an artefact a training."""
+    """The limits of removal of trained classifiers, an artefact each."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._files = {int(_wildcards(path)["seed"]): path for path in paths}
+        wildcards = [facts_of(read_metadata(path).metadata)["wildcards"] for path in paths]
+        trainings = [(str(ids["model"]), int(ids["seed"])) for ids in wildcards]
+        self._files = dict(zip(trainings, paths, strict=True))
         self._read = cache(limits_by_example)
         self.limits = cache(self._limits)  # every method and variant of a metric asks for them
 
-    def __contains__(self, seed: int) -> bool:
-        return seed in self._files
+    def __contains__(self, training: Training) -> bool:
+        return training in self._files
 
-    def falls(self, seed: int, higher: bool, unit: Unit, example: str) -> tuple[Falls, Falls]:
+    def falls(
+        self, training: Training, higher: bool, unit: Unit, example: str
+    ) -> tuple[Falls, Falls]:
         """Return the falls of the random orders of a text's units, and of the reference."""
-        random, reference = self._read(self._files[seed], direction_of(higher), unit)(example)
+        random, reference = self._read(self._files[training], direction_of(higher), unit)(example)
         some = random.sizes > 0
         return _at(random, some), _at(reference, some)
 
-    def _limits(self, seed: int, higher: bool, unit: Unit, example: str) -> Limits:
-        random, reference = self.falls(seed, higher, unit, example)
+    def _limits(self, training: Training, higher: bool, unit: Unit, example: str) -> Limits:
+        random, reference = self.falls(training, higher, unit, example)
         return Limits(random, reference, higher_is_better=higher)
 
 
-def controls_by_model(paths: Sequence[Path]) -> dict[str, Controls]:
-    """Return the limits of removal of each model that has some."""
-    by_model = grouped(paths, lambda path: str(_wildcards(path)["model"]))
-    return {model: Controls(own) for model, own in by_model.items()}
+def quantities_of(
+    table: pa.Table,
+    metadata: Mapping[str, Any],
+    random: RandomScores | None,
+    controls: Controls,
+    *,
+    is_drawn: bool = False,
+) -> dict[str, Quantity]:
+    """Return what is compared of scores, by the metadata of their artefact; the scores first.
+
+    Excess and skill are defined where other random explanations were scored alike. Quantities of a
+    random explanation (``is_drawn``) are named so.
+    """
+    prefix = "random_" if is_drawn else ""
+    quantities = {f"{prefix}score": Quantity({None: table.column("score").to_numpy()})}
+    if random is not None and random.are_scored_as(metadata):
+        quantities[f"{prefix}excess"] = Quantity({None: random.excess(table)})
+        skill = skill_of(table, metadata, random, controls, is_drawn=is_drawn)
+        if skill is not None:
+            quantities[f"{prefix}skill"] = skill
+    return quantities
+
+
+def scales_of(quantities: Sequence[Quantity]) -> list[Scale | None]:
+    """Return the scales on which a quantity is tested, given what it is in each training."""
+    return [*dict.fromkeys(scale for one in quantities for scale in one.values)] or [None]
+
+
+def over_scales(
+    quantities: Sequence[Quantity],
+    tests: Mapping[Scale | None, Sequence[Test]],
+    estimate: str = "d",
+) -> list[tuple[Test, ScaleTests]]:
+    """Return what holds on all scales, for each pair of groups.
+
+    ``tests`` are those of the pairs on each of :func:`scales_of` a quantity; ``estimate`` names
+    what is tested.
+    """
+    if None in tests:
+        return [(test, ScaleTests()) for test in tests[None]]
+    claims_means = all(one.claims_means for one in quantities if isinstance(one, Skill))
+    return [
+        on_all_scales(
+            {scale: test for scale, test in zip(tests, each, strict=True) if scale},
+            estimate=estimate,
+            claims_means=claims_means,
+        )
+        for each in zip(*tests.values(), strict=True)
+    ]
 
 
 def skill_of(
     table: pa.Table,
     metadata: Mapping[str, Any],
-    random: RandomScores | None,
+    random: RandomScores,
     controls: Controls,
     *,
     is_drawn: bool = False,
@@ -184,15 +258,15 @@ def skill_of(
     ``random`` are the scores of other random explanations; of the first one (``is_drawn``) limits
     are those that the others leave.
     """
-    facts = metadata.get("skill") or {}
+    facts, ids = metadata.get("skill") or {}, metadata["wildcards"]
     kind, higher = facts.get("by", "none"), facts.get("better") == "higher"
-    seed = int(metadata["wildcards"]["seed"])
-    if kind == "removal" and seed in controls:
+    training = str(ids["model"]), int(ids["seed"])
+    if kind == "removal" and training in controls:
         unit: Unit = metadata["parameters"].get("params", {}).get("unit", "token")
-        return _of_removal(table, controls, (seed, higher, unit), is_drawn)
-    if kind == "draws" and random is not None:
+        return _of_removal(table, controls, (training, higher, unit), is_drawn)
+    if kind == "draws":
         return _of_draws(table, random.table, higher)
-    if kind == "ratio" and random is not None:
+    if kind == "ratio":
         return _of_ratio(table, metadata, random, higher)
     return None
 
@@ -217,7 +291,7 @@ def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms
         means["room"].append(_mean([part.mean() for part in room if part.size]))
         means["little_room"].append(float((every < LITTLE_ROOM).mean()) if every.size else np.nan)
         without |= bool(every.size) and not any(part.size for part in values)
-    is_share = all(skill.least_room > 0 for skill in skills)
+    is_share = all(skill.is_share for skill in skills)
     rooms = Rooms(*(mean for pair in means.values() for mean in pair))
     differs = is_share and abs(rooms.room_a - rooms.room_b) > LITTLE_ROOM
     flags = [*["no_room"] * without, *["room_differs"] * differs]
@@ -229,7 +303,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _of_removal(
-    table: pa.Table, controls: Controls, asked: tuple[int, bool, Unit], is_drawn: bool
+    table: pa.Table, controls: Controls, asked: tuple[Training, bool, Unit], is_drawn: bool
 ) -> Skill | None:
     """Return gain and room at the explanations' own steps, on all scales."""
     examples, higher = table.column("example_id").to_pylist(), asked[1]
@@ -252,7 +326,9 @@ def _of_removal(
         for scale in SCALES
     }
     stepless = any(own is not None and not (own.sizes > 0).any() for own, _ in found)
-    return Skill(*_columns(steps), table.column("group").to_pylist(), flags=[STEPLESS] * stepless)
+    return Skill.of(
+        *_columns(steps), table.column("group").to_pylist(), flags=[STEPLESS] * stepless
+    )
 
 
 def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
@@ -268,7 +344,8 @@ def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
             continue
         pool = np.concatenate(pools[example])
         steps.append(step_among(pool, falls.log_odds, higher_is_better=higher))
-    return Skill(*_columns({"ranks": steps}), table.column("group").to_pylist(), claims_means=False)
+    groups = table.column("group").to_pylist()
+    return Skill.of(*_columns({"ranks": steps}), groups, claims_means=False)
 
 
 def _of_ratio(
@@ -286,7 +363,7 @@ def _of_ratio(
     sign = 1.0 if higher else -1.0
     least = LEAST_ROOM if np.isfinite([low, high]).all() else 0.0  # of a share
     gain, room = sign * (scores - chance), sign * (best - chance)
-    return Skill({"score": gain}, {"score": room}, table.column("group").to_pylist(), least)
+    return Skill.of({"score": gain}, {"score": room}, table.column("group").to_pylist(), least)
 
 
 def _falls(table: pa.Table) -> Iterator[Falls | None]:
@@ -313,8 +390,3 @@ def _columns(
         scale: np.array(each, dtype=np.float64).reshape(-1, 2) for scale, each in steps.items()
     }
     return ({s: a[:, 0] for s, a in arrays.items()}, {s: a[:, 1] for s, a in arrays.items()})
-
-
-def _wildcards(path: Path) -> Mapping[str, Any]:
-    wildcards: Mapping[str, Any] = facts_of(read_metadata(path).metadata)["wildcards"]
-    return wildcards

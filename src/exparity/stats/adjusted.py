@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,18 +56,6 @@ class AdjustedGap:
     flags: tuple[str, ...] = ()
 
 
-class _Sample(NamedTuple):
-    """(n,) scores, or differences within sets, with the group, (n, q) covariates and clusters.
-
-    The first group is 1 and the second 0; every difference is 1.
-    """
-
-    values: FloatArray
-    is_first: FloatArray
-    others: FloatArray
-    clusters: IntArray
-
-
 class _Fit(NamedTuple):
     """An estimate, its variance and degrees of freedom, and flags."""
 
@@ -102,12 +90,12 @@ def adjusted_gaps(
         kept = ~np.isnan(scores) & ((codes == a) | (codes == b))
         is_first, sets = codes[kept] == a, set_index(names, kept)
         for name, others in columns.items():
-            gap = AdjustedGap(str(order[a]), str(order[b]), name)
-            gap = _estimated(gap, scores[kept], is_first, sets, others[kept], confidence)
-            if abs(gap.estimate) > bounds[1] - bounds[0]:
-                not_shown = ("estimate", "standard_error", "p", "low", "high")
-                unknown: dict[str, Any] = dict.fromkeys(not_shown, NAN)
-                gap = replace(gap, **unknown, flags=(*gap.flags, "out_of_range"))
+            fit = _fitted(name, scores[kept], is_first, sets, others[kept])
+            gap = AdjustedGap(str(order[a]), str(order[b]), name, flags=fit.flags)
+            if abs(fit.estimate) > bounds[1] - bounds[0]:
+                gap = replace(gap, flags=(*gap.flags, "out_of_range"))
+            elif not np.isnan(fit.estimate):
+                gap = _tested(gap, fit, np.abs(scores[kept]).max(), confidence)
             gaps.append(gap)
     return gaps
 
@@ -119,28 +107,21 @@ def _columns(name: str, covariate: FloatArray | IntArray) -> FloatArray:
     return np.asarray(covariate[:, None] == np.unique(covariate)[1:], dtype=np.float64)
 
 
-def _estimated(
-    gap: AdjustedGap,
-    values: FloatArray,
-    is_first: BoolArray,
-    sets: IntArray | None,
-    others: FloatArray,
-    confidence: float,
-) -> AdjustedGap:
-    """Fill in what is estimated from the defined values of two groups."""
-    differences = None if sets is None else _differences(values, is_first, sets, others)
-    if differences is not None and len(differences.values):
-        fit = _regressed(differences, gap.adjustment)
-    elif sets is None and gap.adjustment == "class":
-        fit = _mean_within_classes(values, is_first, others)
-    else:
-        n = len(values)
-        regressors = np.column_stack([np.ones(n), others])
-        clusters = np.arange(n) if sets is None else sets
-        sample = _Sample(values, is_first.astype(np.float64), regressors, clusters)
-        fit = _regressed(sample, gap.adjustment)
-    gap = replace(gap, flags=fit.flags)
-    return gap if np.isnan(fit.estimate) else _tested(gap, fit, np.abs(values).max(), confidence)
+def _fitted(
+    name: str, values: FloatArray, is_first: BoolArray, sets: IntArray | None, others: FloatArray
+) -> _Fit:
+    """Estimate the gap from the defined values of two groups, and their (n, q) covariates."""
+    if sets is None and name == "class":
+        return _mean_within_classes(values, is_first, others)
+    n = len(values)
+    if sets is not None:  # differences within the sets that have both groups, of their means
+        between = set_differences(np.vstack([values, others.T]), is_first, sets)  # (1 + q, m)
+        m = between.shape[1]
+        if m:
+            return _regressed(name, between[0], np.ones(m), between[1:].T, np.arange(m))
+    regressors = np.column_stack([np.ones(n), others])
+    clusters = np.arange(n) if sets is None else sets
+    return _regressed(name, values, is_first.astype(np.float64), regressors, clusters)
 
 
 def _tested(gap: AdjustedGap, fit: _Fit, scale: float, confidence: float) -> AdjustedGap:
@@ -163,18 +144,10 @@ def _tested(gap: AdjustedGap, fit: _Fit, scale: float, confidence: float) -> Adj
     )
 
 
-def _differences(
-    values: FloatArray, is_first: BoolArray, sets: IntArray, others: FloatArray
-) -> _Sample:
-    """Return the differences within the sets that have both groups, between their means."""
-    between = set_differences(np.vstack([values, others.T]), is_first, sets)  # (1 + q, m)
-    m = between.shape[1]
-    return _Sample(between[0], np.ones(m), between[1:].T, np.arange(m))
-
-
-def _regressed(sample: _Sample, adjustment: str) -> _Fit:
+def _regressed(
+    name: str, values: FloatArray, is_first: FloatArray, others: FloatArray, clusters: IntArray
+) -> _Fit:
     """Estimate the coefficient of the group by least squares, with HC3 by cluster."""
-    values, is_first, others, clusters = sample
     regressors = np.column_stack([is_first, others])
     lengths = np.linalg.norm(regressors, axis=0)
     basis = _basis(regressors / np.where(lengths > 0, lengths, 1.0))
@@ -192,7 +165,7 @@ def _regressed(sample: _Sample, adjustment: str) -> _Fit:
     free = 1 - (basis**2).sum(axis=1)  # 1 − leverage
     # The only one of its class fits itself alone; of a number, it sets the slope of all others.
     # Of one at the bound, rounding would decide, which differs with the order of rows.
-    most = 0.0 if adjustment == "class" else 1 - float(free.min()) - _ROUNDING
+    most = 0.0 if name == "class" else 1 - float(free.min()) - _ROUNDING
     flags = ("leverage",) if most > _LEVERAGES[0] else ()
     if most > _LEVERAGES[1]:
         return _Fit(NAN, NAN, NAN, flags)

@@ -14,8 +14,15 @@ from exparity.artefacts.columns import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.stages.cell import require_same_cell
-from exparity.stages.quantities import Quantities, over_scales, scales_of
-from exparity.stages.skill import SCORED_ALIKE, Controls, controls_by_model, random_by
+from exparity.stages.skill import (
+    SCORED_ALIKE,
+    Controls,
+    Quantity,
+    over_scales,
+    quantities_of,
+    random_by,
+    scales_of,
+)
 from exparity.stats.gap_change import GapChanges, gap_changes
 from exparity.types import IntArray
 
@@ -32,7 +39,7 @@ class ScoredCell(NamedTuple):
 
     path: Path
     places: IntArray
-    quantities: Quantities
+    quantities: Mapping[str, Quantity]
     metadata: Mapping[str, Any]
 
 
@@ -58,7 +65,7 @@ class Scores:
         random_scores: Sequence[Path],
         removal_limits: Sequence[Path],
     ) -> None:
-        controls = controls_by_model(removal_limits)
+        controls = Controls(removal_limits)
         random = random_by(random_scores, "model", "metric", "seed")
         self.examples, self.metadata = Examples(), dict[str, Any]()
         self.cells: dict[tuple[str, str], dict[tuple[str, int], ScoredCell]] = defaultdict(dict)
@@ -72,12 +79,8 @@ class Scores:
             self.metadata = self.metadata or metadata
             first, own = ({"dataset": m["wildcards"]["dataset"]} for m in (self.metadata, metadata))
             require_same_cell(("the first file", first), (path, own))
-            quantities = Quantities.of(
-                table,
-                metadata,
-                random.get((model, metric, str(seed))),
-                controls.get(model) or Controls(()),
-            )
+            of_cell = random.get((model, metric, str(seed)))
+            quantities = quantities_of(table, metadata, of_cell, controls)
             cell = ScoredCell(path, self.examples.places(table), quantities, metadata)
             self.cells[method, metric][model, int(seed)] = cell
 
@@ -106,7 +109,7 @@ def rows_of_changes(
         flags = [flag for cell in every for flag in cell.metadata.get("flags", [])]
         for pair in pairs:
             _require_scored_alike(*pair)
-        for quantity in dict.fromkeys(name for cell in every for name in cell.quantities.shown):
+        for quantity in dict.fromkeys(name for cell in every for name in cell.quantities):
             for changes in _changes(scores, quantity, pairs, left_out, options):
                 for seed, change, is_left_out in zip(
                     [*seeds, None],
@@ -131,19 +134,19 @@ def _changes(
 ) -> list[GapChanges]:
     """Return the changes of a quantity between every two groups; of skill on all scales."""
     examples = scores.examples
-    skills = [
-        cell.quantities.skill
-        for pair in pairs
+    each = [
+        cell.quantities[quantity]
+        for pair in trainings
         for cell in pair
-        if cell.quantities.skill and quantity == "skill"
+        if quantity in cell.quantities
     ]
     by_scale = {}
-    for scale in scales_of(skills):
+    for scale in scales_of(each):
         values = np.full((2, len(pairs), len(examples)), np.nan)
         for s, pair in enumerate(pairs):
             for m, cell in enumerate(pair):
-                if quantity in cell.quantities.shown and not left_out[s]:
-                    values[m, s, cell.places] = cell.quantities.values(quantity, scale)
+                if quantity in cell.quantities and not left_out[s]:
+                    values[m, s, cell.places] = cell.quantities[quantity].values[scale]
         by_scale[scale] = gap_changes(
             values[0],
             values[1],
@@ -153,7 +156,7 @@ def _changes(
             **options,
         )
     over_seeds = {scale: [one.over_seeds for one in own] for scale, own in by_scale.items()}
-    tests = over_scales(skills, over_seeds, "change")
+    tests = over_scales(each, over_seeds, "change")
     shown = next(iter(by_scale.values()))
     return [one._replace(over_seeds=test) for one, (test, _) in zip(shown, tests, strict=True)]
 

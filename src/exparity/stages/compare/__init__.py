@@ -15,7 +15,7 @@ from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
-from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, Covariates
+from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, read_covariates
 from exparity.stages.compare._scores import read_classifiers, read_scores_of_model
 from exparity.stages.compare._tests import rows_of_tests
 from exparity.stages.compare._trainings import training_rows
@@ -108,7 +108,7 @@ def compare_model(
     settings = complete(Statistics, statistics, "statistics")
     model = read_scores_of_model(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model)
-    tests = rows_of_tests(model, settings, classifiers, Covariates.read(data, model))
+    tests = rows_of_tests(model, settings, classifiers, read_covariates(data, model))
     across = training_rows(model, settings, classifiers)
     return StageResult(
         [*tests],

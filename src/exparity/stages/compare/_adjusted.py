@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,42 +34,36 @@ NOT_ADJUSTED: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Covariates:
-    """(n,) what gaps are adjusted for, of each example by its number."""
+def read_covariates(data: Path, model: ModelScores) -> dict[str, FloatArray]:
+    """Return (n,) class and number of words of every scored example, from the data."""
+    texts, declared = read_artefact(data, "data")
+    require_same_cell(("the scores", model.ids), (data, declared["wildcards"]))
+    ids = texts.column("example_id").to_pylist()
+    place = Lookup(data, "example", zip(ids, range(len(ids)), strict=True))
+    words = [name for name in ("words", "words_b") if name in texts.column_names]
+    texts_of = zip(*(texts.column(name).to_pylist() for name in words), strict=True)
+    lengths = [sum(len(words or ()) for words in row) for row in texts_of]
+    rows = [place[id] for id in model.examples.ids]
+    columns = {"class": texts.column("label").to_numpy(), "length": np.array(lengths)}
+    return {name: column[rows].astype(np.float64) for name, column in columns.items()}
 
-    columns: Mapping[str, FloatArray]
 
-    @classmethod
-    def read(cls, data: Path, model: ModelScores) -> Covariates:
-        """Take the class and the number of words of every scored example from the data."""
-        texts, declared = read_artefact(data, "data")
-        require_same_cell(("the scores", model.ids), (data, declared["wildcards"]))
-        ids = texts.column("example_id").to_pylist()
-        place = Lookup(data, "example", zip(ids, range(len(ids)), strict=True))
-        words = [name for name in ("words", "words_b") if name in texts.column_names]
-        texts_of = zip(*(texts.column(name).to_pylist() for name in words), strict=True)
-        lengths = [sum(len(words or ()) for words in row) for row in texts_of]
-        rows = [place[id] for id in model.examples.ids]
-        columns = {"class": texts.column("label").to_numpy(), "length": np.array(lengths)}
-        return cls({name: of[rows].astype(np.float64) for name, of in columns.items()})
-
-    def adjusted(
-        self, cell: Cell, model: ModelScores, confidence: float
-    ) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return the columns of a cell, by pair of groups."""
-        gaps = adjusted_gaps(
-            cell.scores,
-            model.groups[cell.places].tolist(),
-            model.order,
-            model.sets[cell.places].tolist(),
-            covariates={name: column[cell.places] for name, column in self.columns.items()},
-            confidence=confidence,
-            bounds=cell.bounds,
-        )
-        columns: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
-        for gap in gaps:
-            for name, (attribute, _) in _COLUMNS.items():
-                key = f"{gap.adjustment}_adjusted_{name}"
-                columns[gap.group_a, gap.group_b][key] = getattr(gap, attribute)
-        return dict(columns)
+def adjusted_columns(
+    cell: Cell, model: ModelScores, covariates: Mapping[str, FloatArray], confidence: float
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the columns of a cell, by pair of groups."""
+    gaps = adjusted_gaps(
+        cell.scores,
+        model.groups[cell.places].tolist(),
+        model.order,
+        model.sets[cell.places].tolist(),
+        covariates={name: column[cell.places] for name, column in covariates.items()},
+        confidence=confidence,
+        bounds=cell.bounds,
+    )
+    columns: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for gap in gaps:
+        for name, (attribute, _) in _COLUMNS.items():
+            key = f"{gap.adjustment}_adjusted_{name}"
+            columns[gap.group_a, gap.group_b][key] = getattr(gap, attribute)
+    return dict(columns)

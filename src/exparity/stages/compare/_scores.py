@@ -14,8 +14,7 @@ from exparity.artefacts.columns import Examples
 from exparity.metrics import METRICS
 from exparity.stages.cell import Lookup, read_all, require_same_cell
 from exparity.stages.limits import RANDOM
-from exparity.stages.quantities import Quantities
-from exparity.stages.skill import Controls, random_by
+from exparity.stages.skill import Controls, Quantity, quantities_of, random_by
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
@@ -43,7 +42,7 @@ class Cell:
     metric: str
     draw: int | None
     places: IntArray
-    quantities: Quantities
+    quantities: Mapping[str, Quantity]
     direction: str | None
     flags: Sequence[str]
     bounds: tuple[float, float]
@@ -56,7 +55,7 @@ class Cell:
     @property
     def scores(self) -> FloatArray:
         """(n,) what was measured."""
-        return next(iter(self.quantities.shown.values()))
+        return next(iter(self.quantities.values())).shown
 
 
 @dataclass(frozen=True)
@@ -105,14 +104,14 @@ def read_scores_of_model(
     for table, metadata in read_all("scores", scores, over_seeds=True):
         ids = metadata["wildcards"]
         of_cell = random.get((str(ids["seed"]), str(ids["metric"])))
-        quantities = Quantities.of(table, metadata, of_cell, controls)
+        quantities = quantities_of(table, metadata, of_cell, controls)
         places = examples.places(table)
         cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
     model = {name: metadata["wildcards"][name] for name in ("dataset", "model")}
     for one in random.values():
         require_same_cell(("the scores", model), (one.path, one.metadata["wildcards"]))
         for draw, table, others in one.draws():
-            quantities = Quantities.of(table, one.metadata, others, controls, is_drawn=True)
+            quantities = quantities_of(table, one.metadata, others, controls, is_drawn=True)
             places = examples.places(table)
             cells.append(_cell(one.metadata, RANDOM, draw, places, quantities))
     return ModelScores(metadata, examples, cells)
@@ -123,7 +122,7 @@ def _cell(
     method: str,
     draw: int | None,
     places: IntArray,
-    quantities: Quantities,
+    quantities: Mapping[str, Quantity],
 ) -> Cell:
     use, ids = metadata["parameters"].get("use"), metadata["wildcards"]
     # Metrics of plug-ins may not be loaded here.

@@ -8,13 +8,13 @@ from dataclasses import asdict, fields, replace
 from typing import Any
 
 from exparity.core.grouping import grouped
-from exparity.stages.compare._adjusted import NOT_ADJUSTED, Covariates
+from exparity.stages.compare._adjusted import NOT_ADJUSTED, adjusted_columns
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
-from exparity.stages.quantities import over_scales
-from exparity.stages.skill import Skill, is_skill, rooms_of
+from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import Scale
+from exparity.types import FloatArray
 
 NAN = float("nan")
 _OF_RANKS = (
@@ -28,7 +28,7 @@ def rows_of_tests(
     model: ModelScores,
     statistics: Mapping[str, Any],
     classifiers: Classifiers,
-    covariates: Covariates,
+    covariates: Mapping[str, FloatArray],
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of random explanations, and those of the methods beside them."""
     draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
@@ -41,7 +41,7 @@ def rows_of_tests(
                 draws[_drawn(row)].append(p <= statistics["alpha"])
             yield {**row, "random_significant": NAN}
     for cell, comparisons in _compared(methods, model, statistics):
-        adjusted = covariates.adjusted(cell, model, statistics["confidence"])
+        adjusted = adjusted_columns(cell, model, covariates, statistics["confidence"])
         for row in _rows(cell, comparisons, classifiers, adjusted):
             hits = draws[_drawn(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else NAN}
@@ -54,15 +54,15 @@ def _compared(
     for of_alike in grouped(cells, lambda cell: cell.places.tobytes()).values():
         places = of_alike[0].places
         groups, sets = model.groups[places].tolist(), model.sets[places].tolist()
-        values = [row for cell in of_alike for row in cell.quantities.shown.values()]
+        values = [one.shown for cell in of_alike for one in cell.quantities.values()]
         compared = iter(compare_many(values, groups, model.order, sets, **statistics))
         for cell in of_alike:
-            comparisons = {quantity: next(compared) for quantity in cell.quantities.shown}
-            skill = cell.quantities.skill
-            if skill is not None:
-                for quantity in filter(is_skill, list(comparisons)):
-                    pairs = comparisons[quantity]
-                    comparisons[quantity] = _of_skill(pairs, skill, groups, sets, statistics)
+            comparisons = {}
+            for name, one in cell.quantities.items():
+                pairs = next(compared)
+                if isinstance(one, Skill):
+                    pairs = _of_skill(pairs, one, groups, sets, statistics)
+                comparisons[name] = pairs
             yield cell, comparisons
 
 

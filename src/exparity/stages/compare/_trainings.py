@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
-from exparity.stages.quantities import over_scales, scales_of
-from exparity.stages.skill import is_skill, rooms_of
+from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of, scales_of
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.skill import Rooms, Scale
 from exparity.types import FloatArray
@@ -47,36 +46,32 @@ def _tested(
     # What is left out says nothing of the others.
     counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
     of_scores = {flag for cell in counted for flag in cell.flags}
-    quantities = dict.fromkeys(name for cell in cells for name in cell.quantities.shown)
+    measured, *others = dict.fromkeys(name for cell in cells for name in cell.quantities)
 
     def values_of(quantity: str, scale: Scale | None = None) -> FloatArray:
         values = np.full((len(cells), len(used)), np.nan)
         for row, cell in zip(values, cells, strict=True):
-            if cell.seed not in classifiers.uninformative and quantity in cell.quantities.shown:
-                own = cell.quantities.values(quantity, scale)
-                row[np.searchsorted(used, cell.places)] = own
+            if cell.seed not in classifiers.uninformative and quantity in cell.quantities:
+                row[np.searchsorted(used, cell.places)] = cell.quantities[quantity].values[scale]
         return values
 
-    scores = values_of(next(iter(quantities)))
-    for quantity in quantities:
+    scores = values_of(measured)
+    for quantity in (measured, *others):
         direction = "higher" if is_skill(quantity) else cells[0].direction
-        skills = [
-            cell.quantities.skill
-            for cell in counted
-            if cell.quantities.skill and is_skill(quantity)
-        ]
+        each = [cell.quantities[quantity] for cell in counted if quantity in cell.quantities]
+        skills = [one for one in each if isinstance(one, Skill)]
         tests = {
             scale: crossed_tests(
                 list(values_of(quantity, scale)), groups, model.order, sets, **options
             )
-            for scale in scales_of(skills)
+            for scale in scales_of(each)
         }
-        for test, scales in over_scales(skills, tests):
+        for test, scales in over_scales(each, tests):
             rooms, flags = Rooms(), set(of_scores)
             if skills:
                 rooms, of_rooms = rooms_of(skills, test.group_a, test.group_b)
                 flags.update(of_rooms)
-            elif not test.n_seeds and quantity != next(iter(quantities)):
+            elif not test.n_seeds and quantity != measured:
                 continue  # there are no random explanations
             pair = np.isin(groups, (test.group_a, test.group_b))
             flags.update([] if _differ(scores[:, pair]) else ["constant"])

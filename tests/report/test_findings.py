@@ -16,7 +16,7 @@ from exparity.report.sections.findings import (
 )
 from exparity.report.templating import html_environment
 from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
-from exparity.stats.dependence import Dependence, cramers_v
+from exparity.stats.dependence import cramers_v
 
 NAN = float("nan")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "findings.txt"
@@ -57,7 +57,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
         judged=[row for of in cells.values() for row in of.values()],
         pairs=[("d", "bert")], seeds=list(seeds), run=run,
         statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
-        dependence={"d": {"test": Dependence(200, v)}},
+        dependence={"d": {"test": v}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,
         declared=lambda dataset: SimpleNamespace(groups=("men", "women"), classes=("a", "b")),
     )  # fmt: skip

@@ -20,7 +20,7 @@ from exparity.report.bias import Declared, ModelBias, read_bias
 from exparity.report.names import display_name
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random, run_of
-from exparity.stats.dependence import Dependence, dependence_by_split
+from exparity.stats.dependence import cramers_v_by_split
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import CELL_IDS
 
@@ -65,7 +65,7 @@ class Study:
     tests: Sequence[Row] = ()  # rows of the disparity artefact
     judged: Sequence[Row] = ()  # rows of the verdicts artefact
     # Of label and group, by dataset and split.
-    dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
+    dependence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -156,14 +156,14 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     )
 
 
-def _dependence(results: Path, dataset: str) -> dict[str, Dependence]:
+def _dependence(results: Path, dataset: str) -> dict[str, float]:
     """Return how far label and group go together by split; nothing where the data are not there."""
     path = results / layout.path_of("data", {"dataset": dataset})
     if not path.is_file():
         return {}
     table = read_artefact(path, "data")[0]
     columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
-    return dependence_by_split(*columns)
+    return cramers_v_by_split(*columns)
 
 
 def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:

@@ -136,7 +136,7 @@ def _changes(
     examples = scores.examples
     each = [
         cell.quantities[quantity]
-        for pair in trainings
+        for pair in pairs
         for cell in pair
         if quantity in cell.quantities
     ]

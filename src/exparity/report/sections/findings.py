@@ -29,7 +29,6 @@ from exparity.report.verdicts import (
     only_certainty,
     sentence_of,
 )
-from exparity.stats.dependence import Dependence
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
@@ -145,7 +144,7 @@ def dependence_sentences(study: Study) -> list[str]:
     """Return a sentence a dataset whose label and group go together, worst first."""
     sentences = []
     for dataset, by_split in study.dependence.items():
-        largest = max((d.v for d in by_split.values() if d.v == d.v), default=0.0)
+        largest = max((v for v in by_split.values() if v == v), default=0.0)
         if largest < _DEPENDENT:
             continue
         numbers = numbers_of(by_split)
@@ -161,9 +160,9 @@ def dependence_sentences(study: Study) -> list[str]:
     return [sentence for _, sentence in sorted(sentences)]
 
 
-def numbers_of(by_split: Mapping[str, Dependence]) -> str:
+def numbers_of(by_split: Mapping[str, float]) -> str:
     """Return Cramér's V of each split in words."""
-    values = {split: f"{d.v:.2f}" for split, d in by_split.items()}
+    values = {split: f"{v:.2f}" for split, v in by_split.items()}
     if len(values) == 1:
         return next(iter(values.values()))
     if len(set(values.values())) == 1:

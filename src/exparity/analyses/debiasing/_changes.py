@@ -135,10 +135,7 @@ def _changes(
     """Return the changes of a quantity between every two groups; of skill on all scales."""
     examples = scores.examples
     each = [
-        cell.quantities[quantity]
-        for pair in pairs
-        for cell in pair
-        if quantity in cell.quantities
+        cell.quantities[quantity] for pair in pairs for cell in pair if quantity in cell.quantities
     ]
     by_scale = {}
     for scale in scales_of(each):

@@ -38,9 +38,6 @@ def test_classes_take_the_order_of_the_outputs(outputs, classes, order):
     ],
 )
 def test_other_names_are_refused_with_both_lists(outputs, classes):
-    with pytest.raises(InputError) as error:
+    lists = f"{', '.join(outputs)} and those of the data {', '.join(classes)}"
+    with pytest.raises(InputError, match=f"checkpoint x: its classes are {lists}"):
         in_order_of_outputs(outputs, classes, "checkpoint x")
-    assert str(error.value) == (
-        f"checkpoint x: its classes are {', '.join(outputs)} and those of the data "
-        f"{', '.join(classes)}; rename them in the data, or in id2label of its config.json"
-    )

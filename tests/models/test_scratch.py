@@ -25,14 +25,6 @@ def test_models_that_cannot_be_built(architecture, size, message):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("num_labels", 7), ("problem_type", "regression"), ("vocab_size", 900)]
-)
-def test_entries_without_effect(key, value):
-    with pytest.raises(InputError, match=f"size: '{key}' has no effect: the classes of the data"):
-        check_buildable(spec_of("bert", {key: value}))
-
-
 def test_a_shape_that_a_checkpoint_completes_is_left_to_the_job():
     check_buildable(spec_of("bert", {"hidden_size": 30}, checkpoint="org/model"))
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.lineage import fingerprint
+from exparity.artefacts.lineage import fingerprint, identity
 from exparity.core.device import Machine, give_back_memory, make_repeatable
 from exparity.core.progress import Progress
 from exparity.jobs.parts import Job, open_parts
-from exparity.models.manifest import digests_of
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
     make_repeatable(settings.pop("threads"))
     if _kept is None:
         return load_classifier(str(checkpoint), **settings)
-    key = fingerprint(str(checkpoint), digests_of(checkpoint), settings)
+    key = fingerprint(str(checkpoint), identity(checkpoint), settings)
     if key in _kept:
         log.info("the classifier of an earlier job is used again")
         return _kept[key].anew()

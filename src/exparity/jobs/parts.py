@@ -19,12 +19,11 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.files import join_tables, read_parquet, save_parquet, table_of
-from exparity.artefacts.lineage import fingerprint, sha256_of
+from exparity.artefacts.lineage import fingerprint, identity, sha256_of
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped
-from exparity.models.manifest import digests_of
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ class Job:
         """Digest everything but the examples; reads all inputs."""
         inputs = [sha256_of(path) for path in self.files]
         if self.checkpoint is not None:
-            inputs += [f"{name} {digest}" for name, digest in digests_of(self.checkpoint).items()]
+            inputs.append(identity(self.checkpoint))
         digest = source_digest(*(path for path in self.sources if path.is_file()))
         cell = self.artefact, self.ids, self.parameters
         return fingerprint(version("exparity"), *cell, inputs, digest)

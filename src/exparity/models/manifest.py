@@ -16,15 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from exparity.artefacts.lineage import MANIFEST, sha256_of
+from exparity.artefacts.lineage import MANIFEST, identity, sha256_of
 from exparity.core.errors import InputError
 from exparity.models.spec import ModelSpec
 
 Record = TypeVar("Record")
-_CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
 _REFERENCE = "base.json"
-_READ = ("*.json", "*.safetensors", "*.model", "*.jinja", "*.txt")
-_ENDS = 1 << 20  # bytes of each end of a file: weights may be of many gigabytes
 
 
 class DamageError(ValueError):
@@ -127,14 +124,6 @@ def require_intact(folder: Path) -> dict[str, str]:
         ) from error
 
 
-def digests_of(checkpoint: Path) -> dict[str, str]:
-    """Return the digests of the files that make a classifier, by name."""
-    files = [path for path in checkpoint.iterdir() if path.suffix in _CHECKPOINT_FILES]
-    digests = require_intact(checkpoint) or {path.name: sha256_of(path) for path in files}
-    names = sorted(name for name in digests if Path(name).suffix in _CHECKPOINT_FILES)
-    return {name: digests[name] for name in names}
-
-
 @cache
 def _digests(path: Path, times: frozenset[tuple[Path, int]]) -> dict[str, str]:
     return dict(read_verified(path)["files"])
@@ -150,8 +139,7 @@ class Reference(NamedTuple):
     checkpoint: str  # folder or Hub id
     revision: str | None  # commit of the Hub repository; None of a folder
     max_length: int  # longest input in tokens
-    # digest of the files of a folder, by their names, sizes and both ends; None of the Hub
-    digest: str | None
+    digest: str | None  # of the folder; None of the Hub
 
 
 def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
@@ -159,7 +147,7 @@ def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int)
     source = str(spec.checkpoint)
     commit, digest = config._commit_hash, None
     if (given := Path(source)).is_dir():
-        source, commit, digest = str(given.resolve()), None, _digest_of_model(given)
+        source, commit, digest = str(given.resolve()), None, identity(given)
     write_record(folder, _REFERENCE, Reference(source, commit, max_length, digest)._asdict())
 
 
@@ -170,21 +158,9 @@ def read_reference(folder: Path) -> Reference | None:
         source = Path(base.checkpoint)
         if not source.is_dir():
             raise InputError(f"checkpoint {folder}: is of {source}, which is no longer there")
-        if _digest_of_model(source) != base.digest:
+        if identity(source) != base.digest:
             raise InputError(
                 f"checkpoint {folder}: is of {source}, which has changed since; delete {folder} "
                 "and run again"
             )
     return base
-
-
-def _digest_of_model(folder: Path) -> str:
-    """Return the digest of the files that a model is loaded from."""
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in _READ for path in folder.glob(pattern)}):
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            start = file.read(_ENDS)
-            file.seek(max(0, size - _ENDS))
-            digest.update(f"{path.name} {size}\n".encode() + start + file.read(_ENDS))
-    return digest.hexdigest()

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from analyses.page import page_of
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import GROUPS, Results
@@ -14,12 +15,8 @@ from scipy.stats import spearmanr
 from exparity.analyses.agreement import agreement_cell
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import agreement_tables, findings
-from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.report.context import section_of
-from exparity.report.render import template_of
-from exparity.report.templating import html_environment
 
 STATISTICS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
 TOP = 0.3
@@ -122,12 +119,10 @@ class Study:
         return {(r["between"], r["method_a"], r["method_b"], r["measure"]): r for r in self.rows}
 
 
-def page_of(rows):
+def shown(rows):
     """Return the section of some rows."""
-    found = findings(rows, None, {})
-    template = template_of(html_environment(), section_of(ANALYSES.get("agreement"), found))
     study = SimpleNamespace(display=lambda kind, id: id, run="training")
-    return template.render(study=study, **found.values)
+    return page_of("agreement", findings(rows, None, {}), study)
 
 
 class TestAnalysis:
@@ -184,9 +179,9 @@ class TestAnalysis:
         rows = [{**row, "groups": GROUPS} for row in study.rows]
         (table,) = agreement_tables(rows)
         lines = table["lines"]["methods"]
-        assert [line.method_a for line in lines] == ["", "copied", "copied", "one"]
-        assert lines[1].cells["spearman"][0].keys() == set(GROUPS)
-        page = page_of(rows)
+        assert [line["method_a"] for line in lines] == ["", "copied", "copied", "one"]
+        assert lines[1]["cells"]["spearman"][0].keys() == set(GROUPS)
+        page = shown(rows)
         assert "copied and one" in page
         assert "The gap d of male − female has" in page
         assert page.count("<strong>Different</strong>") == sum(
@@ -237,6 +232,6 @@ class TestAnalysis:
             for row in rows
             for other, d in (("female", 0.1), ("other", -0.7))
         ]
-        page = page_of(three)
+        page = shown(three)
         assert "−0.70 <small>male − other</small>" in page
         assert "male − female" not in page

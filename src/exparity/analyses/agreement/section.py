@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -30,23 +29,11 @@ _COLUMNS = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class Line:
-    """One row of the table: a pair of methods, all pairs, or a method over its trainings.
-
-    Attributes:
-        cells: by measure, the mean of each group and the widest gap of two groups.
-    """
-
-    method_a: str
-    method_b: str
-    cells: Mapping[str, tuple[Mapping[str, float], Row]]
-
-
 def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Put the rows of the agreement artefact into one table for each dataset and model.
 
-    Its ``lines`` are by ``methods`` and ``trainings``; all pairs of methods come first.
+    Its ``lines`` are by ``methods`` and ``trainings``; all pairs of methods come first. The
+    ``cells`` of a line are by measure: the mean of each group, and the widest gap of two groups.
     """
     pair = itemgetter("method_a", "method_b")
     return [
@@ -61,15 +48,14 @@ def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _line(rows: Sequence[Row]) -> Line:
+def _line(rows: Sequence[Row]) -> dict[str, Any]:
     cells = {}
     by_measure = grouped(rows, itemgetter("measure"))
     for measure in (one for one in MEASURES if one in by_measure):
         pairs = by_measure[measure]
-        means = {row["group_a"]: row["mean_a"] for row in pairs}
-        means |= {row["group_b"]: row["mean_b"] for row in pairs}
+        means = {row[f"group_{side}"]: row[f"mean_{side}"] for side in "ab" for row in pairs}
         cells[measure] = means, max(pairs, key=_width)
-    return Line(rows[0]["method_a"], rows[0]["method_b"], cells)
+    return {**{name: rows[0][name] for name in ("method_a", "method_b")}, "cells": cells}
 
 
 def _width(row: Row) -> tuple[bool, float]:

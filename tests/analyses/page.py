@@ -1,0 +1,12 @@
+"""The section of an analysis as the page has it."""
+
+from exparity.artefacts.analyses import ANALYSES
+from exparity.report.context import section_of
+from exparity.report.render import template_of
+from exparity.report.templating import html_environment
+
+
+def page_of(id, found, study):
+    """Return the HTML of what an analysis found."""
+    template = template_of(html_environment(), section_of(ANALYSES.get(id), found))
+    return template.render(study=study, **found.values)

@@ -98,6 +98,33 @@ class TestLabels:
             assert cell.considerable == (cell.mean is not None and abs(cell.mean) >= 0.2)
 
 
+@pytest.mark.parametrize(
+    ("of", "significant", "considerable"),
+    [
+        (("geco", "soft_"), 97.8, 89.7),
+        (("geco", "sensitivity"), 91.3, 86.3),
+        (("geco", "sparsity"), 49.3, 42.0),
+        (("geco", "gini"), 70.3, 53.0),
+        (("stereotypes", ("comprehensiveness", "sufficiency")), 71.3, None),
+        (("bert_scratch",), 81.7, None),
+        (("gpt2_scratch",), 84.0, None),
+    ],
+)
+def test_shares_of_the_statements(study, of, significant, considerable):
+    """Those of a dataset are of the pretrained models."""
+    ids = [(c, f"{c.key.dataset} {c.key.model}") for c in study.cells.values()]
+    if len(of) == 1:
+        cells = [c for c, _ in ids if c.key.model == of[0]]
+    else:
+        pretrained = [c for c, id in ids if id.startswith(of[0]) and not id.endswith("_scratch")]
+        cells = [c for c in pretrained if c.key.metric.startswith(of[1])]
+    runs = sum(c.runs for c in cells)
+    assert round(100 * sum(c.significant for c in cells) / runs, 1) == significant
+    if considerable:
+        found = sum(c.significant for c in cells if c.considerable)
+        assert round(100 * found / runs, 1) == considerable
+
+
 class TestTotals:
     def test_the_tables_sum_to_less_than_the_text_says(self, rows):
         sums = Counter()
@@ -110,3 +137,9 @@ class TestTotals:
         assert sums["10"] + sums["11"] == sums["4"]
         assert sum(sums[t] for t in "345") == 3515
         assert sum(runs[t] for t in "345") == 5040
+
+    def test_considerable_runs_are_a_range(self, study):
+        runs = {kind: 0 for kind in (True, False, None)}
+        for cell in study.cells.values():
+            runs[cell.considerable] += cell.significant
+        assert (runs[True], runs[True] + runs[None]) == (2173, 2869)

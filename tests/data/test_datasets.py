@@ -426,13 +426,15 @@ class TestRawFiles:
         return text
 
     @pytest.mark.parametrize("download", [True, False])
-    def test_altered_files_are_refused_and_kept(self, tmp_path, file, web, download):
+    def test_altered_files_are_refused_and_kept(self, tmp_path, file, web, download, caplog):
         path = tmp_path / file.path
         path.parent.mkdir()
         path.write_bytes(b"mine")
         assert "is altered (its SHA-256 is " in self.message(DataSource(tmp_path, download), file)
         assert path.read_bytes() == b"mine"
-        assert DataSource(tmp_path, download).find(file, verify=False) == path
+        with caplog.at_level("INFO"):
+            assert DataSource(tmp_path, download).find(file, verify=False) == path
+        assert f"not verified, its SHA-256 is {sha256_of(path)}" in caplog.text
 
     @pytest.mark.parametrize("verify", [True, False])
     def test_an_altered_download_is_refused_and_leaves_nothing(self, tmp_path, file, web, verify):

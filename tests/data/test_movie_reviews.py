@@ -75,13 +75,6 @@ def test_malformed_rows_name_file_and_line(bad, message, tmp_path):
         load(source_of(tmp_path, train=[row(), bad]))
 
 
-def test_a_text_that_is_not_there(tmp_path):
-    source = source_of(tmp_path)
-    (tmp_path / "eraser_movies" / "docs" / "b.txt").unlink()
-    with pytest.raises(InputError, match=r"train.jsonl:1: .*FileNotFoundError: .*b\.txt"):
-        load(source)
-
-
 class TestReal:
     @pytest.fixture
     def source(self):

@@ -69,13 +69,6 @@ def finetune(found: Experiment, model="mended"):
 
 
 class TestConfig:
-    @pytest.mark.parametrize("name", ["us_cda_jigsaw", "resampling"])
-    def test_a_name_stands_for_its_interventions(self, repository, name):
-        found = experiment(repository, name)
-        assert [call["use"] for call in finetune(found)["debias"]] == [
-            call["use"] for call in calls_of(name, "")
-        ]
-
     def test_without_debias_a_training_depends_on_what_it_did(self, repository):
         without = experiment(repository, counterfactuals={})
         assert finetune(without, "plain").keys() == {"model", "training", "digest"}

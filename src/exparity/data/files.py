@@ -40,16 +40,11 @@ class DataSource:
     folder: Path
     download: bool = True
 
-    def find(self, file: RemoteFile, *, verify: bool = True) -> Path:
+    def fetch(self, file: RemoteFile) -> Path:
         """Return the path of a raw file, downloading it if it is missing.
 
-        Args:
-            file: the file to find.
-            verify: False to accept a copy with another SHA-256, or one that cannot be verified.
-
         Raises:
-            InputError: the file is missing and cannot be downloaded, its SHA-256 differs, or the
-                published one is not known.
+            InputError: the file is missing and cannot be downloaded.
         """
         path = self.folder / file.path
         if not path.is_file():
@@ -58,17 +53,33 @@ class DataSource:
             if not self.download:
                 raise InputError(f"{_advice(path, file, 'is missing')}; {FETCH}")
             _download(file, path)
-        if verify:
-            digest = sha256_of(path)
-            if file.sha256 is None:
-                raise InputError(
-                    f"{path.absolute()} cannot be verified, since its published SHA-256 is not "
-                    f"known (here it is {digest}); once you have compared the file with {file.url},"
-                    " set the dataset's option 'verify: false'"
-                )
-            if digest != file.sha256:
-                advice = _advice(path, file, f"is altered (its SHA-256 is {digest})")
-                raise InputError(f"{advice}; for a copy of your own, set 'verify: false'")
+        return path
+
+    def find(self, file: RemoteFile, *, verify: bool = True) -> Path:
+        """Return the path of a verified raw file, downloading it if it is missing.
+
+        Args:
+            file: the file to find.
+            verify: False to accept a copy with another SHA-256, or one that cannot be verified; the
+                log then has its SHA-256.
+
+        Raises:
+            InputError: the file is missing and cannot be downloaded, its SHA-256 differs, or the
+                published one is not known.
+        """
+        path = self.fetch(file)
+        digest = sha256_of(path)
+        if not verify:
+            log.info("%s: not verified, its SHA-256 is %s", path, digest)
+        elif file.sha256 is None:
+            raise InputError(
+                f"{path.absolute()} cannot be verified, since its published SHA-256 is not known "
+                f"(here it is {digest}); once you have compared the file with {file.url}, set the "
+                "dataset's option 'verify: false'"
+            )
+        elif digest != file.sha256:
+            advice = _advice(path, file, f"is altered (its SHA-256 is {digest})")
+            raise InputError(f"{advice}; for a copy of your own, set 'verify: false'")
         return path
 
 

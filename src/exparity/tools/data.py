@@ -87,7 +87,7 @@ def raw_files(
         for file in entry.facts.files:
             path = source.folder / file.path
             if source.download:
-                source.find(file, verify=False)
+                source.fetch(file)
             if not path.is_file():
                 state = "missing"
             elif file.sha256 is None:

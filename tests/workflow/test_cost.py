@@ -9,7 +9,7 @@ import exparity
 from exparity.config.command_line import read_experiment
 from exparity.costs.finished import read_finished
 from exparity.costs.forecast import Total, estimated, totals
-from exparity.costs.planned import ExampleCounts, planned_jobs
+from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.tools.cost import cost
 
 pytestmark = [pytest.mark.workflow, pytest.mark.usefixtures("logging_as_before")]
@@ -28,7 +28,7 @@ def plan(checkout) -> dict[str, Total]:
     """What `exparity plan` prints: a sum for each stage, and that of all."""
     with contextlib.chdir(checkout.root):
         experiment = read_experiment([checkout.config_path])
-        planned = planned_jobs(experiment, ExampleCounts(experiment))
+        planned = planned_jobs(experiment, PlannedExamples(experiment))
         finished = read_finished(Path(experiment.results))
         return {row.stage: row for row in totals(estimated(planned, finished, "cpu"))}
 

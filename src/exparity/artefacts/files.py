@@ -199,26 +199,19 @@ def table_of(
 
 def _without_empty(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Leave out the columns that a table has no value in, of those that it may lack."""
-    optional = [field.name for field in schema if may_be_left_out(field)]
-    known = [name for name in optional if name in table.column_names]
-    empty = [name for name in known if table.column(name).null_count == len(table)]
-    return table.drop_columns(empty) if empty else table
+    known = [name for name in table.column_names if may_be_left_out(schema.field(name))]
+    return table.drop_columns([n for n in known if table.column(n).null_count == len(table)])
 
 
 def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
     """Return tables of one artefact as one, sorted by key: what all rows at once would give."""
     schema = schema_of(artefact)
-    if not tables:
-        return schema.empty_table()
-    cast = []
-    for table in tables:
-        fields = [field for field in schema if field.name in table.column_names]
-        cast.append(table.select([field.name for field in fields]).cast(pa.schema(fields)))
-    table = pa.concat_tables(cast, promote_options="default").unify_dictionaries()
-    table = table.select([name for name in schema.names if name in table.column_names])
-    table = _without_empty(table, schema)
+    empty = schema.empty_table()
+    cast = [one.cast(pa.schema(map(schema.field, one.column_names))) for one in tables]
+    table = pa.concat_tables([empty, *cast], promote_options="default").unify_dictionaries()
     keys = columns_of(artefact)[2]
-    return table.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+    table = _without_empty(table, schema).sort_by([(key, "ascending") for key in keys])
+    return table.combine_chunks() if tables else empty
 
 
 def _start_of(path: Path) -> float:

@@ -75,11 +75,6 @@ def maker_of(artefact: str) -> str:
     return next((stage for stage, (_, made) in STAGES.items() if folder in made), artefact)
 
 
-def made_by_analyses() -> dict[str, str]:
-    """Return the first artefact of every registered analysis, by the analysis."""
-    return {id: ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()}
-
-
 def of_analyses() -> list[str]:
     """Return every artefact of the registered analyses."""
     return [artefact for id in ANALYSES.ids() for artefact in ANALYSES.get(id).facts.writes]

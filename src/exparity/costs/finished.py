@@ -43,7 +43,7 @@ class JobCost:
 def artefact_of_stage() -> dict[str, str]:
     """Return the first artefact of every stage and analysis, by its name."""
     stages = {stage: writes[0] for stage, (_, writes) in layout.STAGES.items()}
-    return {**stages, **layout.made_by_analyses()}
+    return stages | {id: ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()}
 
 
 def runs_model(stage: str, use: str = "") -> bool:

@@ -25,68 +25,55 @@ if TYPE_CHECKING:
 _COLUMNS = ("example_id", "match_id", "group", "split")
 
 
-def planned_jobs(experiment: Experiment, counts: ExampleCounts) -> Iterator[JobCost]:
+def planned_jobs(experiment: Experiment, examples: PlannedExamples) -> Iterator[JobCost]:
     """Yield the jobs of an experiment, finished or not, each with the number of its examples."""
     results, grid = Path(experiment.results), experiment.grid
     for stage, artefact in artefact_of_stage().items():
         for ids in layout.cells(grid, artefact):
             output = layout.path_of(artefact, ids)
             use = experiment.metrics[ids["metric"]].entry.id if "metric" in ids else ""
-            examples = _examples(experiment, stage, ids, counts)
+            n_examples = _n_examples(experiment, stage, ids, examples)
             there = (results / output).is_file()
-            yield JobCost(stage, ids, examples, there, output, runs_model(stage, use))
+            yield JobCost(stage, ids, n_examples, there, output, runs_model(stage, use))
 
 
-def _examples(
-    experiment: Experiment, stage: str, ids: layout.Ids, counts: ExampleCounts
+def _n_examples(
+    experiment: Experiment, stage: str, ids: layout.Ids, examples: PlannedExamples
 ) -> int | None:
     """Return what a job works on: the examples of its cell, as far as they are not sampled."""
     if not ids:
         return None
     dataset = str(ids["dataset"])
     if len(ids) == 1:
-        return counts.total(dataset)
+        return len(examples.all(dataset))
     options = experiment.options(stage, ids)
     if stage == "finetune":
-        return int(options["training"]["epochs"]) * counts.train(dataset)
+        n_train = len(examples.all(dataset)) - len(examples.test(dataset))  # validation included
+        return int(options["training"]["epochs"]) * n_train
     sizes = [options.get("max_examples")]
     if "method" in ids and "metric" in ids:
         explained = {name: id for name, id in ids.items() if name != "metric"}
         sizes.insert(0, experiment.explain_options(**explained).get("max_examples"))
-    return counts.test(dataset, *sizes) * int(options.get("draws") or 1)
+    return len(examples.test(dataset, *sizes)) * int(options.get("draws") or 1)
 
 
-class ExampleCounts:
-    """Sizes of an experiment's datasets and samples, from artefacts or raw files at hand."""
+class PlannedExamples:
+    """Examples of an experiment's datasets, from artefacts or raw files at hand."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._source = DataSource(Path(experiment.config.data_dir), download=False)
-        self._examples = cache(self._load)
-        self._sample = cache(self._draw)
-
-    def total(self, dataset: str) -> int:
-        """Return the number of examples of a dataset."""
-        return len(self._examples(dataset))
-
-    def train(self, dataset: str) -> int:
-        """Return the number of training examples, with those held out for validation."""
-        return self.total(dataset) - self.test(dataset)
-
-    def test(self, dataset: str, *sizes: int | None) -> int:
-        """Return the number of test examples, or of a sample of them, or of a sample of that."""
-        return len(self._sample(dataset, *sizes))
-
-    def examples(self, dataset: str, *sizes: int | None) -> list[Example]:
-        """Return the test examples that :meth:`test` counts, without their texts."""
-        return list(self._sample(dataset, *sizes))
+        self.all = cache(self._load)
+        self.test = cache(self._draw)
 
     def _draw(self, dataset: str, *sizes: int | None) -> list[Example]:
+        """Return the test examples, or a sample of them, or a sample of that."""
         if sizes:
-            return sample(self._sample(dataset, *sizes[:-1]), sizes[-1])
-        return [e for e in self._examples(dataset) if e.split == "test"]
+            return sample(self.test(dataset, *sizes[:-1]), sizes[-1])
+        return [e for e in self.all(dataset) if e.split == "test"]
 
     def _load(self, dataset: str) -> list[Example]:
+        """Return all examples of a dataset; the texts may be missing."""
         path = Path(self._experiment.results, layout.path_of("data", {"dataset": dataset}))
         settings = self._experiment.prepare_options(dataset)
         try:

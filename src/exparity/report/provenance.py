@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
 
@@ -27,9 +28,10 @@ class ArtefactOrigin:
 
 def read_origins(results: Path, options: Mapping[str, Any]) -> list[ArtefactOrigin]:
     """Return the provenance of every artefact of a grid that is there."""
+    of_analyses = [ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()]
     return [
         ArtefactOrigin(artefact, ids, facts_of(read_metadata(path).metadata))
-        for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
+        for artefact in (*_ARTEFACTS, *of_analyses)
         for ids in layout.cells(options, artefact)
         if (path := results / layout.path_of(artefact, ids)).is_file()
     ]

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
 
 
 def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """Read all rows of an analysis; none if the config does not ask for it."""
     rows: list[dict[str, Any]] = []
-    artefact = layout.made_by_analyses()[name]
+    artefact = ANALYSES.get(name).facts.artefact
     for ids in layout.cells(options, artefact):
         table, metadata = read_artefact(results / layout.path_of(artefact, ids), artefact)
         declared = {

@@ -333,26 +333,23 @@ def predict(
     counts = np.bincount(predicted, minlength=classifier.n_classes)
     if (counts > 0).sum() == 1:
         log.warning("the classifier predicts class %d for every test example", counts.argmax())
-    mass = classifier.label_mass(ids)
-    low = mass is not None and mass.mean() < LEAST_LABEL_MASS
-    if low:
-        assert mass is not None
-        message = "the words of the classes have %.3f of the probability at the end of the prompt"
-        log.warning(message, mass.mean())
-    masses = [None] * len(examples) if mass is None else mass.tolist()
-    outcomes = zip(examples, probabilities.tolist(), predicted.tolist(), masses, strict=True)
+    masses, extra = classifier.label_mass(ids), dict[str, Any]()
+    if masses is not None:
+        extra["label_mass"] = float(masses.mean())
+        if extra["label_mass"] < LEAST_LABEL_MASS:
+            extra["flags"] = [LABEL_MASS_LOW]
+            message = "the words of the classes have %.3f of the probability after the prompt"
+            log.warning(message, extra["label_mass"])
     rows = [
         {
-            **key_of(e),
-            "label": e.label,
-            "probabilities": probability,
-            "predicted": label,
-            "label_mass": of_classes,
+            **key_of(example),
+            "label": example.label,
+            "probabilities": probabilities[i].tolist(),
+            "predicted": int(predicted[i]),
+            "label_mass": None if masses is None else float(masses[i]),
         }
-        for e, probability, label, of_classes in outcomes
+        for i, example in enumerate(examples)
     ]
-    extra: dict[str, Any] = {} if mass is None else {"label_mass": float(mass.mean())}
-    extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
     if pieces := pieces_by_group(encodings, [e.group for e in examples]):
         extra["pieces_by_group"] = pieces
     write(output, "predictions", rows, device=str(classifier.device), extra=extra)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -21,9 +20,6 @@ from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
-from exparity.stats.seeds import count_significant
-
-log = logging.getLogger(__name__)
 
 
 def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
@@ -66,7 +62,6 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         leave_out_figures(page.with_name("figures"))
     with atomic_path(page) as temporary:
         temporary.write_text(render_page(context), encoding="utf-8")
-    _say(study)
 
 
 def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[str, Comparison]:
@@ -81,10 +76,3 @@ def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[
             gaps = compare_gaps(results, name, {}, runs)
             found |= {kind: gaps} if gaps.gaps else {}
     return found
-
-
-def _say(study: Study) -> None:
-    for a in study.accuracies:
-        log.info("%s, %s, seed %d: test accuracy %.3f", a.dataset, a.model, a.seed, a.overall)
-    significant = count_significant(study.rows, alpha=study.statistics["alpha"]).hits
-    log.info("%d of %d tests are significant", significant, len(study.rows))

@@ -17,7 +17,7 @@ from exparity.config.models import MAX_ID
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Range
-from exparity.costs.planned import ExampleCounts
+from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
@@ -217,7 +217,7 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     _refuse_foreign(path)
     experiment = Experiment.from_mapping(config)
     check_results(experiment)
-    samples = planned_samples(experiment, ExampleCounts(experiment))
+    samples = planned_samples(experiment, PlannedExamples(experiment))
     check_samples(samples, experiment.config.statistics.alpha)
     if dry_run and path.exists():
         with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:

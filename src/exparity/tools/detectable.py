@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.formats import aligned
-from exparity.costs.planned import ExampleCounts
+from exparity.costs.planned import PlannedExamples
 from exparity.stats.power import DETECTED, planned_typical_gaps, smallest_p
 from exparity.types import Example, FloatArray
 
@@ -52,7 +52,7 @@ class PlannedSample:
         return f"{self.n_a} and {self.n_b} examples"
 
 
-def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[PlannedSample]:
+def planned_samples(experiment: Experiment, examples: PlannedExamples) -> list[PlannedSample]:
     """Return the different samples of the tests of an experiment."""
     cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
     ids = [id for id in experiment.config.statistics.family if not id.startswith("group_")]
@@ -61,7 +61,7 @@ def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[Plann
     for cell in cells:
         dataset = str(cell["dataset"])
         key, sizes = _size(experiment, cell)
-        worst, pairs = _worst(counts.examples(dataset, *sizes))
+        worst, pairs = _worst(examples.test(dataset, *sizes))
         in_family = families[tuple(cell[id] for id in ids)] * pairs
         tests = in_family * (1 if "seed" in ids else len(experiment.seeds))
         samples[PlannedSample(dataset, *worst, key, tests, in_family)] = None

@@ -17,7 +17,7 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
-from exparity.costs.planned import ExampleCounts, planned_jobs
+from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.tools.detectable import (
     check_samples,
     planned_gaps,
@@ -54,8 +54,8 @@ def plan(
         log.warning("%s", line)
     words = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
     check_before_jobs(experiment)
-    counts = ExampleCounts(experiment)
-    samples = planned_samples(experiment, counts)
+    examples = PlannedExamples(experiment)
+    samples = planned_samples(experiment, examples)
     alpha = experiment.config.statistics.alpha
     check_samples(samples, alpha)
     planned = planned_gaps(experiment, samples)
@@ -68,7 +68,7 @@ def plan(
     known = {folder: read_finished(folder) for folder in (results, *sources)}
     finished_jobs = [job for of_folder in known.values() for job in of_folder]
     jobs = estimated(
-        planned_jobs(experiment, counts),
+        planned_jobs(experiment, examples),
         finished_jobs,
         device or _device(experiment, finished_jobs),
     )

@@ -1,5 +1,6 @@
 """Artefacts: schema round trips, provenance, atomic writes, and errors that name the culprit."""
 
+import errno
 import json
 import math
 import os
@@ -144,15 +145,16 @@ class TestProvenance:
             for key, value in pq.read_schema(path).metadata.items()
             if key.startswith(b"exparity.")
         }
-        packages = stored.pop("exparity.packages")
-        commit = stored.pop("exparity.commit")
-        started = stored.pop("exparity.started")
+        packages, commit, started, wall, cpu, memory = (
+            stored.pop(f"exparity.{name}")
+            for name in (
+                "packages", "commit", "started", "wall_seconds", "cpu_seconds", "max_rss_mb",
+            )
+        )  # fmt: skip
         assert begun <= started < time.time()
-        measured = ("wall_seconds", "cpu_seconds", "max_rss_mb")
-        used = {name: stored.pop(f"exparity.{name}") for name in measured}
-        assert 0 <= used["wall_seconds"] < 10
-        assert 0 < used["cpu_seconds"] <= time.process_time() + 0.001  # rounded
-        assert 20 < used["max_rss_mb"] < 64_000
+        assert 0 <= wall < 10
+        assert 0 < cpu <= time.process_time() + 0.001  # rounded
+        assert 20 < memory < 64_000
         assert stored == {
             "exparity.artefact": "scores",
             "exparity.version": "0.1.0",
@@ -167,15 +169,8 @@ class TestProvenance:
         assert packages["numpy"]
         assert packages["pyarrow"] == pa.__version__
         assert commit == "unknown" or len(commit) == 40
-        short = {key.removeprefix("exparity."): value for key, value in stored.items()}
         found = read_artefact(path, "scores")[1]
-        assert found == {
-            **short,
-            "packages": packages,
-            "commit": commit,
-            "started": started,
-            **used,
-        }
+        assert all(found[key.removeprefix("exparity.")] == stored[key] for key in stored)
 
 
 @pytest.mark.contract
@@ -195,24 +190,17 @@ class TestRefusedOnWrite:
                 assert not path.exists()
 
     @pytest.mark.parametrize(
-        ("artefact", "change"),
-        [("scores", {"score": "high"}), ("predictions", {"label": 40_000})],
+        ("artefact", "change", "message"),
+        [
+            ("scores", {"score": "high"}, "rows do not fit the artefact 'scores'"),
+            ("predictions", {"label": 40_000}, "rows do not fit the artefact 'predictions'"),
+            ("scores", {"macth_id": "1"}, "'macth_id' is not a column of the artefact 'scores'"),
+        ],
     )
-    def test_a_value_of_another_type(self, artefact, change, tmp_path):
-        path = tmp_path / "x.parquet"
-        with pytest.raises(
-            InputError, match=f"x.parquet: rows do not fit the artefact '{artefact}'"
-        ):
-            write(path, artefact, [{**ROWS[artefact][0], **change}])
+    def test_rows_of_another_form(self, artefact, change, message, tmp_path):
+        with pytest.raises(InputError, match=f"x.parquet: {message}"):
+            write(tmp_path / "x.parquet", artefact, [{**ROWS[artefact][0], **change}])
         assert list(tmp_path.iterdir()) == []
-
-    def test_a_column_that_the_artefact_has_not(self, tmp_path):
-        with pytest.raises(InputError, match="'macth_id' is not a column of the artefact 'scores'"):
-            write(tmp_path / "x.parquet", "scores", [{**ROWS["scores"][0], "macth_id": "1"}])
-
-    def test_an_unknown_artefact_names_near_ones(self):
-        with pytest.raises(InputError, match="unknown artefact 'score'; did you mean 'scores'"):
-            read_results("x", "score")
 
 
 @pytest.mark.contract
@@ -272,6 +260,16 @@ class TestAtomicPath:
             temporary.write_text("new")
         assert list(tmp_path.iterdir()) == [path]
 
+    def test_a_full_disk_is_said_of_the_file_itself(self, tmp_path):
+        def write_half():
+            with atomic_path(tmp_path / "file") as temporary:
+                raise OSError(errno.ENOSPC, "No space left on device", str(temporary))
+
+        with pytest.raises(OSError, match="No space left") as refused:
+            write_half()
+        assert refused.value.filename == str(tmp_path / "file")
+        assert list(tmp_path.iterdir()) == []
+
     def test_mode_follows_the_umask(self, tmp_path):
         old = os.umask(0o027)
         try:
@@ -285,12 +283,6 @@ class TestAtomicPath:
 
 @pytest.mark.contract
 class TestRefusedOnRead:
-    def test_missing_file(self, tmp_path):
-        with pytest.raises(
-            InputError, match=r"gone.parquet: no such file; run the stage.*'scores'"
-        ):
-            read_artefact(tmp_path / "gone.parquet", "scores")
-
     @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
     def test_truncated_file(self, share, tmp_path):
         path = tmp_path / "s.parquet"
@@ -313,21 +305,20 @@ class TestRefusedOnRead:
                 read_artefact(path, artefact)
 
     @pytest.mark.parametrize(
-        ("column", "values", "expected", "found"),
+        ("artefact", "column", "values", "found"),
         [
-            ("score", pa.array(["a", "b"]), "double", "string"),
-            ("metric", pa.array([1, 2]), "text id", "int64"),
-            ("scores", pa.array([[1.0], [2.0]]), "list<.*float>", "list<.*double>"),
+            ("scores", "score", pa.array(["a", "b"]), "double, found string"),
+            ("scores", "metric", pa.array([1, 2]), "text id, found int64"),
+            ("explanations", "scores", pa.array([[1.0], [2.0]]), "list<.*float>, found list<.*do"),
         ],
     )
-    def test_wrong_type(self, column, values, expected, found, tmp_path):
-        path, artefact = tmp_path / "x.parquet", "explanations" if column == "scores" else "scores"
+    def test_wrong_type(self, artefact, column, values, found, tmp_path):
+        path = tmp_path / "x.parquet"
         write(path, artefact)
         table = pq.ParquetFile(path).read()
         index = table.column_names.index(column)
         pq.write_table(table.set_column(index, column, values), path)
-        message = f"x.parquet: column '{column}': expected {expected}, found {found}"
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=f"column '{column}': expected {found}"):
             read_artefact(path, artefact)
 
     @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
@@ -378,9 +369,15 @@ class TestReadResults:
             s + i / 4 for _ in range(2) for s in (0, 1) for i in range(3)
         ]
 
-    def test_no_files(self, tmp_path):
-        with pytest.raises(InputError, match=r"tests: no 'tests' files there; has that stage run"):
-            read_results(tmp_path, "tests")
+    def test_what_is_not_there_is_named(self, tmp_path):
+        for artefact, message in (
+            ("tests", "tests: no 'tests' files there; has that stage run"),
+            ("score", "unknown artefact 'score'; did you mean 'scores'"),
+        ):
+            with pytest.raises(InputError, match=message):
+                read_results(tmp_path, artefact)
+        with pytest.raises(InputError, match=r"gone.parquet: no such file; run the stage"):
+            read_artefact(tmp_path / "gone.parquet", "scores")
 
     def test_one_bad_file_is_named(self, study):
         bad = study / "scores" / "pairs" / "bert" / "0" / "lime" / "gini.parquet"

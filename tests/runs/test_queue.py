@@ -49,16 +49,8 @@ def test_one_that_tells_is_used(scontrol, sacct, asked, slurm, capsys):
 @pytest.mark.parametrize(
     ("scontrol", "asked", "reason"),
     [
-        (
-            "exit 1",
-            "squeue",
-            "`scontrol show config` names no MinJobAge; have MinJobAge set to 300",
-        ),
-        (
-            "sleep 9",
-            "sacct",
-            "`scontrol show config` names no MinJobAge; have MinJobAge set to 300",
-        ),
+        ("exit 1", "squeue", "names no MinJobAge; have MinJobAge set to 300"),
+        ("sleep 9", "sacct", "names no MinJobAge; have MinJobAge set to 300"),
         (FORGETS, "squeue", "MinJobAge is 10 s; have MinJobAge set to 300"),
         (KEEPS, "sacct", "sacct gives no answer here; set slurm-status-command: squeue"),
     ],
@@ -105,12 +97,7 @@ def test_only_this_folders_jobs_are_cancelled(waiting, capsys):
     cancel_leftovers()
     assert waiting.read_text() == "7\n"
     assert "cancelled 1 job that an earlier run had left in the queue" in capsys.readouterr().err
-
-
-def test_with_an_empty_queue_nothing_is_said(waiting, capsys):
-    waiting.touch()
     cancel_leftovers()
-    assert waiting.read_text() == ""
     assert capsys.readouterr().err == ""
 
 

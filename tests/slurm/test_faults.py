@@ -5,18 +5,13 @@ The runs measure the sensitivity of one cell, in eight parts. Most of their time
 share the cluster.
 """
 
-import shutil
-import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import pytest
 from slurm.conftest import SCORES, ClusterCheckout
-from support import need
 from workflow.test_kills import tables
 
 from workflow import forked
@@ -77,49 +72,8 @@ def out_of_time(checkout: ClusterCheckout) -> Outcome:
     return finish(checkout, run)
 
 
-def disk_full(checkout: ClusterCheckout) -> Outcome:
-    """The file system of the scores fills up; all attempts fail until somebody makes room."""
-    folder = checkout.results / "scores"
-    folder.mkdir()
-    with small_disk(folder):
-        filler = folder / "filler"
-        run = checkout.start(*SCORES)
-        wait_for_parts(checkout)
-        fill(filler)
-        assert run.wait(timeout=900) == 1
-        filler.unlink()
-        outcome = finish(checkout, checkout.start(*SCORES))
-        # Everything is read from the disk while it is there.
-        shutil.copytree(folder, checkout.root / "scores")
-    shutil.copytree(checkout.root / "scores", folder, dirs_exist_ok=True)
-    return outcome
-
-
-@contextmanager
-def small_disk(folder: Path):
-    """A file system of one megabyte of its own."""
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    need(made.returncode == 0, f"the right to mount a small disk ({made.stderr.strip()})")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def fill(path: Path) -> None:
-    """Write until the disk is full."""
-    with path.open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(b"x" * 4096)
-
-
 SCENARIOS = {out_of_memory_and_cancelled: {"slow_memory": 1000, "held_at": "00004.part"}}
-# Much like that: the job gets the same signal, or fails and is run again.
-MORE = {
-    out_of_time: {"slow_seconds": 5},
-    disk_full: {"slow_seconds": 2},
-}
+MORE = {out_of_time: {"slow_seconds": 5}}  # much like that: the job gets the same signal
 
 
 @pytest.fixture(scope="module")
@@ -170,12 +124,6 @@ def test_the_time_limit_was_what_ended_the_job(outcomes):
 
 def test_the_memory_limit_was_what_ended_the_job(outcomes):
     assert "exceeded memory limit" in outcomes["out_of_memory_and_cancelled"].checkout.said
-
-
-@pytest.mark.exhaustive
-def test_a_full_disk_is_named_with_the_remedy(outcomes):
-    said = outcomes["disk_full"].checkout.said
-    assert ".part: No space left on device; make room and run again" in said, said
 
 
 @pytest.mark.exhaustive

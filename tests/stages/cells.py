@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from support import CPU
+from support import CPU, NARROW
 
 from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
@@ -13,13 +13,7 @@ from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
-SMALL = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-}
-BERT = {"init": "scratch", "architecture": "bert", "size": SMALL}
+BERT = {"init": "scratch", "architecture": "bert", "size": NARROW}
 
 
 def prepare_pairs(folder: Path, n_pairs: int) -> None:

@@ -7,11 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from stages.cells import evaluate, explain, rows_of, with_column
 
-from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
 from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.dataset_bias import measure_dataset_bias
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.data import DATASETS
 from exparity.data.table import read_prepared
 
@@ -51,14 +50,6 @@ class TestCorrectness:
             assert found[*key, "all", "male"] == pytest.approx(np.mean(male))
         facts = read_artefact(tmp_path / "c.parquet", "correctness")[1]
         assert (facts["stage"], facts["groups"]) == ("correctness", ["male", "female"])
-
-    def test_a_missing_prediction_is_named(self, cell, made, tmp_path):
-        short = tmp_path / "p.parquet"
-        table, metadata = read_artefact(cell / "predictions.parquet", "predictions")
-        rows = table.slice(1).to_pylist()
-        write_artefact(short, "predictions", rows, metadata["wildcards"], parameters={})
-        with pytest.raises(InputError, match="has no prediction of example"):
-            correctness_cell(made[1], short, tmp_path / "c.parquet")
 
 
 class TestAttributionDifference:

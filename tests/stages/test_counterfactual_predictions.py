@@ -11,6 +11,7 @@ from exparity.stages.bias import bias_model
 from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
 from exparity.stages.prepare import prepare
 
+PREDICTED = "counterfactual_predictions"
 IDS = {"dataset": "people", "model": "mine", "seed": 3}
 
 
@@ -28,31 +29,25 @@ def made(tmp_path_factory):
     return folder
 
 
-def write_counterfactuals(path, rows, change=lambda row: row):
+def write_counterfactuals(path, rows):
     """Swap the pronouns; every third text keeps its words."""
     swaps = {"he": "she", "she": "he", "his": "her", "her": "his", "He": "She", "She": "He"}
     made = []
     for i, row in enumerate(rows):
         words = [swaps.get(word, word) if i % 3 else word for word in row["words"]]
-        made.append(
-            change(
-                {
-                    "example_id": row["example_id"],
-                    "split": row["split"],
-                    "group": row["group"],
-                    "group_to": {"male": "female", "female": "male"}[row["group"]],
-                    "words": words,
-                    "n_changed": sum(a != b for a, b in zip(words, row["words"], strict=True)),
-                }
-            )
-        )
+        own = {name: row[name] for name in ("example_id", "split", "group")}
+        other = {"male": "female", "female": "male"}[row["group"]]
+        changed = sum(a != b for a, b in zip(words, row["words"], strict=True))
+        made.append({**own, "group_to": other, "words": words, "n_changed": changed})
     write_artefact(path, "counterfactuals", made, {"dataset": "people"}, parameters={})
 
 
-def predict(folder, output=None, **changes):
-    output = output or folder / "counterfactual_predictions.parquet"
-    given = {**inputs_of(folder), "counterfactuals": folder / "counterfactuals.parquet"}
-    counterfactual_predictions_cell(output=output, **{**given, **changes}, machine=CPU)
+def predict(folder):
+    files = {name: folder / f"{name}.parquet" for name in ("counterfactuals", PREDICTED)}
+    counterfactual_predictions_cell(
+        **inputs_of(folder), counterfactuals=files["counterfactuals"], output=files[PREDICTED],
+        machine=CPU,
+    )  # fmt: skip
 
 
 def rows_of(path):

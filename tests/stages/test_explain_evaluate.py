@@ -8,13 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import roc_auc_score
-from stages.cells import compare, evaluate, explain, facts_of, rows_of, with_column
+from stages.cells import compare, evaluate, explain, facts_of, prepare_pairs, rows_of, with_column
 
 import exparity
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
-from exparity.stages.prepare import prepare
 
 
 def explained(cell, output, use="gradient", **changes):
@@ -172,39 +171,22 @@ def test_the_training_split_is_handed_to_methods_that_need_it(cell, tmp_path, mo
     assert read == ["test", "train", "test"]
 
 
-def test_no_training_split_is_an_error(cell, tmp_path):
+def test_what_does_not_fit_is_refused(cell, tmp_path):
+    path, output = explain(cell, tmp_path / "x.parquet"), tmp_path / "y.parquet"
     other = tmp_path / "other"
     shutil.copytree(cell, other)
-    table = pq.read_table(other / "data.parquet")
-    test_only = table.filter(pa.compute.equal(table["split"], "test"))
-    pq.write_table(test_only, other / "data.parquet")
-    with pytest.raises(InputError, match=r"data\.parquet: .*pattern_variant.*training split"):
-        explain(other, tmp_path / "x.parquet", use="pattern_variant")
-
-
-def test_explanations_of_other_data_are_refused(cell, tmp_path):
-    explain(cell, tmp_path / "x.parquet")
-    other = tmp_path / "other"
-    shutil.copytree(cell, other)
-    data, params = other / "data.parquet", {"n_pairs": 30}
-    prepare(data, use="pairs_all", params=params, data_dir=other, dataset_id="pairs")
-    with pytest.raises(InputError, match=r"data.parquet: has no example"):
-        evaluate(other, tmp_path / "x.parquet", tmp_path / "s.parquet")
-
-
-def test_no_correct_example_is_an_error(cell, tmp_path):
-    other = tmp_path / "other"
-    shutil.copytree(cell, other)
-    path = other / "predictions.parquet"
-    labels = pq.read_table(path)["label"].to_pylist()
-    with_column(path, path, "predicted", lambda i, _: 1 - labels[i])
-    with pytest.raises(InputError, match="no test example is classified correctly"):
-        explain(other, tmp_path / "x.parquet", examples="correct")
-
-
-def test_a_metric_that_runs_the_model_needs_it(cell, tmp_path):
-    explain(cell, tmp_path / "x.parquet")
+    data, predictions = other / "data.parquet", other / "predictions.parquet"
     with pytest.raises(InputError, match="runs the model; name its --checkpoint"):
-        evaluate(
-            cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "sufficiency", checkpoint=None
-        )
+        evaluate(cell, path, output, "sufficiency", checkpoint=None)
+    labels = pq.read_table(predictions)["label"].to_pylist()
+    with_column(predictions, predictions, "predicted", lambda i, _: 1 - labels[i])
+    with pytest.raises(InputError, match="no test example is classified correctly"):
+        explain(other, output, examples="correct")
+    table = pq.read_table(data)
+    pq.write_table(table.filter(pa.compute.equal(table["split"], "test")), data)
+    with pytest.raises(InputError, match=r"data\.parquet: .*pattern_variant.*training split"):
+        explain(other, output, use="pattern_variant")
+    prepare_pairs(other, 30)
+    with pytest.raises(InputError, match=r"data.parquet: has no example"):
+        evaluate(other, path, output)
+    assert not output.exists()

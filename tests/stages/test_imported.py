@@ -3,11 +3,8 @@
 import json
 
 import pytest
-from stages.cells import explain, inputs_of, rows_of
+from stages.cells import explain, rows_of
 
-from exparity.artefacts.files import read_artefact
-from exparity.artefacts.lineage import sha256_of
-from exparity.cli import main
 from exparity.core.errors import ExparityError, InputError
 
 
@@ -23,23 +20,6 @@ def exported(cell, tmp_path):
     lines = [json.dumps({name: row[name] for name in names}) for row in rows]
     (tmp_path / "mine.jsonl").write_text("\n".join(lines))
     return tmp_path / "mine.jsonl", rows
-
-
-def without_method(rows):
-    return [{name: value for name, value in row.items() if name != "method"} for row in rows]
-
-
-def test_the_command_writes_what_explain_would(cell, tmp_path, exported):
-    path, rows = exported
-    data, checkpoint, predictions = map(str, inputs_of(cell).values())
-    output = tmp_path / "x.parquet"
-    command = ["explain", "--use", "imported", "--param", f"path={path}", "--output", str(output)]
-    command += ["--data", data, "--checkpoint", checkpoint, "--predictions", predictions]
-    assert main([*command, "--method-id", "theirs", "--device", "cpu"]) == 0
-    table, metadata = read_artefact(output, "explanations")
-    assert without_method(table.to_pylist()) == without_method(rows)
-    assert set(table["method"].to_pylist()) == {"theirs"}
-    assert metadata["files"] == {str(path): sha256_of(path)}
 
 
 def test_lines_of_examples_that_are_not_explained_do_no_harm(cell, tmp_path, exported):

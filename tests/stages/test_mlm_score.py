@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from stages.cells import prepare_pairs
-from support import CPU
+from support import CPU, NARROW
 
 from exparity import InputError
 from exparity.analyses import mlm_score
@@ -22,13 +22,7 @@ from exparity.models.folders import quiet_transformers
 from exparity.models.spec import ModelSpec
 from exparity.stages.finetune import finetune_cell
 
-_SIZE = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 40,
-}
+_SIZE = {**NARROW, "max_position_embeddings": 40}
 
 
 @pytest.fixture(scope="module")

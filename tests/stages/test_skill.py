@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compared import judge
-from stages.cells import SMALL, rows_of, with_column
-from support import CPU
+from stages.cells import rows_of, with_column
+from support import CPU, NARROW
 
 from exparity import load_classifier
 from exparity.artefacts.files import read_artefact
@@ -33,7 +33,7 @@ from exparity.types import Origin
 
 SEEDS, DRAWS, STAGES = range(3), 5, 5
 METHOD, METRIC = "integrated_gradients_x_input", "comprehensiveness"
-MODEL = {"init": "scratch", "architecture": "bert", "size": {**SMALL, "hidden_size": 32}}
+MODEL = {"init": "scratch", "architecture": "bert", "size": {**NARROW, "hidden_size": 32}}
 TRAINING = {"epochs": 5, "batch_size": 16, "learning_rate": 4e-3}
 NOISE = 0.5
 """Share of an explanation that is a permuted copy of itself."""

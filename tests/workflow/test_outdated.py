@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support import N_METRICS, TINY
+from workflow.conftest import Checkout
 
 import exparity
 from exparity.config.experiment import Experiment
@@ -108,6 +110,26 @@ def test_replaced_inputs_count_whatever_their_time(reasons, finished):
     for age in (-1000, 1000):
         os.utime(score, (stat.st_atime + age, stat.st_mtime + age))
         assert reasons()[REMOVED["scores"]] == OTHER
+
+
+def test_a_copy_with_new_times_has_nothing_to_do(baseline, tmp_path):
+    """A copy of ``cp -r`` without Snakemake's notes, in an order of times that nobody chose."""
+    root = tmp_path / "copy"
+    ignored = shutil.ignore_patterns(".snakemake")
+    copy = {"symlinks": True, "copy_function": shutil.copyfile, "ignore": ignored}
+    shutil.copytree(baseline.root, root, **copy)
+    files = sorted((p for p in root.rglob("*") if p.is_file()), reverse=True)
+    for age, path in enumerate(files):  # inputs, such as data and explanations, come last
+        os.utime(path, (1e9 + age, 1e9 + age))
+    assert Checkout(root).plan() == {}
+
+
+def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
+    """Times told it before: a run ends between a job and those that read its result."""
+    finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
+    finished.snakemake("--until", "explain")
+    after = {"compare": 1, "judge": 1, "cost": 1, "report": 1}
+    assert finished.plan() == {"evaluate": N_METRICS, **after}
 
 
 def test_only_what_a_target_needs_is_made_again(finished):

@@ -68,6 +68,20 @@ def test_where_a_recipe_changes_nothing_weights_are_bit_for_bit_the_same(reposit
     assert trained["cda"].weights != plain.weights
 
 
+def test_other_code_of_an_intervention_or_generator_trains_again(repository, tmp_path, capsys):
+    training = Training(repository, tmp_path, prepared(tmp_path), "cda")
+    training.run()
+    training.run()
+    assert "is finished already" in capsys.readouterr().err
+    for name in ("debias", "counterfactuals"):
+        options = json.loads(training.command[2])
+        call = options[name][0] if name == "debias" else options[name]
+        call["digest"] = "of other code"
+        training.command[2] = json.dumps(options)
+        training.run()
+        assert "is finished already" not in capsys.readouterr().err
+
+
 ALL_AT_ONCE = ["rw", "cda", "os"]
 
 

@@ -52,7 +52,7 @@ def test_a_function_is_a_model_that_is_not_trained():
             {},
             "^models.asked.predict: there is no module 'gone_black_box'",
         ),
-        ({"checkpoint": "./x"}, {}, "checkpoint: is not of models with 'predict'"),
+        ({"checkpoint": "./x"}, {}, "checkpoint: is not for models with 'predict'"),
         ({}, {"analyses": {"mlm_score": {}}}, "no model starts from a pretrained checkpoint"),
     ],
 )

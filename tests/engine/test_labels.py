@@ -109,5 +109,5 @@ def test_several_labels_of_data_with_one_class_are_asked_for(several, tmp_path):
         part.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="name the `label` to explain, such as toxic"):
         build_model(ModelSpec(checkpoint=str(tmp_path)), ["0", "1"], TEXTS, trained=False)
-    with pytest.raises(InputError, match="is of a checkpoint as it is; set epochs to 0"):
+    with pytest.raises(InputError, match="needs a checkpoint without training; set epochs to 0"):
         build_model(ModelSpec(checkpoint=str(tmp_path), label="toxic"), ["0", "1"], TEXTS)

@@ -71,7 +71,7 @@ def test_a_folder_refers_to_its_function_and_to_its_file_as_it_was(here):
     assert classifier.class_names == ("a", "b")
     assert classifier.probabilities([[]]).tolist() == [[0.5, 0.5]]
     (here / "own_black_box.py").write_text(SOURCE + "\n")
-    with pytest.raises(InputError, match="of own_black_box:predict, whose file has changed since"):
+    with pytest.raises(InputError, match="to own_black_box:predict, whose file has changed since"):
         read_function(here / "model")
     (here / "model" / "function.json").write_text("{}")
     with pytest.raises(InputError, match="is damaged; run again"):
@@ -81,7 +81,7 @@ def test_a_folder_refers_to_its_function_and_to_its_file_as_it_was(here):
 def test_classes_are_of_functions_and_two_or_more():
     with pytest.raises(InputError, match="classes: name the columns"):
         ModelSpec(predict="m:f", classes=("a", "a"))
-    with pytest.raises(InputError, match="classes: is of models with 'predict'"):
+    with pytest.raises(InputError, match="classes: is for models with 'predict'"):
         ModelSpec(checkpoint="x", classes=("a", "b"))
 
 

@@ -22,6 +22,7 @@ from exparity.engine.classifier import Classifier
 from exparity.engine.encoding import parted
 from exparity.engine.objectives import Outputs
 from exparity.models.heads import SEQUENCE, new_head
+from exparity.models.inputs import few_of
 from exparity.types import Encoding, FloatArray, IntArray, Text, TextLike
 
 Predict = Callable[[list[str]], Any]
@@ -185,9 +186,7 @@ class BlackBox(Classifier):
         """Ask about a few texts again, each alone, and compare; once for a classifier."""
         if self.is_compared or not sequences:
             return
-        by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
-        chosen = dict.fromkeys([by_length[0], by_length[len(by_length) // 2], by_length[-1]])
-        few = [sequences[place] for place in chosen]
+        few = [sequences[place] for place in few_of(list(map(len, sequences)))]
         texts = [self.text_of(map(int, ids)) for ids in few]
         for text, first in zip(texts, self.outputs(few).probabilities, strict=True):
             self._spend(1)

@@ -375,16 +375,9 @@ class Classifier(TokenEmbeddings):
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
         """Run the model in evaluation mode, on the fastest layers, and restore it."""
-        # Most often none; `eval` alone would go through all modules for each batch.
-        in_training = [module for module in self.model.modules() if module.training]
-        if in_training:
-            self.model.eval()
-        try:
-            with nullcontext() if self._layers is None else self._layers.in_use():
-                yield
-        finally:
-            for module in in_training:
-                module.training = True
+        layers = nullcontext() if self._layers is None else self._layers.in_use()
+        with in_evaluation(self.model), layers:
+            yield
 
     @contextlib.contextmanager
     def _frozen(self) -> Iterator[None]:
@@ -397,6 +390,20 @@ class Classifier(TokenEmbeddings):
         finally:
             for parameter, flag in before:
                 parameter.requires_grad_(flag)
+
+
+@contextlib.contextmanager
+def in_evaluation(model: torch.nn.Module) -> Iterator[None]:
+    """Within the context, a model is in evaluation mode."""
+    # Most often none; `eval` alone would go through all modules for each batch.
+    in_training = [module for module in model.modules() if module.training]
+    if in_training:
+        model.eval()
+    try:
+        yield
+    finally:
+        for module in in_training:
+            module.training = True
 
 
 def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Tensor:

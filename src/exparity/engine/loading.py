@@ -103,13 +103,13 @@ def load_classifier(
             "model.predict_proba, classes=[...])"
         )
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
-        _refuse(of_model, "is of models; a function of texts runs as it is, so leave it out")
+        _refuse(of_model, "is for models; a function of texts runs as it is, so leave it out")
         return _of_function(checkpoint, classes, mask, max_calls)
     if is_name := isinstance(checkpoint, str | Path):  # a folder may refer to a function
         del of_function["max_calls"]
-    _refuse(of_function, f"is of a function of texts, not of {shown(checkpoint)}; leave it out")
+    _refuse(of_function, f"is for a function of texts, not for {shown(checkpoint)}; leave it out")
     if label is not None and words is not None:
-        raise InputError("label: is of models with a classification head; leave it out")
+        raise InputError("label: is for models with a classification head; leave it out")
     if words is None and (prompt is not None or chat):
         raise InputError("words: name the word that answers the prompt for each class")
     template = TEXT if prompt is None else prompt

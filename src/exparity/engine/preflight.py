@@ -13,10 +13,10 @@ import torch
 from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.core.registry import Entry, Registry
 from exparity.engine.black_box import BlackBox
-from exparity.engine.classifier import Classifier
+from exparity.engine.classifier import Classifier, in_evaluation
 from exparity.explanations import Explanation
 from exparity.models.functions import refusal
-from exparity.models.inputs import check_known
+from exparity.models.inputs import check_known, few_of
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
@@ -43,8 +43,7 @@ def check_function(
     if classifier.is_compared or not sequences:
         return
     engine = classifier.fp32_twin or classifier
-    by_length = sorted(range(len(sequences)), key=lambda place: len(sequences[place]))
-    chosen = list(dict.fromkeys([0, by_length[-1], by_length[0], by_length[len(by_length) // 2]]))
+    chosen = list(dict.fromkeys([0, *few_of(list(map(len, sequences)))]))
     few = [sequences[place] for place in chosen]
     name = type(engine.model).__name__
     tolerance = _TOLERANCE.get(str(engine.model.dtype), 0.05)
@@ -92,14 +91,8 @@ def _plain(
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         inputs = {key: value for key, value in inputs.items() if key in taken}
     inputs = {key: value.to(classifier.device) for key, value in inputs.items()}
-    in_training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        with torch.inference_mode():
-            logits = classifier.head.plain_logits(model, **inputs)
-    finally:
-        for module in in_training:
-            module.training = True
+    with in_evaluation(model), torch.inference_mode():
+        logits = classifier.head.plain_logits(model, **inputs)
     probabilities = classifier.head.probabilities(model, logits.float())
     return np.asarray(probabilities.cpu().numpy())
 

@@ -220,7 +220,9 @@ def build_model(
     head, prompted = new_head(spec.head), HEADS.get(spec.head).facts.prompted
     head.label = spec.label
     if trained and spec.label is not None:
-        raise InputError(f"label '{spec.label}': is of a checkpoint as it is; set epochs to 0")
+        raise InputError(
+            f"label '{spec.label}': needs a checkpoint without training; set epochs to 0"
+        )
     if spec.checkpoint is not None:
         tokenizer = load_tokenizer(spec.checkpoint, spec.revision)
     else:

@@ -82,7 +82,7 @@ def read_function(folder: Path) -> Function | None:
     function = read_record(folder, _FILE, Function)
     if function is not None and sha256_of(source_of(function.predict)) != function.digest:
         raise InputError(
-            f"checkpoint {folder}: is of {function.predict}, whose file has changed since; run "
+            f"checkpoint {folder}: refers to {function.predict}, whose file has changed since; run "
             "again"
         )
     return function

@@ -112,3 +112,9 @@ def first_visible(string: str, start: int, end: int) -> int:
     while start < end - 1 and string[start].isspace():
         start += 1
     return start
+
+
+def few_of(lengths: Sequence[int]) -> list[int]:
+    """Return the places of the shortest, a middle and the longest text, to try a model with."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    return list(dict.fromkeys((order[0], order[len(order) // 2], order[-1])))

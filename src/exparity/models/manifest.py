@@ -157,10 +157,10 @@ def read_reference(folder: Path) -> Reference | None:
     if base is not None and base.digest is not None:
         source = Path(base.checkpoint)
         if not source.is_dir():
-            raise InputError(f"checkpoint {folder}: is of {source}, which is no longer there")
+            raise InputError(f"checkpoint {folder}: refers to {source}, which is no longer there")
         if identity(source) != base.digest:
             raise InputError(
-                f"checkpoint {folder}: is of {source}, which has changed since; delete {folder} "
-                "and run again"
+                f"checkpoint {folder}: refers to {source}, which has changed since; delete "
+                f"{folder} and run again"
             )
     return base

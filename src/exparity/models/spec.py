@@ -81,11 +81,11 @@ class ModelSpec(ModelSettings):
             return self
         for key in OF_FUNCTIONS:
             if getattr(self, key):
-                raise ValueError(f"{key}: is of models with 'predict'; leave it out")
+                raise ValueError(f"{key}: is for models with 'predict'; leave it out")
         if self.adapter is not None and self.init == "scratch":
             raise ValueError("adapter: a model from scratch has none; leave it out")
         if self.label is not None and (self.init == "scratch" or self.head != "sequence"):
-            raise ValueError("label: is of checkpoints with a classification head; leave it out")
+            raise ValueError("label: is for checkpoints with a classification head; leave it out")
         if self.init == "pretrained" and not self.checkpoint:
             raise ValueError(
                 "a pretrained model needs 'checkpoint': a Hub id or a folder; or 'predict', a "
@@ -107,7 +107,7 @@ class ModelSpec(ModelSettings):
         """Refuse keys of models beside a function."""
         for name, field in ModelSpec.model_fields.items():
             if name not in OF_FUNCTIONS and getattr(self, name) != field.default:
-                raise ValueError(f"{name}: is not of models with 'predict'; leave it out")
+                raise ValueError(f"{name}: is not for models with 'predict'; leave it out")
         if len(set(self.classes)) < max(2, len(self.classes)):
             raise ValueError("classes: name the columns of predict, in order; two or more")
 

@@ -13,7 +13,7 @@ from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import build_model
 from exparity.models.heads import Head, head_of
-from exparity.models.inputs import check_known, check_pairs, input_limit, token_types
+from exparity.models.inputs import check_known, check_pairs, few_of, input_limit, token_types
 from exparity.models.loop import EpochRecord, Item, TrainingLoop
 from exparity.models.lora import add_adapters, merge_adapters
 from exparity.models.prompts import TEXT, Prompt, PromptSpec, encode_prompt
@@ -67,7 +67,8 @@ def finetune(
     )
     head = head_of(model.config)
     if check is not None and prompt is None and training.epochs:
-        check(model, tokenizer, [e.pair or e.text for e in _few(examples)])
+        few = few_of([len(example.all_words) for example in examples])
+        check(model, tokenizer, [texts[place] for place in few])
     if prompt is not None:
         head.bind(prompt, tokenizer)
     adapted = None
@@ -96,12 +97,6 @@ def finetune(
     loop.finish()
     model = model if adapted is None else merge_adapters(adapted)
     return Trained(model, tokenizer, history, head)
-
-
-def _few(examples: Sequence[Example]) -> list[Example]:
-    """Return the shortest, the longest and the middle one of texts."""
-    by_length = sorted(examples, key=lambda example: len(example.all_words))
-    return [by_length[place] for place in (0, len(by_length) // 2, -1)]
 
 
 def _answered(asked: Sequence[PromptSpec], training_set: TrainingSet) -> list[str]:

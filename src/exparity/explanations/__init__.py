@@ -66,13 +66,13 @@ class Explanation:
         target: class index that the scores explain.
         token_ids: (t,) as in :class:`Encoding`, or None if the scores come from elsewhere.
         tokens: (t,) token strings.
-        scores: (t,) raw, signed attributions, as given.
-        special_mask: (t,) True for special tokens; those of words below 0 if None. Where neither
-            says, :func:`exparity.evaluate` asks the classifier's tokenizer; without one none is
-            special.
+        scores: (t,) raw, signed attributions.
+        special_mask: (t,) True for special tokens; if None, tokens with a word index below 0.
+            Without both, :func:`exparity.evaluate` takes those of the classifier's tokenizer, and
+            without a classifier none.
         word_ids: (t,) word index per token, −1 for special tokens, −2 for those of a prompt; one
             word a token if None.
-        origin: what made it; None if it was built by hand.
+        origin: method, options and seed that made it; None if it was built by hand.
         rationale: (w,) 0/1 per word of the text, 1 where the word carries the label; None where
             unknown. Words that no token belongs to, as the text was cut, count as well.
         changed_words: (w,) 0/1 per word of the text, 1 where a counterfactual of another group has
@@ -356,7 +356,7 @@ def _marks(of: str, written: Sequence[int] | BoolArray, n_words: int, name: str)
 
 
 def shaded_words(explanation: Explanation) -> dict[str, Any]:
-    """Return what ``tokens.html.j2`` shades a text by.
+    """Return the values of ``tokens.html.j2``, which shades a text.
 
     ``words`` are pairs of a word's tokens (text, score, whether special, or ``between`` the texts
     of a pair) and whether it is of the rationale; ``limit`` is the score of full colour;

@@ -1,4 +1,4 @@
-"""FloatArray of any origin laid on the tokens of a text: by word, token or characters."""
+"""Scores of any origin laid on the tokens of a text: by word, token or characters."""
 
 from __future__ import annotations
 

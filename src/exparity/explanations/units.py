@@ -1,4 +1,4 @@
-"""Units of a text: what is attributed, removed or counted as one, from tokens to sentences."""
+"""Units of a text, from tokens to sentences: parts that are attributed or removed as one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Parts, Tex
 Unit = Literal["token", "word", "sentence", "spans"]
 """A token; a word; a sentence, see :func:`sentences`; or one of the dataset's own spans."""
 LEAST_DIFFERENCE = 0.05
-"""Difference between groups in the mean number of tokens of a word from which it is said."""
+"""Smallest reported difference between groups in the mean number of tokens of a word."""
 _ENDS = ".!?…。！？｡।؟۔"
 _AROUND = "\"'`“”‘’«»()[]{}「」『』"
 _TITLES = frozenset({"mr", "mrs", "ms", "mx", "dr", "prof", "st", "sr", "jr"})
 
 
 def unit_options(*, unit: Unit = "token") -> None:
-    """Options of all that takes texts apart into units.
+    """Options of methods and metrics of units.
 
     Args:
-        unit: what is taken as one: a ``token``, a ``word``, a ``sentence``, or one of the ``spans``
-            of the dataset. The attribution of a unit is the sum of its tokens'.
+        unit: part of a text that counts as one: a ``token``, a ``word``, a ``sentence``, or one of
+            the ``spans`` of the dataset. Its attribution is the sum of its tokens'.
     """
 
 
@@ -64,7 +64,7 @@ class Units:
         return np.asarray((values / counts)[self.of_token], dtype=np.float64)
 
     def on_tokens(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Give each token what its unit has: (..., u) to (..., t)."""
+        """Give each token the value of its unit: (..., u) to (..., t)."""
         return values if self.are_tokens else values[..., self.of_token]
 
 

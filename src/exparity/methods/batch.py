@@ -1,4 +1,4 @@
-"""Texts that an explanation method is given."""
+"""Texts to explain, as methods receive them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Explains = (
 
 @dataclass(frozen=True)
 class MethodBatch:
-    """Texts to explain. What it holds is for reading; arrays cannot be written to.
+    """Texts to explain; arrays are read-only.
 
     Attributes:
         classifier: the model, behind the engine.
@@ -40,14 +40,15 @@ class MethodBatch:
         seed: the run's seed.
         method: id of the method.
         moved: (t, h) embeddings of each text that a metric has moved; None where none has.
-        leaders: (n,) index of the item whose choices each item follows, its own as a rule. The
-            moved copies of a text follow the text, so that their scores differ by what was moved
-            and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
-        flags: what a method finds out that readers of its scores must know; it may add to it.
+        leaders: (n,) index of the item whose choices each item follows, usually its own. Moved
+            copies of a text follow the text, so that only the move changes their scores. Only
+            ``adaptive`` methods need it, since draws are keyed.
+        flags: warnings for readers of the scores, to which the method may add.
         memo: work that methods of the same texts share; see :func:`exparity.methods.explain_many`.
-        training: what the model learnt from, for methods that say ``needs_training``.
-        explains: what methods of logits explain; see :func:`exparity.methods.logit_options`.
-        unit: what methods explain that have the option.
+        training: the texts that the model was trained on, for methods with ``needs_training``.
+        explains: function that methods of logits explain; see
+            :func:`exparity.methods.logit_options`.
+        unit: the option ``unit`` of methods that have it.
     """
 
     classifier: Classifier
@@ -96,7 +97,7 @@ class MethodBatch:
 
     @cached_property
     def objective(self) -> Objective:
-        """The function of logits and targets that is explained, by ``explains``."""
+        """The function of logits and targets that ``explains`` selects."""
         return self.classifier.objective(self.explains)
 
     @property
@@ -111,7 +112,7 @@ class MethodBatch:
 
     @cached_property
     def units(self) -> tuple[Units, ...]:
-        """The units of each text: what is to be left out, and attributed, as one."""
+        """The units of each text, which are left out and attributed as one."""
         return tuple(
             units_of(e.word_ids, e.special_mask, e.written, self.unit) for e in self.encodings
         )
@@ -129,7 +130,7 @@ class MethodBatch:
 
     @property
     def word_rows(self) -> list[torch.Tensor]:
-        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
+        """(t, h) embeddings of each text without token types, which mark the texts of a pair."""
         pairs = zip(self.rows, self.token_ids, strict=True)
         return [self.classifier.without_types(rows, ids) for rows, ids in pairs]
 

@@ -17,11 +17,11 @@ class MethodFacts(Facts):
     Attributes:
         signed: True if negative scores mean evidence against the target.
         needs_gradient: True if it differentiates the model.
-        target: output that it explains, ``logit`` or ``probability``; ``none`` if it never asks
-            the model anything.
-        baseline: what an absent token is replaced by, or None if nothing is.
+        target: output that it explains, ``logit`` or ``probability``; ``none`` if it never runs the
+            model.
+        baseline: replacement of an absent token, or None without one.
         stochastic: True if it draws random numbers.
-        adaptive: True if what it asks the model depends on what the model answered.
+        adaptive: True if the masks that it runs depend on earlier outputs of the model.
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         per: default of the option ``unit`` of methods that explain units of the text, see
@@ -29,12 +29,12 @@ class MethodFacts(Facts):
         needs_training: True if it works with the training split.
         path_options: its options that name files of the user's own; in a config ``{dataset}``,
             ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
-        repeatable: False if it has scores of given texts alone and cannot explain their moved
-            copies, so that metrics that explain again do not apply.
-        caution: receives all options and a transformers model type; returns what a plan has to warn
-            of, or None.
-        terms: what binds users of the method beside exparity's licence, such as a patent; None if
-            nothing does. Such a method runs only where it is named.
+        repeatable: False if it cannot explain moved copies of its texts, so that metrics that run
+            the method again do not apply.
+        caution: receives all options and a transformers model type; returns a warning for the plan,
+            or None.
+        terms: terms of use beside exparity's licence, such as a patent, or None. A method with
+            terms runs only where a config or call names it.
     """
 
     signed: bool

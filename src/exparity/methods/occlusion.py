@@ -33,8 +33,8 @@ def occlusion(
 
     Args:
         batch: the texts.
-        absent: what is left out is ``removed``, so that the rest moves together; or ``masked``, its
-            embeddings replaced by the mask token's.
+        absent: the unit is ``removed``, so that the rest moves together; or ``masked``: its
+            embeddings are replaced by the mask token's.
 
     Returns:
         (t,) signed scores for each text, in probability; special tokens score 0.

@@ -1,9 +1,9 @@
 """Quality metrics: the registry, and :func:`evaluate`, which scores explanations with one.
 
 A metric that needs attributions alone is a function of padded arrays,
-``f(scores, content_mask, *, options) -> (n,)``. One that compares with a rationale is given words
-instead of tokens, ``f(scores, rationale, word_mask, *, options) -> (n,)``; so is one that looks at
-the words that a counterfactual changes. One that runs the model, or the explanation method again,
+``f(scores, content_mask, *, options) -> (n,)``. One that compares with a rationale, or with the
+words that a counterfactual changes, receives words instead of tokens, ``f(scores, rationale,
+word_mask, *, options) -> (n,)``. One that runs the model, or the explanation method again,
 is a function of a :class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. All are registered with
 :func:`metric` in a module of their own.
 """
@@ -48,7 +48,7 @@ MARKS: Mapping[str, str] = {"rationale": "rationale", "counterfactual": "changed
 Rationales = Sequence[Sequence[int] | None] | None
 """For each text a 0 or 1 per word, or None where unknown."""
 SHARED_SOURCES = (Path(_arrays.__file__), Path(_units.__file__))
-"""Source files that make what metrics are given."""
+"""Source files of the inputs of all metrics."""
 
 
 _UNMARKED = {
@@ -173,7 +173,7 @@ def evaluate_many(
 def _settled(
     classifier: Classifier | None, explanations: Any, rationales: Rationales
 ) -> list[Explanation]:
-    """Return explanations with what the tokenizer tells of them, and with their rationales."""
+    """Return explanations with special tokens, by the tokenizer, and with their rationales."""
     settled = listed(explanations, "explanations", "explanations")
     for value in settled:
         if not isinstance(value, Explanation):
@@ -205,8 +205,8 @@ def evaluate_keyed(
 ) -> FloatArray:
     """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`.
 
-    ``notes`` receives what the metric counts beside its values, and ``falls``, by the index of an
-    explanation, what its score is a mean of.
+    ``notes`` receives the counts of the metric, and ``falls``, by the index of an explanation, the
+    falls that its score averages.
     """
     entry = METRICS.get(metric)
     options = complete(metric_options(entry), params, f"metric {metric}")

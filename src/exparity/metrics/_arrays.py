@@ -1,4 +1,4 @@
-"""Explanations as the arrays that metrics are given, and what metrics share of arithmetic."""
+"""Explanations as padded arrays, and arithmetic that metrics share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations that a metric is given that runs the model."""
+"""Explanations to score, as metrics that run the model receive them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MetricBatch:
-    """Explanations to score with a metric that runs the model; arrays cannot be written to.
+    """Explanations to score with a metric that runs the model; arrays are read-only.
 
     Attributes:
         classifier: the model, behind the engine.
@@ -47,10 +47,10 @@ class MetricBatch:
         keys: identity of each text, for random draws.
         seed: the run's seed.
         metric: id of the metric.
-        notes: what the metric counts beside its values, such as ``censored``; it may add to it.
-        falls: by index of the text, what the metric's score is a mean of; metrics whose ``skill``
-            is in falls add those of every text that has a score.
-        unit: what counts as one.
+        notes: counts beside the values, such as ``censored``, to which the metric may add.
+        falls: by index of the text, the falls that its score averages; metrics with the ``skill``
+            ``removal`` or ``draws`` add those of every text that has a score.
+        unit: the option ``unit`` of metrics that have it.
     """
 
     classifier: Classifier
@@ -119,7 +119,7 @@ class MetricBatch:
 
     @cached_property
     def word_rows(self) -> tuple[torch.Tensor, ...]:
-        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
+        """(t, h) embeddings of each text without token types, which mark the texts of a pair."""
         pairs = zip(self.rows, self.token_ids, strict=True)
         return tuple(self.classifier.without_types(rows, ids) for rows, ids in pairs)
 
@@ -250,7 +250,7 @@ class MetricBatch:
 
     @cached_property
     def objective(self) -> Objective:
-        """The function of the logits that the explanations are of, by methods of logits."""
+        """The function of the logits that the method explained."""
         return self.classifier.objective(self._origins[0].params.get("explains", "auto"))
 
     @cached_property

@@ -48,9 +48,9 @@ def flip_sensitivity(
     climbs the loss of the class predicted there, and moves each embedding element of the k content
     tokens of highest absolute attribution by at most ε; of equal ones the later token comes first.
 
-    A class that does not change at ``max_radius`` counts as ``never_flipped`` says, and in the note
-    ``censored``, of ``searched`` searches. Where the gradient is zero an element stays where it
-    is; if all are zero, nothing moves and the search is censored.
+    The option ``never_flipped`` sets ε where the class does not change at ``max_radius``. The note
+    ``censored`` counts these searches, and ``searched`` all of them. An element whose gradient is
+    zero does not move; if all are zero, the search is censored.
 
     Args:
         batch: the explanations.

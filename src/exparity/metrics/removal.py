@@ -1,4 +1,4 @@
-"""Comprehensiveness, class-wise too, and sufficiency, the removal curve: one core for all.
+"""Comprehensiveness, class-wise comprehensiveness and sufficiency, by one removal curve.
 
 Follows DeYoung et al. 2020 with the conventions of ferret (Attanasio et al. 2023).
 """
@@ -253,14 +253,14 @@ def class_comprehensiveness(
 
     Args:
         batch: the explanations.
-        based_on: as of :func:`comprehensiveness`, and so are the others.
+        based_on: as for :func:`comprehensiveness`.
         thresholds: steps of the curve, each in (0, 1].
         average_over: ``distinct`` steps, or ``all``.
 
     Returns:
         (n,) in [−1, 1], higher is better; a class adds 0 where no step removes a token. NaN where
-        an attribution is not finite, and of methods that work with the training texts, which a
-        metric has not.
+        an attribution is not finite, and for methods that need the training texts, which a metric
+        does not have.
 
     Raises:
         InputError: explanations that cannot be made again.

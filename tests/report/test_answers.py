@@ -3,7 +3,8 @@
 import pytest
 from made_up import config, make_study, options_of
 
-from exparity.report.sections.answers import _in_plain_numbers
+from exparity.report.gather import gather
+from exparity.report.sections.answers import _in_plain_numbers, _words
 from exparity.stages.report import report
 
 ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
@@ -29,6 +30,10 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
         assert answer.rstrip().endswith(".")
     assert "Mean probability that model_0 gives to the class it predicts: male " in end
     assert "Yes: every row" in end
+    study = gather(tmp_path, options_of(settings))
+    words = _words(study, {**study.judged[0], "method": "gradient"})
+    assert "relies most in texts of male on “" in words
+    assert "in texts of female on “she”, " in words
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
         cells["bert", method, metric] = {"excess": {**own, **more, **row}}
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women",
+        judged=[of["excess"] for of in cells.values() if of["excess"]["verdict"]],
         cells={
             key: SimpleNamespace(verdicts=of, standing=of["excess"], flags=flags)
             for key, of in cells.items()

@@ -40,7 +40,7 @@ class Declared:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Its groups as examples name them: one without a name where there are none."""
+        """Groups as examples name them; a single one without a name if there are none."""
         return self.groups or ("",)
 
 
@@ -109,7 +109,7 @@ class BiasTable:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The pairs of groups that causal quantities are of."""
+        """Pairs of groups that causal quantities compare."""
         return list(dict.fromkeys((line.group, line.group_b) for line in self.lines))
 
     def total(self, model: str, quantity: str, groups: tuple[str, str]) -> BiasCell:
@@ -129,7 +129,7 @@ def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
 def bias_tables(
     bias: ModelBias, pairs: Sequence[tuple[str, str]], kind: Kind = "bias"
 ) -> list[BiasTable]:
-    """Make one table per dataset, in the order of the config; causal ones need counterfactuals."""
+    """Return a table per dataset, in the order of the config; causal ones need counterfactuals."""
     causal = {row["dataset"] for row in bias.rows if row["quantity"] == "flip_rate"}
     names = dict.fromkeys(causal, CAUSAL_QUANTITIES)
     if kind == "bias":
@@ -172,7 +172,7 @@ def _in_order(lines: Iterable[BiasLine], declared: Declared) -> list[BiasLine]:
 
 
 def _wanted(line: BiasLine, declared: Declared) -> bool:
-    """Return whether tables show a line: of probabilities the true class, of two the second."""
+    """Return whether tables show a line: of two classes the second, of probabilities the true."""
     if "apd" in line.quantity or "probability" in line.quantity:
         return not line.class_name
     return len(declared.classes) > 2 or line.class_name != declared.classes[0]

@@ -1,4 +1,4 @@
-"""What the page shows: a study with what is read beside its tests, and the sections of a page."""
+"""The study as its page shows it, and the sections of the page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Context:
-    """A study and all that its page may show."""
+    """A study, its tables and all other data of its page."""
 
     study: Study
     folder: Path
@@ -80,7 +80,7 @@ def build_context(
     folder: Path,
     published: Mapping[str, Comparison] | None = None,
 ) -> Context:
-    """Read what the page shows beside the tests."""
+    """Read all data of the page beside the tests."""
     scores = read_study_scores(study)
     tables = disparity_tables(study)
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
@@ -113,7 +113,7 @@ def build_context(
 
 
 def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
-    """Read the analyses of a config; yield those that have something to say."""
+    """Yield the analyses of a config and their findings, without those that found nothing."""
     for name in study.options.get("analyses", {}):
         entry = ANALYSES.get(name)
         if entry.facts.section is None:

@@ -1,4 +1,4 @@
-"""Costs of the jobs of a grid: sums over the table that ``exparity cost`` makes."""
+"""Costs of the jobs of a grid: sums over the table of ``exparity cost``."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ class Cost:
 
 
 def read_costs(results: Path) -> list[Job]:
-    """Return the rows of the table of costs in the order of a run; none without a table."""
+    """Return the rows of the cost table in the order of a run; none if there is no table."""
     path = results / path_of("cost", {})
     jobs = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
     return sorted(jobs, key=_place)
 
 
 def _place(job: Job) -> int:
-    """Return where a job comes in a run: where its folder comes in the table of paths."""
+    """Return the position of a job in a run, by its folder in the table of paths."""
     folder = job["output"].partition("/")[0]
     return _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
 
 
 def cost_by_stage(jobs: Iterable[Job]) -> list[Cost]:
-    """Sum up what jobs took by stage."""
+    """Return the cost of each stage."""
     return [_sum(stage, "", of) for stage, of in grouped(jobs, itemgetter("stage")).items()]
 
 
 def cost_by_part(jobs: Iterable[Job]) -> list[Cost]:
-    """Sum up what explanations took by method, and scores by metric."""
+    """Return the cost of explanations by method and of scores by metric."""
     parts = grouped(
         (job for job in jobs if job["stage"] in _PARTS),
         lambda job: (job["stage"], job[_PARTS[job["stage"]]]),
@@ -64,7 +64,7 @@ def cost_by_part(jobs: Iterable[Job]) -> list[Cost]:
 
 
 def total_cost(jobs: Sequence[Job]) -> Cost:
-    """Sum up what all jobs took."""
+    """Return the cost of all jobs."""
     return _sum("all", "", jobs)
 
 

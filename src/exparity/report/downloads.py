@@ -1,4 +1,4 @@
-"""The tables of the report as they are downloaded."""
+"""Downloads: the tables of the report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def table_exports(
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write tables as CSV and Parquet, and as LaTeX those that have a form of their own."""
+    """Write tables as CSV and Parquet, and those with a LaTeX form as LaTeX."""
     place, temporary = folder / "tables", folder / ".tables.tmp"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
@@ -100,7 +100,7 @@ def _disparity(study: Study, table: Table) -> Export:
 
 
 def bias_export(study: Study, table: BiasTable) -> Export:
-    """Return a table of model bias: those lines too that the page does not show."""
+    """Return a table of model bias, with the lines that the page does not show."""
     rows = [
         {
             **{"dataset": table.dataset, "model": model, "class": line.class_name},

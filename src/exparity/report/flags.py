@@ -15,12 +15,12 @@ ROUNDING_NOISE = "rounding_noise"
 
 @cache
 def meanings() -> dict[str, str]:
-    """Return the meaning of every flag of ours."""
+    """Return the meaning of every flag of exparity."""
     return dict(yaml.safe_load(asset("flags.yaml")))
 
 
 def meaning_of(flag: str) -> str:
-    """Return what a flag means; flags of plug-ins speak for themselves."""
+    """Return the meaning of a flag; a plug-in's flag is its own meaning."""
     return meanings().get(flag, flag.replace("_", " "))
 
 

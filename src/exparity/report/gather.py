@@ -79,7 +79,7 @@ class Study:
 
     @property
     def run(self) -> str:
-        """Name of what each seed of a cell is: a training or a prompt; a run where both are."""
+        """Name of a seed of a cell: training or prompt, or run if there are both."""
         return run_of(self.judged)
 
     def metric_facts(self, metric: str) -> MetricFacts:
@@ -104,16 +104,16 @@ class Study:
         return any(self.declared(dataset).groups for dataset, _ in self.pairs)
 
     def files(self, artefact: str) -> Iterator[tuple[Ids, Path]]:
-        """Yield ids and path of every file that the grid has of an artefact, there or not."""
+        """Yield ids and path of every file of an artefact in the grid, existing or not."""
         for ids in layout.cells(self.options, artefact):
             yield tuple(ids.values()), self.path(artefact, **ids)
 
     def path(self, artefact: str, **ids: str | int) -> Path:
-        """Return where the file of a cell is."""
+        """Return the path of a cell's file."""
         return self.results / layout.path_of(artefact, ids)
 
     def display(self, kind: str, id: str) -> str:
-        """Return how tables name an instance: its implementation's name, or its own id."""
+        """Return the name of an instance in tables: its implementation's, or its own id."""
         uses: Mapping[str, str] = getattr(self, f"{kind}s")
         names = {instance: display_name(kind, use, instance) for instance, use in uses.items()}
         # Instances of one implementation would look the same, as would two plug-ins of one name.
@@ -121,7 +121,7 @@ class Study:
         return id if names[id] in others else names[id]
 
     def name(self, kind: str, id: str) -> str:
-        """Return how figures name an instance: as tables do, with an arrow to better values."""
+        """Return the name of an instance in figures, with an arrow towards better values."""
         if kind == "model":
             return visible(id)
         own = visible(self.display(kind, id))
@@ -157,7 +157,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
 
 
 def _dependence(results: Path, dataset: str) -> dict[str, float]:
-    """Return how far label and group go together by split; nothing where the data are not there."""
+    """Return the dependence of label and group by split; empty if the data are missing."""
     path = results / layout.path_of("data", {"dataset": dataset})
     if not path.is_file():
         return {}
@@ -167,7 +167,7 @@ def _dependence(results: Path, dataset: str) -> dict[str, float]:
 
 
 def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of a grid in its order, not that of their ids."""
+    """Return the rows of a grid in the order of the config."""
     pairs = {(str(d), str(m)): i for i, (d, m) in enumerate(options["pairs"])}
     seeds = {seed: i for i, seed in enumerate(options["seeds"])}
     methods, metrics = (

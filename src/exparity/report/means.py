@@ -85,7 +85,7 @@ class ModelScores:
         )
 
     def add(self, method: str, metric: str, table: pa.Table) -> None:
-        """Add what one training's explanations by a method score."""
+        """Add the scores of one training's explanations by a method."""
         places, facts = self._examples.places(table), facts_of(table.schema.metadata)
         self._files[method, metric].append((places, table["score"].to_numpy(), facts))
 
@@ -139,7 +139,7 @@ def _key(line: MeanLine) -> CellKey:
 
 
 def _best(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> set[CellKey]:
-    """Return the lines with the best mean of a model by a metric, of several methods."""
+    """Return the line with the best mean for each model and metric with several methods."""
     known = [x for x in lines if x.method and x.mean == x.mean and x.metric in directions]
     best: set[CellKey] = set()
     for (_, metric), of in grouped(known, lambda line: (line.model, line.metric)).items():

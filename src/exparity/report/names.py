@@ -1,4 +1,4 @@
-"""Names of datasets, models, methods and metrics that readers see."""
+"""Display names of datasets, models, methods and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture that the page begins with: the verdict of every cell, and whom it favours.
+"""The first picture of the page: the verdict of every cell and the favoured group.
 
 Page and figure draw the same panels. Random explanations have two rows of their own: judged as
 methods are, so that readers see whether they are as equal as they should be, and by their raw
@@ -88,7 +88,7 @@ def look_of(row: Row) -> str:
 
 
 def picture_of(study: Study) -> list[PicturePanel]:
-    """Return the panels of a study: of datasets with few pairs of groups."""
+    """Return the panels of a study, for datasets with few pairs of groups."""
     pairs = Counter(dataset for dataset, _, _ in by_table(study.judged))
     few = [row for row in study.judged if pairs[row["dataset"]] <= MOST_PAIRS]
     return panels_of(few, study.name, study.statistics["threshold"])
@@ -139,7 +139,7 @@ def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[Pictu
 
 
 def tile_of(row: Row, threshold: float) -> Tile:
-    """Return a row of the verdicts artefact as the picture shows it."""
+    """Return the tile of a row of the verdicts artefact."""
     if not row["verdict"]:
         return Tile(row["model"], None, "open", "", "", "not tested")
     look = look_of(row)
@@ -159,7 +159,7 @@ def _size(row: Row) -> str:
 
 
 def measured(study: Study) -> dict[str, Any]:
-    """Return what was measured, for the sentence that the page begins with."""
+    """Return models, datasets and groups for the first sentence of the page."""
     models = list(dict.fromkeys(model for _, model in study.pairs))
     datasets = [d for d in dict.fromkeys(d for d, _ in study.pairs) if study.declared(d).groups]
     groups = list(dict.fromkeys(tuple(study.declared(d).groups) for d in datasets))
@@ -171,7 +171,7 @@ def measured(study: Study) -> dict[str, Any]:
 
 
 def _listed(names: Sequence[str], kind: str) -> str:
-    """Return up to three names, or how many there are."""
+    """Return up to three names, or the number of names."""
     if len(names) > 3:
         return f"{len(names)} {kind}"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -48,7 +48,7 @@ def plot_distributions(
     label: str = "score",
     width: float = WIDTHS["2col"],
 ) -> Figure:
-    """Plot how scores are distributed in each group: violins with boxes.
+    """Plot the distribution of scores in each group: violins with boxes.
 
     Violins end at the 1 % and 99 % quantiles, whiskers at 5 % and 95 %; boxes are quartiles.
 
@@ -123,7 +123,7 @@ def plot_verdicts(
     threshold: float = Statistics.threshold,
     width: float = WIDTHS["2col"],
 ) -> Figure:
-    """Plot every cell by its verdict: a panel per dataset and pair of groups, as the page begins.
+    """Plot the verdict of every cell: a panel per dataset and pair of groups.
 
     Args:
         verdicts: rows of ``verdicts`` as :func:`exparity.read_results` returns them. If a cell has

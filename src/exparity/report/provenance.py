@@ -27,7 +27,7 @@ class ArtefactOrigin:
 
 
 def read_origins(results: Path, options: Mapping[str, Any]) -> list[ArtefactOrigin]:
-    """Return the provenance of every artefact of a grid that is there."""
+    """Return the provenance of every existing artefact of a grid."""
     of_analyses = [ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()]
     return [
         ArtefactOrigin(artefact, ids, facts_of(read_metadata(path).metadata))
@@ -38,7 +38,7 @@ def read_origins(results: Path, options: Mapping[str, Any]) -> list[ArtefactOrig
 
 
 def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int]]]:
-    """Return the versions that artefacts were made with, and how many with each."""
+    """Return the versions of each package and the number of artefacts with each version."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for origin in origins:
         counts["exparity"][str(origin.facts.get("version", "unknown"))] += 1
@@ -49,7 +49,7 @@ def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int
 
 
 def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[str, str]]:
-    """Return what each instance of a kind was run with, by key; bars part several values."""
+    """Return the settings of each instance of a kind by key; several values are joined by bars."""
     artefacts, options = SETTLED[kind]
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(dict)
     for origin in origins:

@@ -29,7 +29,7 @@ def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return mean and standard deviation (n − 1) of what is defined, None where they are not."""
+    """Return mean and standard deviation (n − 1) of the defined values; None if undefined."""
     defined = np.array([value for value in values if value == value], dtype=np.float64)
     if not len(defined):
         return None, None

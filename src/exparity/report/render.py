@@ -1,4 +1,4 @@
-"""The page: one self-contained HTML file that asks for nothing and runs from disk."""
+"""The page: one self-contained HTML file that loads nothing and runs from disk."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def template_of(environment: Environment, section: Section) -> Template:
 
 
 def _scripts(sections: Sequence[Section]) -> list[str]:
-    """Return the scripts of a page: the charting library, and everything of ours as one."""
+    """Return the scripts of a page: the charting library, and our own scripts as one."""
     own = [*_CORE, *(s.script for s in sections if s.script), _LAST]
     library = [
         asset("vendor/vega.min.js"),
@@ -84,7 +84,7 @@ def _scripts(sections: Sequence[Section]) -> list[str]:
 
 
 def _as_script(module: str) -> str:
-    """Return vega-interpreter, which is published as a module only, as a plain script."""
+    """Return vega-interpreter as a plain script; it is published as a module only."""
     lines = [line for line in module.splitlines() if not line.startswith("//# sourceMappingURL")]
     imports = [line for line in lines if line.startswith("import ")]
     exports = [line for line in lines if line.startswith("export ")]
@@ -109,7 +109,7 @@ def _hash(text: str) -> str:
 
 
 def embedded_json(value: Any) -> str:
-    """Return data as compact JSON that can stand inside a script element.
+    """Return data as compact JSON that is safe inside a script element.
 
     Numbers are written so that reading gives them back exactly. NaN becomes ``null``, infinity
     the text ``inf`` or ``-inf``. Control characters in text are written out.

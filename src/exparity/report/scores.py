@@ -1,4 +1,4 @@
-"""The scores behind the tests, summed up for plots: five numbers and a density for each group."""
+"""Summaries of the scores behind the tests: five numbers and a density for each group."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Tabl
 
 
 def distribution(scores: FloatArray, groups: np.ndarray, order: Sequence[str]) -> list[Any] | None:
-    """Sum up the scores of one cell, as the page's script reads them."""
+    """Summarise the scores of one cell for the page's script; None if none is defined."""
     parts = [scores[(groups == group) & np.isfinite(scores)] for group in order]
     defined = [part for part in parts if len(part)]
     if not defined:

@@ -60,6 +60,12 @@ class Table:
     metrics: Sequence[str]  # columns
     cells: Mapping[CellKey, Cell]
 
+    @property
+    def judged(self) -> list[Row]:
+        """Rows of the verdicts that count, for cells with a verdict."""
+        standing = (cell.standing for cell in self.cells.values())
+        return [row for row in standing if row.get("verdict")]
+
     def rows(self) -> Iterator[tuple[str, str, dict[str, Cell | None]]]:
         """Yield model, method and cells by metric; None where the metric does not apply."""
         for model in self.models:
@@ -75,7 +81,7 @@ def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
 def tables_of(
     rows: Sequence[Row], *, threshold: float, verdicts: Verdicts | None = None
 ) -> list[Table]:
-    """Make a table per dataset and pair of groups, everything in the order of the rows."""
+    """Return a table per dataset and pair of groups, in the order of the rows."""
     known = verdicts or {}
     compared = [row for row in rows if row.get("quantity", "score") in STANDING]
     tables = []
@@ -93,7 +99,7 @@ def tables_of(
 
 
 def disparity_tables(study: Study) -> list[Table]:
-    """Make one table per dataset and pair of groups, in the order of the config."""
+    """Return a table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
     threshold = study.statistics["threshold"]
     tables = tables_of(study.tests, threshold=threshold, verdicts=study.verdicts)

@@ -1,4 +1,4 @@
-"""The Jinja environments of page, LaTeX and captions: nothing undefined, blocks without lines."""
+"""Jinja environments of page, LaTeX and captions: strict about undefined names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results on a terminal: a row for each verdict or mean, and what verdicts say."""
+"""Results on a terminal: a row for each verdict or mean, and the meaning of the verdicts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def means_of(tables: Iterable[MeanTable]) -> Iterator[RenderableType]:
 
 
 def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
-    """Yield how many cells are decided, each cell's verdict, and what verdicts say."""
+    """Yield the counts of verdicts, the verdict of each cell, and the meaning of the verdicts."""
     judged = [row for row in rows if is_of(row, "stands")]
     if not judged:
         return
@@ -109,7 +109,7 @@ def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def terminal_here() -> Console:
-    """Return standard output, as wide as it needs where it is no terminal."""
+    """Return standard output as a console, with unlimited width if it is no terminal."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -141,7 +141,7 @@ def table_of(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> Table:
 
 
 def _text(words: str) -> Text:
-    """Return words as they are: neither markup nor control characters act."""
+    """Return plain text, in which neither markup nor control characters have an effect."""
     from rich.text import Text
 
     return Text(visible(words))

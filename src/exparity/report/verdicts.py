@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 
 class _Number(float):
-    """A number that is written with a minus that is one."""
+    """A number that is formatted with a minus sign instead of a hyphen."""
 
     def __format__(self, spec: str) -> str:
         if not math.isfinite(self):
@@ -112,7 +112,7 @@ def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
 
 
 def skill_line(cell: Mapping[str, Row]) -> str:
-    """Return the skill of both groups, what it is of, and d on each scale; empty without one."""
+    """Return a line on the skill of both groups, their room and d on each scale; else nothing."""
     row = cell.get("skill", {})
     if not row or math.isnan(row["skill_a"] + row["skill_b"]):
         return ""
@@ -137,7 +137,7 @@ def skill_line(cell: Mapping[str, Row]) -> str:
 
 
 def notes_of(row: Row) -> list[str]:
-    """Return what the flags of a verdict say that bear on what may be concluded of it."""
+    """Return the meanings of a verdict's flags that limit its conclusions."""
     return [f"{_capital(meaning_of(flag))}." for flag in _TOLD if flag in row.get("flags", ())]
 
 
@@ -146,7 +146,7 @@ def _capital(text: str) -> str:
 
 
 def certainty(rows: Iterable[Row], threshold: float) -> str:
-    """Return which group classifiers are surer of, by the rows of a dataset; or nothing."""
+    """Return which group the classifiers of a dataset are surer of; empty if unknown."""
     gaps = dict.fromkeys(
         (row["model"], row["group_a"], row["group_b"], row["certainty_d"]) for row in rows
     )
@@ -221,13 +221,13 @@ def detectable(rows: Iterable[Row]) -> float:
 
 
 def run_of(rows: Iterable[Row]) -> str:
-    """Return what each run behind some rows is, a training or a prompt; a run where both are."""
+    """Return the name of a run behind some rows: training or prompt, or run if there are both."""
     runs = {row.get("run") or TRAINING for row in rows}
     return runs.pop() if len(runs) == 1 else "run" if runs else TRAINING
 
 
 def missed_line(n_seeds: int, run: str = TRAINING) -> str:
-    """Return what no number of runs can exclude; empty of a single one."""
+    """Return how rare a bad run must be to be missed; empty for a single run."""
     if n_seeds < 2:
         return ""
     missed = 1 - 0.05 ** (1 / n_seeds)  # so frequent, and none among them in 5 % of studies
@@ -239,7 +239,7 @@ def missed_line(n_seeds: int, run: str = TRAINING) -> str:
 
 
 def _preference(row: Row) -> tuple[str, str]:
-    """Return what a favoured group's texts, and the runs that favour it, are said to do.
+    """Return the predicates for a favoured group's texts and for the runs that favour it.
 
     Scores are not called explanations where another quantity, such as skill, decides the cell.
     """
@@ -250,7 +250,7 @@ def _preference(row: Row) -> tuple[str, str]:
 
 
 def sentence_of(row: Row, threshold: float) -> str:
-    """Return what a cell's verdict says of it; empty if it has none."""
+    """Return the sentence of a cell's verdict; empty without a verdict."""
     if not row.get("verdict"):
         return ""
     verdict = named(row["verdict"])
@@ -283,7 +283,7 @@ def sentence_of(row: Row, threshold: float) -> str:
 
 
 def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, str]:
-    """Return what each verdict says in general, by its label; ``of_one``: of one classifier."""
+    """Return the general meaning of each verdict by its label; ``of_one``: for one classifier."""
     return {
         one.label: one.meaning.format(threshold=threshold, run="classifier" if of_one else run)
         for one in verdicts.VERDICTS
@@ -292,6 +292,6 @@ def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, 
 
 
 def effect_size(row: Row) -> float:
-    """Return the size of a gap: |d| where its verdict says who is favoured, else R."""
+    """Return the size of a gap: |d| if its verdict names a favoured group, else R."""
     d, rms = abs(row["d"]), row["rms_gap"]
     return d if named(row["verdict"]).favours or not math.isfinite(rms) else float(rms)

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[Picture]:
-    """Draw all figures of a study into a folder, in place of what it held.
+    """Draw all figures of a study into a folder and replace its content.
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF.
     ``captions.txt`` says what each shows. A metric whose scores are not there has no distributions.
@@ -67,7 +67,7 @@ def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[P
 
 
 def leave_out_figures(folder: Path) -> None:
-    """Leave an empty folder: earlier figures show other numbers than the page of this report."""
+    """Empty the folder: earlier figures may show other numbers than the new page."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
 
@@ -86,7 +86,7 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[Picture]:
 def _picture(
     study: Study, draw: Callable[[float], Figure], parts: tuple[str, ...], title: str, **facts: Any
 ) -> Picture:
-    """Return a figure with what its template says of it."""
+    """Return a figure with its caption."""
     template = text_environment().get_template("caption.txt.j2")
     caption = template.render(study=study, s=study.statistics, kind=parts[0], **facts)
     return Picture(parts, title, caption, draw)
@@ -124,12 +124,12 @@ def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str
     methods, order = study.applying("methods", dataset), study.declared(dataset).parts
     keys = product(models, methods, order)
     parts: dict[tuple[str, str, str], list[FloatArray]] = {key: [np.empty(0)] for key in keys}
-    for (of_dataset, model, _, method, of_metric), path in study.files("scores"):
-        if (of_dataset, of_metric) != (dataset, metric) or not path.is_file():
-            continue
-        table = read_columns(path, "group", "score")
-        values = table["score"].to_numpy()
-        groups = np.array(table["group"].to_pylist())
-        for group in order:
-            parts[str(model), str(method), group].append(values[groups == group])
+    for model, method, seed in product(models, methods, study.seeds):
+        cell: dict[str, str | int] = {"dataset": dataset, "model": model, "seed": seed}
+        path = study.path("scores", **cell, method=method, metric=metric)
+        if path.is_file():
+            table = read_columns(path, "group", "score")
+            groups = np.array(table["group"].to_pylist())
+            for group in order:
+                parts[model, method, group].append(table["score"].to_numpy()[groups == group])
     return {key: np.concatenate(of_key) for key, of_key in parts.items()}

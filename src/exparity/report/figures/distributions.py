@@ -1,4 +1,4 @@
-"""Distributions of scores by group: violins with boxes, one panel a model."""
+"""Distributions of scores by group: violins with boxes, one panel per model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class Spread:
-    """One group's scores, summed up."""
+    """Summary of one group's scores."""
 
     n: int  # defined scores
     numbers: FloatArray  # quantiles at 5, 25, 50, 75 and 95 %
@@ -57,7 +57,7 @@ def wants_log(values: FloatArray, upper_bound: float) -> bool:
 
 
 def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
-    """Sum up scores, those left out that are NaN or infinite; None if none is left.
+    """Summarise the finite scores; None if there is none.
 
     The density is a Gaussian kernel estimate between the outer quantiles with Scott's bandwidth, of
     the logarithms where the axis shows these. Equal scores have no density.
@@ -103,7 +103,7 @@ def distributions_figure(
     metric: str,
     log: bool = False,
 ) -> Figure:
-    """Draw the scores of one dataset and metric: a panel a model, a place on its axis a method."""
+    """Draw the scores of one dataset and metric: one panel per model, one place per method."""
     from exparity.report.figures.notebook import new_figure
 
     models, methods, groups = (list(dict.fromkeys(ids)) for ids in zip(*spreads, strict=True))

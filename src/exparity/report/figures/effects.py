@@ -1,4 +1,4 @@
-"""Effect sizes of one dataset and two groups: a panel a metric, a line a method, a mark a model."""
+"""Effect sizes of a dataset and two groups: panels are metrics, lines methods, marks models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLUMNS = 2, 4
 
 
 def effects_figure(table: Table, width: float, names: Names, *, threshold: float) -> Figure:
-    """Draw the effect sizes; those below the threshold lie on grey."""
+    """Draw the effect sizes, with the range below the threshold in grey."""
     from exparity.report.figures.notebook import new_figure
 
     panels = len(table.metrics)

@@ -24,5 +24,5 @@ class NotebookFigure(Figure):
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of exactly this size in inches; pyplot does not know of it."""
+    """Return an empty figure of exactly this size in inches, outside pyplot."""
     return NotebookFigure(figsize=(width, height), layout="constrained")

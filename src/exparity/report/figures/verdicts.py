@@ -1,4 +1,4 @@
-"""The picture of the page's first screen: every cell by its verdict, a panel a dataset."""
+"""The picture of the page's first screen: the verdict of every cell, one panel per dataset."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _means(context: Context) -> Content | None:
 
 
 def _prompts(context: Context) -> Content | None:
-    """Show the template of each run, where models are prompted, and which runs stand out."""
+    """Show the template of each run of prompted models, and mark the runs that stand out."""
     deviating = deviations(informative(context.study.rows))
     asked = [o for o in context.origins if o.artefact == "predictions" and "label_mass" in o.facts]
     rows: list[dict[str, Any]] = [

@@ -17,7 +17,6 @@ from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
 from exparity.report.sections.findings import (
     dependence_sentences,
-    judged_rows,
     one_training,
     unreliable_sentences,
     worse_group,
@@ -30,11 +29,11 @@ _WORDS, _TEXTS = 3, 3
 
 
 def build(context: Context) -> Content | None:
-    """Return what the section shows; None where models were trained several times."""
+    """Return the content of the section; None if models were trained several times."""
     study = context.study
     if not study.rows or not study.verdicts or not one_training(study):
         return None
-    judged = [row for table in context.tables for row in judged_rows(table).values()]
+    judged = [row for table in context.tables for row in table.judged]
     favouring = [row for row in judged if named(row["verdict"]).favours and row["better_group"]]
     largest = max(favouring, key=effect_size, default=None)
     answers = {
@@ -70,7 +69,7 @@ def _is_gap(row: Row | None) -> bool:
 
 
 def _certainty(study: Study, dataset: str, model: str) -> str:
-    """Return how probable the predicted classes are on average, by group."""
+    """Return the mean probability of the predicted classes by group."""
     path = study.path("predictions", dataset=dataset, model=model, seed=study.seeds[0])
     if not path.is_file() or not study.declared(dataset).groups:
         return ""

@@ -25,14 +25,6 @@ _PLACES = {"doi:": "https://doi.org/", "arXiv:": "https://arxiv.org/abs/"}
 
 # The one is set as a product, the other has a sign that few fonts have.
 _BETTER = {r"\arg\min": r"\operatorname{arg\,min}", r"\setminus": r"\backslash"}
-# What a metric needs, in words.
-_RUNS = {
-    "attributions": "the attributions alone",
-    "rationale": "the attributions of words and the rationale",
-    "counterfactual": "the attributions of words and the counterfactuals",
-    "probabilities": "the model",
-    "explainer": "the model and the method again",
-}
 
 
 def prose(docstring: str) -> str:
@@ -91,32 +83,11 @@ def _entries(names: Mapping[str, str], registry: Registry[Any]) -> list[dict[str
             "name": entry.display,
             "ids": [id for id, use in names.items() if use == entry.id],
             "text": to_html(prose(entry.function.__doc__ or "")),
-            "facts": _facts(entry.facts),
+            "facts": entry.facts,
             "source": source_html(entry.facts.reference),
         }
         for entry in map(registry.get, dict.fromkeys(names.values()))
     ]
-
-
-def _facts(facts: Any) -> dict[str, str]:
-    random = "yes" if facts.stochastic else "no"
-    if not hasattr(facts, "direction"):
-        return {
-            "Explains": facts.target if facts.repeatable else "what the tool explained",
-            **({"Terms": facts.terms} if facts.terms else {}),
-            "Signed": "yes" if facts.signed else "no",
-            "Gradient": "yes" if facts.needs_gradient else "no",
-            "Baseline": facts.baseline or "none",
-            "Random": random,
-        }
-    low, high = (f"{end:g}".replace("inf", "∞") for end in facts.bounds)
-    return {
-        "Better": facts.direction,
-        "Range": f"{low} to {high} ({facts.unit})",
-        "Property": facts.kind,
-        "Runs": _RUNS.get(facts.needs, facts.needs),
-        "Random": random,
-    }
 
 
 def _statistics() -> list[dict[str, Any]]:
@@ -127,7 +98,7 @@ def _statistics() -> list[dict[str, Any]]:
 
 
 def build(context: Context) -> Content:
-    """Return what the section shows."""
+    """Return the content of the section."""
     study = context.study
     groups = {
         "Metrics": _entries(study.metrics, METRICS),

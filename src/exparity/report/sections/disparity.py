@@ -51,7 +51,7 @@ class CellStyle(NamedTuple):
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """Matrix of many groups: in how many cells each is explained better than each other one."""
+    """Matrix of many groups: the number of cells in which each is explained better than another."""
 
     groups: Sequence[str]
     blocks: Mapping[tuple[str, str], int]  # number of the table of two groups, in either order
@@ -60,7 +60,7 @@ class PairMatrix:
     total: int  # cells of two groups
 
     def sums(self, group: str) -> tuple[int, int]:
-        """Return in how many cells a group is explained better, and in how many worse."""
+        """Return the numbers of cells in which a group is explained better and worse."""
         others = [other for other in self.groups if other != group]
         return (
             sum(self.better[group, other] for other in others),
@@ -96,7 +96,7 @@ def matrices(tables: Sequence[Table]) -> dict[str, PairMatrix]:
 
 
 def cell_styles(cell: Cell | None, threshold: float) -> dict[str, CellStyle]:
-    """Return a cell as each view shows it.
+    """Return the style of a cell in each view.
 
     A view is of verdicts, or the published form of the table: the number of seeds whose scores
     differ by Mann–Whitney, uncorrected, and their mean d.
@@ -172,7 +172,7 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
 
 
 def _facts_of(cell: Cell | None, threshold: float) -> dict[str, Any]:
-    """Return what the dialog of a cell says, beside its tests."""
+    """Return the sentences and verdicts of a cell's dialog."""
     verdicts = cell.verdicts if cell else {}
     facts = {
         "moved": moved(verdicts),
@@ -190,14 +190,14 @@ def _facts_of(cell: Cell | None, threshold: float) -> dict[str, Any]:
 
 
 def _coded(styles: Sequence[CellStyle]) -> dict[str, list[Any]]:
-    """Return the distinct ones, and the number of each cell's: most look like another one."""
+    """Return the distinct styles, and the number of each cell's style: most cells share theirs."""
     numbers: dict[CellStyle, int] = {}
     of_cells = [numbers.setdefault(style, len(numbers)) for style in styles]
     return {"looks": [style._asdict() for style in numbers], "of": of_cells}
 
 
 def view_names(study: Study) -> dict[str, Any]:
-    """Return what scripts say of methods and metrics, by id."""
+    """Return the names of methods and metrics for scripts, by id."""
     facts = {id: study.metric_facts(id) for id in study.metrics}
     return {
         "methods": {id: study.display("method", id) for id in study.methods},
@@ -214,7 +214,7 @@ def view_names(study: Study) -> dict[str, Any]:
 
 
 def build(context: Context) -> Content | None:
-    """Return what the section shows; None where nothing is compared."""
+    """Return the content of the section; None if nothing is compared."""
     if not context.study.rows:
         return None
     study, tables = context.study, context.tables

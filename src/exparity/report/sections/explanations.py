@@ -21,7 +21,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 
 def build(context: Context) -> Content | None:
-    """Return what the section shows."""
+    """Return the content of the section; None without explanations."""
     study = context.study
     if not study.methods:
         return None
@@ -157,7 +157,7 @@ def choose_sets(
 def _disparities(
     sets: Mapping[str, Sequence[str]], scores: Mapping[tuple[str, str], Mapping[str, float]]
 ) -> dict[str, float]:
-    """Return the disparity of each set; 0 where no score is defined for all of its members."""
+    """Return the disparity of each set; 0 if no score is defined for all of its members."""
     differences: dict[str, list[float]] = {name: [] for name in sets}
     for of_cell in scores.values():
         finite = [x for x in of_cell.values() if np.isfinite(x)]

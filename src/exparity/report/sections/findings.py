@@ -17,7 +17,7 @@ from exparity.core.formats import percent
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
-from exparity.report.tables import CellKey, Row, Table, by_dataset
+from exparity.report.tables import Row, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
     detectable,
@@ -53,20 +53,15 @@ class Finding:
 
 
 def one_training(study: Study) -> bool:
-    """Return whether there is no cell that was tested over several trainings."""
+    """Return whether no cell was tested over several trainings."""
     return all(row["n_seeds"] < 2 for row in study.judged)
-
-
-def judged_rows(table: Table) -> dict[CellKey, Mapping[str, Any]]:
-    """Return the verdict of each cell of a table that has one, of what is compared."""
-    return {key: cell.standing for key, cell in table.cells.items() if cell.standing.get("verdict")}
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     """Return the gaps by dataset, pair of groups, model and metric, largest first."""
     findings = []
     for table in tables:
-        cells = grouped(judged_rows(table).values(), itemgetter("model", "metric"))
+        cells = grouped(table.judged, itemgetter("model", "metric"))
         for (_, metric), rows in cells.items():
             gaps = [row for row in rows if named(row["verdict"]).is_gap]
             if not gaps:
@@ -93,7 +88,7 @@ def worse_group(row: Row) -> str:
 
 
 def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
-    """Say in words what is found of a metric, by its gaps, the largest first."""
+    """Return the sentence on the gaps of a metric, given from the largest to the smallest."""
     largest = gaps[0]
     of = f"of {n_methods} method{'s' if n_methods != 1 else ''}"
     sides = Counter(map(_better, gaps))
@@ -117,17 +112,17 @@ def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
 
 
 def unreliable_sentences(study: Study) -> list[str]:
-    """Return what classifiers predict one class, or are no better than a guess."""
+    """Return sentences on classifiers that predict one class or are no better than a guess."""
     return [*collapsed_sentences(study), *_guessing(study)]
 
 
 def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
-    """Return what a reader must know before any gap: of data, classifiers and sizes of samples."""
+    """Return the cautions about data, classifiers and sample sizes that precede the gaps."""
     return [*dependence_sentences(study), *unreliable_sentences(study), *_small(study, tables)]
 
 
 def collapsed_sentences(study: Study) -> Iterator[str]:
-    """Yield a sentence a dataset about its classifiers that predict one class."""
+    """Yield a sentence per dataset with classifiers that predict one class."""
     collapsed = [a for a in study.accuracies if a.collapsed]
     for dataset, of_dataset in grouped(collapsed, lambda a: a.dataset).items():
         names = []
@@ -141,7 +136,7 @@ def collapsed_sentences(study: Study) -> Iterator[str]:
 
 
 def dependence_sentences(study: Study) -> list[str]:
-    """Return a sentence a dataset whose label and group go together, worst first."""
+    """Return a sentence per dataset whose label and group go together, the worst first."""
     sentences = []
     for dataset, by_split in study.dependence.items():
         largest = max((v for v in by_split.values() if v == v), default=0.0)
@@ -183,12 +178,12 @@ def _guessing(study: Study) -> Iterator[str]:
 
 
 def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield sentences about comparisons of too few texts: one a dataset of each kind."""
+    """Yield sentences about comparisons of too few texts: one per dataset and kind."""
     trainings = "" if one_training(study) else " or trainings"
     for dataset, pairs in by_dataset(tables).items():
         hopeless, large = [], []
         for table in pairs:
-            judged = judged_rows(table).values()
+            judged = table.judged
             flags = {flag for cell in table.cells.values() for flag in cell.flags}
             if flags & {"cannot_pass", "too_few"}:
                 hopeless.append(table)
@@ -203,7 +198,7 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
-    """Name a pair of groups, or say how many there are."""
+    """Return the names of a pair of groups, or the number of pairs."""
     if len(chosen) == 1:
         return f"{chosen[0].group_a} and {chosen[0].group_b}"
     some = "All" if len(chosen) == len(pairs) else f"{len(chosen)} of"
@@ -211,7 +206,7 @@ def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
 
 
 def _audited(study: Study) -> Iterator[str]:
-    """Yield how many texts of each group there are, and how often the classifier is right."""
+    """Yield the number of texts and the accuracy of each classifier by group."""
     for a in study.accuracies:
         groups = (
             f"{group}: {percent(share)} of {a.sizes[group]:,}"
@@ -224,12 +219,12 @@ def _audited(study: Study) -> Iterator[str]:
 
 
 def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
-    """Return what the template of the findings shows."""
+    """Return the variables of the findings' template."""
     every = findings_of(study, tables)
     single = bool(study.rows) and len(study.seeds) == 1
     cells = [cell for table in tables for cell in table.cells.values() if cell.verdicts]
     rows = [cell.standing for cell in cells]
-    tested = sum(len(judged_rows(table)) for table in tables)
+    tested = sum(len(table.judged) for table in tables)
     return {
         "untested": sum(len(table.cells) for table in tables) - tested,
         "most": _MOST,
@@ -245,7 +240,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
 
 
 def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
-    """Return a sentence for each metric by which scores differ, and skill does not."""
+    """Return a sentence for each metric whose scores differ but whose skill does not."""
     found: dict[str, list[str]] = defaultdict(list)
     for table in tables:
         name = study.display("dataset", table.dataset)
@@ -258,11 +253,11 @@ def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
 
 
 def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield what the page begins with as lines of text: cautions, counts and the largest gaps."""
+    """Yield the beginning of the page as lines of text: cautions, counts and the largest gaps."""
     words = finding_words(study, tables)
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
-    judged = [row for table in tables for row in judged_rows(table).values()]
+    judged = [row for table in tables for row in table.judged]
     for counts in counts_of(judged)[:1]:
         several = {id: n for id, n in counts.by_verdict.items() if n}
         several |= {"not tested": words["untested"]} if words["untested"] else {}

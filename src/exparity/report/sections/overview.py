@@ -1,4 +1,4 @@
-"""Overview: what was run, how often groups differ, and what to be careful about."""
+"""Overview: settings of the run, how often groups differ, and cautions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _RUN_MODELS = ("finetune", "explain", "evaluate")
 
 
 def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
-    """Return a sentence an artefact about its files that a grid has and that are not there."""
+    """Return a sentence per artefact about missing files of the grid."""
     missing: dict[str, list[Path]] = {}
     for artefact, ids in layout.report_inputs(grid):
         path = results / layout.path_of(artefact, ids)
@@ -57,7 +57,7 @@ def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
 
 
 def _warnings(context: Context, commits: int) -> list[str]:
-    """Return what a reader must know before believing the numbers."""
+    """Return the warnings about data, missing files and versions."""
     study = context.study
     cut = Counter[str]()
     for origin in context.origins:
@@ -114,7 +114,7 @@ def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
 
 
 def _counts(study: Study) -> list[tuple[str, str, Counts]]:
-    """Return the cells of each pair of groups, and random explanations beside them, by verdict."""
+    """Return the counts of verdicts for each pair of groups and for random explanations."""
     counted = []
     for dataset, rows in grouped(study.judged, itemgetter("dataset")).items():
         pairs = grouped(rows, itemgetter("group_a", "group_b"))
@@ -127,7 +127,7 @@ def _counts(study: Study) -> list[tuple[str, str, Counts]]:
 
 
 def build(context: Context) -> Content:
-    """Return what the section shows."""
+    """Return the content of the section."""
     study = context.study
     panels = picture_of(study)
     judged = [row for row in study.judged if not is_random(row)]

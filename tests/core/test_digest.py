@@ -81,6 +81,19 @@ class TestTree:
         change(tree / "metrics" / "_shared.py")
         assert fresh(path) != before
 
+    def test_changes_with_the_resources_that_a_source_reads(self, tree):
+        folder = tree / "resources" / "words"
+        folder.mkdir(parents=True)
+        for name in ("read.yaml", "other.yaml"):
+            (folder / name).write_text("a: b\n")
+        (tree / "metrics" / "_shared.py").write_text('WORDS = shipped("words/read.yaml")\n')
+        path = tree / "metrics" / "curve.py"
+        before = fresh(path)
+        change(folder / "other.yaml")
+        assert fresh(path) == before
+        change(folder / "read.yaml")
+        assert fresh(path) != before
+
     def test_does_not_depend_on_the_order_of_files(self, tree):
         one, two = tree / "metrics" / "curve.py", tree / "metrics" / "alone.py"
         assert fresh(one, two) == fresh(two, one) == fresh(one, two, one)

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from exparity.artefacts.lineage import sha256_of
-from exparity.core.errors import InputError
 from exparity.counterfactuals._gendered import LEXICON
 from exparity.data import load_dataset
-from exparity.data.files import DataSource, shipped
+from exparity.data.files import DataSource
 
 NOWHERE = DataSource(Path("nowhere"), download=False)
 
@@ -71,16 +69,3 @@ class TestLeakage:
             splits[example.attributes["stereotype"].rpartition("-")[0]].add(example.split)
         assert len(splits) == 236
         assert all(len(found) == 1 for found in splits.values())
-
-
-class TestShipped:
-    def test_an_altered_or_missing_file_is_refused(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("exparity.data.files.resource", lambda folder: tmp_path / folder)
-        path = tmp_path / "words" / "a.txt"
-        path.parent.mkdir()
-        path.write_text("a word")
-        digests = {"a.txt": sha256_of(path)}
-        assert shipped("words", digests) == path.parent
-        path.write_text("another")
-        with pytest.raises(InputError, match=r"a.txt is missing or altered; install exparity"):
-            shipped("words", digests)

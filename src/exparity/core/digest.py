@@ -15,6 +15,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
+_SHIPPED = re.compile(rb'\bshipped\("([^"]+)"\)')
 
 
 def _module_file(dotted: str, root: Path) -> Path | None:
@@ -87,10 +88,15 @@ def source_digest(*paths: Path) -> str:
 
     Every ``_private`` exparity module counts that a file imports, directly, through another such
     module, or from a package that offers what it defines. Public modules (engine, artefacts) do
-    not: they have tests of their own, and a change in them must not throw away days of work.
+    not: they have tests of their own, and a change in them must not throw away days of work. Every
+    resource counts that one of these files reads by ``shipped("...")``.
     """
     files = _closure(paths, lambda file: file.stem.startswith("_") and file.stem != "__init__")
     content = {file: file.read_bytes() for file in files}
+    for name in sorted({name for source in content.values() for name in _SHIPPED.findall(source)}):
+        file = _ROOT / "resources" / name.decode()
+        if file.is_file():
+            content[file] = file.read_bytes()
     digest = hashlib.sha256()
     for path in sorted(content, key=lambda p: (p.name, content[p])):
         digest.update(path.name.encode() + b"\0" + content[path] + b"\0")

@@ -16,9 +16,10 @@ from exparity.counterfactuals._text import (
     with_words,
 )
 from exparity.data.genders import GROUPS, Partners, read_lexicon
+from exparity.resources import shipped
 from exparity.types import Example
 
-LEXICON = read_lexicon("ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2")
+LEXICON = read_lexicon(shipped("gender_words/lexicon.yaml"))
 _PRONOUNS = frozenset(["he", "she", "him", "his", "her", "hers", "himself", "herself"])
 _TITLES = frozenset(("mr", "ms", "mrs"))
 _UNITS = frozenset(("MR", "MS", "ms"))

@@ -7,19 +7,17 @@ import csv
 from exparity.counterfactuals import counterfactual
 from exparity.counterfactuals._gendered import turned
 from exparity.counterfactuals._text import Mode
-from exparity.data.files import shipped
 from exparity.data.genders import GROUPS, Partners
 from exparity.data.table import PreparedData
+from exparity.resources import shipped
 from exparity.types import Example
-
-_FILE = "chen2024_lexicon_biasbios.csv"
-DIGESTS = {_FILE: "71dd600866785b51a20020558bd21ed2d5a23517424f2609cea63e71c4c4b889"}
 
 
 def _read() -> Partners:
     """Return the published words and their partners, by the gender of the partners."""
     partners: dict[str, dict[str, str]] = {gender: {} for gender in GROUPS}
-    with (shipped("published", DIGESTS) / _FILE).open(encoding="utf-8", newline="") as file:
+    path = shipped("published/chen2024_lexicon_biasbios.csv")
+    with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             partners[row["to_group"]][row["from"]] = row["to"]
             if row["kind"] == "bidirectional":

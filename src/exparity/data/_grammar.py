@@ -17,21 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from exparity.core.strict import read_yaml
-from exparity.data.files import shipped
 from exparity.data.genders import GROUPS, LABELS
+from exparity.resources import shipped
 from exparity.types import Example, Split
 
 _MIN_TEST_TEMPLATES = 2
 GenderedEntry = tuple[str, str]
 Entries = tuple[GenderedEntry, ...]
 Filling = dict[str, GenderedEntry]
-# A change of the words changes this file, and so the workflow runs again what they made.
-DIGESTS = {
-    "lexicon.yaml": "5a566db7388c39e2ada44039931686bca3a17d8330019491c07b964d3dc72f23",
-    "templates.yaml": "c9b15d23033125a47e6e2f2eee669802b9cba4ec6a0f50e774faf213dd71c9f3",
-}
-
-
 PROTAGONIST = "P"
 NOBODY = ""
 _SLOT = re.compile(r"\{(?:(?P<person>[A-Z]):)?(?P<list>[a-z]+)(?:#\d)?(?:\.(?P<form>[a-z]+))?\}")
@@ -136,8 +129,7 @@ def alike(entries: Iterable[str]) -> Entries:
     return tuple((entry, entry) for entry in entries)
 
 
-_FOLDER = shipped("gender_pairs", DIGESTS)
-_LEXICON = read_yaml(_FOLDER / "lexicon.yaml")
+_LEXICON = read_yaml(shipped("gender_pairs/lexicon.yaml"))
 
 GENDERED = _gendered(_LEXICON)
 MIXED: dict[str, tuple[str, ...]] = {
@@ -158,7 +150,7 @@ ENTRIES: Mapping[str, Entries] = {
     **{name: alike(verbs) for name, verbs in VERBS.items()},
     **{name: alike(fillers) for name, fillers in NEUTRAL.items()},
 }
-TEMPLATES = read_templates(_FOLDER / "templates.yaml")
+TEMPLATES = read_templates(shipped("gender_pairs/templates.yaml"))
 
 
 class Dealer:

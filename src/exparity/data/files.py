@@ -18,7 +18,6 @@ from exparity.core.errors import InputError
 from exparity.core.progress import Progress
 from exparity.core.strict import parse_json
 from exparity.data.facts import RemoteFile
-from exparity.resources import resource
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
@@ -204,17 +203,3 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise InputError(f"{where}: expected a JSON object, found {line.strip()[:40]}")
         yield where, row
-
-
-def shipped(folder: str, digests: Mapping[str, str]) -> Path:
-    """Return a folder of files that come with exparity, each with the SHA-256 that is expected.
-
-    Who reads such a file holds its digest: a change of the file changes the source that reads it,
-    and so the workflow makes again what was made from it.
-    """
-    place = resource(folder)
-    for name, digest in digests.items():
-        path = place / name
-        if not path.is_file() or sha256_of(path) != digest:
-            raise InputError(f"{path} is missing or altered; install exparity again")
-    return place

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from exparity.core.strict import read_yaml
-from exparity.data.files import shipped
 
 GROUPS = ("male", "female")
 LABELS = ("female", "male")
@@ -52,13 +52,12 @@ class Lexicon(NamedTuple):
 
 
 @cache
-def read_lexicon(digest: str) -> Lexicon:
-    """Return the words of ``exparity/resources/gender_words/lexicon.yaml``.
+def read_lexicon(path: Path) -> Lexicon:
+    """Read the words of ``exparity/resources/gender_words/lexicon.yaml``.
 
-    Each reader holds its SHA-256: a change of the words changes the reader's source, and so the
-    workflow runs again what they made.
+    Its path is an argument, so that the words count for the digest of each reader.
     """
-    lexicon = read_yaml(shipped("gender_words", {"lexicon.yaml": digest}) / "lexicon.yaml")
+    lexicon = read_yaml(path)
     pairs = _pairs(lexicon["both"])
     pairs += [(f"{s}m{v}n", f"{s}wom{v}n") for s in lexicon["before_man"].split() for v in "ae"]
     pairs += [

@@ -10,6 +10,7 @@ from exparity.data import dataset
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, placed_lines, read_published, split_of
 from exparity.data.genders import GROUPS, read_lexicon
+from exparity.resources import shipped
 from exparity.types import Example
 
 FILES = {
@@ -28,7 +29,7 @@ FILES = {
 NEUTRAL = 2
 LABELS = ("negative", "positive")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
-LEXICON = "ab547b83623ca03180b7242cc22b100136861d4d3e80379e1ad786af54aa40a2"
+LEXICON = shipped("gender_words/lexicon.yaml")
 _PART = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"\(|\)|[^\s()]+")
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 
 from exparity.data import dataset
-from exparity.data.files import DataSource, read_jsonl, shipped
+from exparity.data.files import DataSource, read_jsonl
 from exparity.data.genders import GROUPS, gender_facts
+from exparity.resources import shipped
 from exparity.types import Example
 
 LABELS = ("counterpart", "stereotype")
-# A change of the sentences changes this file, and so the workflow runs again what they made.
-DIGESTS = {
-    "stereotypes.jsonl": "d4c785d1f0c2ed023650bc38a7f3f52bb059679678beeef8fe5f9ead4388920e",
-    "pairs.jsonl": "966ddade76e45325df0c125b99957cee7e6633c19b8ec46ad6c67c3a0fd1dcc5",
-}
 _SLOT = re.compile(r"\[([^\[\]|\s]+)\|([^\[\]|\s]+)\]")
 
 
@@ -38,10 +34,11 @@ def stereotypes(source: DataSource) -> list[Example]:
         both splits. The group is the gender of the words in the slots, which the rationale marks;
         the label is 1 if it is the gender that the stereotype is about.
     """
-    folder = shipped("stereotypes", DIGESTS)
-    known = {row["stereotype"]: row for _, row in read_jsonl(folder / "stereotypes.jsonl")}
+    known = {
+        row["stereotype"]: row for _, row in read_jsonl(shipped("stereotypes/stereotypes.jsonl"))
+    }
     examples = []
-    for _, pair in read_jsonl(folder / "pairs.jsonl"):
+    for _, pair in read_jsonl(shipped("stereotypes/pairs.jsonl")):
         stereotype = known[pair["stereotype"]]
         parts = pair["text"].split(" ")
         slots = [_SLOT.fullmatch(part) for part in parts]

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from methods.training import scores_of
 from stages.cells import evaluate, explain, prepare_pairs, train
 from tiny_models import ids_of
 
@@ -60,8 +61,7 @@ def test_perturbations_are_close(pair, method):
 def test_gradients_are_those_of_fp32(pair, method):
     exact, half, texts, targets = pair
     found = [exparity.explain(c, texts, targets, method) for c in (exact, half)]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one.scores, other.scores)
+    np.testing.assert_array_equal(*map(scores_of, found))
     values = [exparity.evaluate(c, found[0], "sensitivity", steps=2) for c in (exact, half)]
     np.testing.assert_allclose(values[1], values[0], rtol=0.02)  # copies are rounded to fp16
 
@@ -98,8 +98,7 @@ def test_a_model_beyond_the_range_runs_in_fp32(pair):
         large.model.bert.encoder.layer[0].intermediate.dense.weight.mul_(1e5)
     half = large.in_fp16()
     found = [exparity.explain(c, texts, targets, "occlusion") for c in (large, half)]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one.scores, other.scores)
+    np.testing.assert_array_equal(*map(scores_of, found))
     assert half.refusals["texts_in_fp32"] == len(set(texts))
 
 
@@ -115,8 +114,7 @@ def test_a_pass_that_is_not_finite_is_made_again_in_fp32(pair, monkeypatch):
 
     monkeypatch.setattr(half, "logits", overflowing)
     found = [exparity.explain(c, texts, targets, "lime", num_samples=40) for c in (exact, half)]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(other.scores, one.scores, atol=0.01)
+    np.testing.assert_allclose(*map(scores_of, found), atol=0.01)
     assert half.refusals["passes_in_fp32"] == sum(asked) > 100
 
 

@@ -7,7 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
+from methods.training import scores_of
 from metrics.sweep import evaluated
+from tiny_models import ids_of
 
 import exparity
 from exparity import InputError
@@ -62,8 +64,6 @@ def language_model(family):
         for parameter in model.parameters():
             if parameter.ndim > 1:
                 parameter.mul_(6)
-            elif "bias" in dict(model.named_parameters()):
-                parameter.normal_()
         bias = getattr(model.get_output_embeddings(), "bias", None)
         if bias is not None:
             bias.normal_()
@@ -89,19 +89,17 @@ def test_logits_are_the_models_own_of_the_next_word(family):
         assert ours.numpy() == pytest.approx(whole[ids].numpy(), abs=1e-4)
         mass = float(whole.softmax(-1)[ids].sum())
         assert classifier.label_mass([encoding.token_ids])[0] == pytest.approx(mass, rel=1e-4)
-    assert np.ptp(classifier.probabilities([e.token_ids for e in classifier.encode(TEXTS)])) > 0.01
-    check_function(classifier, [e.token_ids for e in classifier.encode(TEXTS)], TEXTS)
+    assert np.ptp(classifier.probabilities(ids_of(classifier, TEXTS))) > 0.01
+    check_function(classifier, ids_of(classifier, TEXTS), TEXTS)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bits_are_the_same_in_any_batch(family):
     classifier = prompted(family)
-    ids = [encoding.token_ids for encoding in classifier.encode([*TEXTS, *TEXTS[::-1]])]
+    ids = ids_of(classifier, [*TEXTS, *TEXTS[::-1]])
     together = classifier.probabilities(ids)
-    alone = np.concatenate([classifier.probabilities([one]) for one in ids])
-    assert (together == alone).all()
-    backwards = classifier.probabilities(ids[::-1])[::-1]
-    assert (together == backwards).all()
+    assert (together == np.concatenate([classifier.probabilities([one]) for one in ids])).all()
+    assert (together == classifier.probabilities(ids[::-1])[::-1]).all()
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
@@ -201,8 +199,7 @@ def test_words_are_explained_by_their_log_odds(method):
     moved = exparity.load_classifier((model, tokenizer()), "cpu", prompt=PROMPT, words=WORDS)
 
     def scores(model, **options):
-        made = exparity.explain(model, TEXTS, 1, method, **options)
-        return np.concatenate([one.scores for one in made])
+        return scores_of(exparity.explain(model, TEXTS, 1, method, **options))
 
     plain = scores(classifier)
     np.testing.assert_array_equal(plain, scores(classifier, explains="log_odds"))
@@ -216,7 +213,7 @@ def test_a_pipeline_that_generates_text_is_taken():
 
     made = pipeline("text-generation", model=language_model("gpt2"), tokenizer=tokenizer())
     classifier = exparity.load_classifier(made, "cpu", prompt=PROMPT, words=WORDS)
-    ids = [e.token_ids for e in classifier.encode(TEXTS)]
+    ids = ids_of(classifier, TEXTS)
     assert (classifier.probabilities(ids) == prompted("gpt2").probabilities(ids)).all()
     settings = {"methods": "gradient", "metrics": "gini", "device": "cpu"}
     compared = exparity.benchmark(made, TEXTS, prompt=PROMPT, words=WORDS, **settings)

@@ -5,7 +5,7 @@ from itertools import cycle
 import numpy as np
 import pytest
 from fake_cuda import fake_cuda
-from methods.training import explained
+from methods.training import explained, scores_of
 from metrics.sweep import evaluated
 
 import exparity
@@ -34,8 +34,7 @@ def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
 ):
     texts = sentences[:3]
     found, expected = (explained(one[family], texts, 0, method) for one in (on_gpu, classifiers))
-    for one, other in zip(found, expected, strict=True):
-        close(one.scores, other.scores)
+    close(scores_of(found), scores_of(expected))
 
 
 @pytest.mark.parametrize("metric", SCORED)
@@ -62,8 +61,7 @@ def test_an_algorithm_of_captum_that_masks_tokens_stays_on_the_gpu(
         exparity.explain(one["bert"], sentences[:2], 0, "captum", **given)
         for one in (on_gpu, classifiers)
     )
-    for one, other in zip(found, expected, strict=True):
-        close(one.scores, other.scores)
+    close(scores_of(found), scores_of(expected))
 
 
 @pytest.mark.parametrize("family", ["bert", "distilbert"])
@@ -73,8 +71,7 @@ def test_pairs_are_explained_on_a_gpu(pair_checkpoints, pair_classifiers, family
     with fake_cuda():
         classifier = exparity.load_classifier(pair_checkpoints[family], "cuda")
         found = exparity.explain(classifier, pairs, 0, "lime", num_samples=20)
-    for one, other in zip(found, expected, strict=True):
-        close(one.scores, other.scores)
+    close(scores_of(found), scores_of(expected))
 
 
 def test_shortcuts_stay_on_the_gpu(checkpoints, classifiers, sentences, gpus):
@@ -83,8 +80,7 @@ def test_shortcuts_stay_on_the_gpu(checkpoints, classifiers, sentences, gpus):
         found, expected = (
             explained(one, sentences[:3], 0, method) for one in (classifier, classifiers["bert"])
         )
-        for one, other in zip(found, expected, strict=True):
-            close(one.scores, other.scores)
+        close(scores_of(found), scores_of(expected))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from itertools import chain
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,11 @@ def explained(classifier, texts, targets, method, seed=0, **options):
     """Explanations by any method, quickly."""
     given = {**quick(method), **training_for(method), **options}
     return exparity.explain(classifier, texts, targets, method, seed, **given)
+
+
+def scores_of(explanations):
+    """The scores of all tokens of explanations, one after the other."""
+    return np.concatenate([one.scores for one in explanations])
 
 
 def check_invariance(classifier, run, count, examples=3):

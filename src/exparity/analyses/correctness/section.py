@@ -26,7 +26,7 @@ _COLUMNS = pa.schema(
         **dict.fromkeys(("n", "undefined"), pa.int64()),
     }
 )
-_STUDY, _DATASETS = "gecobench2024", ("geco_all", "geco_subj")
+_STUDY = "gecobench2024"
 _MEASURES = {
     "accuracy": "Accuracy",
     "tpr": "True positive rate",
@@ -74,7 +74,7 @@ def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings:
     """Return what the report says: the rows over seeds, beside what was published."""
-    tables, schemes = correctness_tables(rows), schemes_of(options)
+    tables = correctness_tables(rows)
     levels = [level for table in tables for level in table["levels"].values()]
     return Findings(
         {
@@ -82,22 +82,17 @@ def findings(
             "noise": noise_of(study.rows),
             "meaning": meaning_of(ROUNDING_NOISE),
             "subsets": {"all": "all", "correct": "correct", "correct_sets": "sets all correct"},
-            "classifiers": _classifiers(study, schemes),
+            "classifiers": _classifiers(study, options),
             "reference": load_study(_STUDY).reference,
         },
         [Export("correctness", "Correctness of explanations", _COLUMNS, levels)],
     )
 
 
-def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return our models that are a published training scheme, by id."""
-    schemes = {key.model for key in load_study(_STUDY).values if key.model}
-    return {model: known for model, known in options.get("models", ()) if known in schemes}
-
-
-def _classifiers(study: Study, schemes: Mapping[str, str]) -> list[dict[str, Any]]:
+def _classifiers(study: Study, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return accuracy and bias of our training schemes beside the published ones."""
     classifiers, printed = [], load_study(_STUDY).values
+    schemes = dict(options.get("models", ()))
     for dataset, model in study.pairs:
         scheme, lines = schemes.get(model, ""), []
         for measure, name in _MEASURES.items():

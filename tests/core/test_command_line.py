@@ -24,7 +24,7 @@ def tool(
     share: Annotated[float, Range(above=0, below=1)] = 0.5,
     files: Sequence[Path] = (),
     modes: Sequence[Literal["x", "y"]] = ("x",),
-    only: Annotated[Sequence[int], Flag(repeat=True)] = (),
+    only: Sequence[int] = (),
     names_of: Annotated[Mapping[str, str] | None, Flag("map", "A=B")] = None,
     quick: bool = False,
     checks: Annotated[bool, Flag(environment="CHECKS")] = True,
@@ -112,7 +112,7 @@ class TestValues:
     def test_all(self):
         line = (
             "--source f --place . --count 2 --share .1 --files g h --files i --modes x y --only 1 "
-            "--only 2 --map k=a --map l=b --quick --no-checks --level=high b n m"
+            "2 --map k=a --map l=b --quick --no-checks --level=high b n m"
         )
         positional, keywords = called(tool, line)
         assert positional == ("b", ["n", "m"])
@@ -158,7 +158,8 @@ class TestHelp:
         assert "--place PATH where to; nowhere if unset" in text
         assert "--count N how many (default: 3)" in text
         assert "--modes {x,y} [{x,y} ...] how (default: x)" in text
-        assert "--only N whose; repeat for several" in text
+        assert "--only N [N ...] whose" in text
+        assert "--map A=B who; repeat for several" in text
         assert "--no-checks" in text
         assert "None" not in text
 

@@ -139,7 +139,7 @@ class Argument:
             settings |= {"type": self.read, "choices": typing.get_args(self.kind)}
         else:
             settings |= {"type": self.read, "metavar": self._metavar}
-        if self.several and not self.flag.repeat:
+        if self.several:
             settings["nargs"] = "*" if self.optional else "+"
         elif self.optional and self.default is self.empty:
             settings["nargs"] = "?"  # the workflow may have none to name
@@ -149,7 +149,7 @@ class Argument:
             parser.add_argument(self.name, **settings)
             return
         if self.several or self.is_block:
-            settings["action"] = "append" if self.flag.repeat or self.is_block else "extend"
+            settings["action"] = "append" if self.is_block else "extend"
         parser.add_argument(self.written, dest=self.name, required=required, **settings)
 
     def _default(self) -> Any:
@@ -161,7 +161,7 @@ class Argument:
 
     def _help(self, required: bool) -> str:
         text = self.help
-        if self.flag.repeat or self.is_block:
+        if self.is_block:
             text += "; repeat for several"
         if self.flag.bare:
             text += "; the first argument without a flag is one"

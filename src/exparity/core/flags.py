@@ -27,7 +27,6 @@ class Flag:
         name: the flag without its dashes; the argument's name if empty.
         metavar: what its value is called in the help.
         environment: ``EXPARITY_`` variable with its default, as the workflow sets it for its jobs.
-        repeat: a list takes one value at a time, so that a positional argument may follow.
         path: whether a path is a file to read, a checkpoint to read, a folder in which something
             lies, or to be written. The files and checkpoints that are read identify results.
         hidden: it comes with ``--options`` alone.
@@ -37,7 +36,6 @@ class Flag:
     name: str = ""
     metavar: str = ""
     environment: str = ""
-    repeat: bool = False
     path: Literal["", "checkpoint", "folder", "output"] = ""
     hidden: bool = False
     bare: bool = False

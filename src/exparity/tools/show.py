@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
@@ -13,13 +13,12 @@ from exparity.artefacts.layout import read_grid
 from exparity.config.command_line import results_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
-from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides
+from exparity.core.flags import ConfigFiles, Folder, Id, Overrides
 from exparity.core.settings import Statistics
 from exparity.report.means import MEANS, MeanLine, mean_tables
 from exparity.report.terminal import means_of, terminal_here, verdicts_of, write
 from exparity.report.verdicts import is_random
 
-_Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _KINDS = ("dataset", "model", "method", "metric")
 
 
@@ -27,10 +26,10 @@ def show(
     results: Folder | None = None,
     /,
     *,
-    dataset: _Ids = (),
-    model: _Ids = (),
-    method: _Ids = (),
-    metric: _Ids = (),
+    dataset: Sequence[Id] = (),
+    model: Sequence[Id] = (),
+    method: Sequence[Id] = (),
+    metric: Sequence[Id] = (),
     configfile: ConfigFiles = (),
     config: Overrides = (),
 ) -> None:
@@ -41,10 +40,10 @@ def show(
 
     Args:
         results: folder of results; that of the config if None, or ``results``.
-        dataset: show this dataset only.
-        model: show this model only.
-        method: show this method only.
-        metric: show this metric only.
+        dataset: show these datasets only.
+        model: show these models only.
+        method: show these methods only.
+        metric: show these metrics only.
         configfile: an experiment, whose results are shown.
         config: values over those of the config file.
     """

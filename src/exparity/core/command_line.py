@@ -328,8 +328,7 @@ class Call:
     def files(self) -> Iterator[Path]:
         """Yield the files and checkpoints that the job reads."""
         for name, argument in self.command.arguments.items():
-            is_read = argument.flag.path in ("", "checkpoint")
-            if argument.kind is Path and is_read:
+            if argument.kind is Path and not argument.flag.path:
                 paths = self.flags.get(name) or []
                 yield from [paths] if isinstance(paths, Path) else paths
 

@@ -1,7 +1,6 @@
-"""Marks on the type of an argument: its range, and its form as a flag.
+"""Marks on the type of an argument of a command or an option: its range, its form as a flag.
 
-Options of what is registered and arguments of commands are both read from signatures. Authors of
-plug-ins import ranges from :mod:`exparity.interface`.
+Authors of plug-ins import ranges from :mod:`exparity.interface`.
 """
 
 from __future__ import annotations
@@ -21,30 +20,29 @@ Share = Annotated[float, Range(above=0, below=1)]
 
 @dataclass(frozen=True)
 class Flag:
-    """How the command line shows an argument, beyond its name and type.
+    """Form of an argument on the command line.
 
     Attributes:
         name: the flag without its dashes; the argument's name if empty.
-        metavar: what its value is called in the help.
+        metavar: name of its value in the help.
         environment: ``EXPARITY_`` variable with its default, as the workflow sets it for its jobs.
-        path: whether a path is a file to read, a checkpoint to read, a folder in which something
-            lies, or to be written. The files and checkpoints that are read identify results.
-        hidden: it comes with ``--options`` alone.
-        bare: the first argument of the command line, if it is without a flag, is one of its values.
+        path: empty for a file or checkpoint to read, which identifies results; ``folder`` for one
+            in which something lies; ``output`` for a file to write.
+        hidden: whether only ``--options`` may hold it.
+        bare: whether words before the first flag are its values.
     """
 
     name: str = ""
     metavar: str = ""
     environment: str = ""
-    path: Literal["", "checkpoint", "folder", "output"] = ""
+    path: Literal["", "folder", "output"] = ""
     hidden: bool = False
     bare: bool = False
 
 
-Checkpoint = Annotated[Path, Flag(path="checkpoint")]
 Folder = Annotated[Path, Flag(path="folder")]
 CheckpointWithManifest = Folder
-"""A checkpoint identified by what was written with it, and read as well."""
+"""A checkpoint that is identified by the predictions that were written with it."""
 Output = Annotated[Path, Flag(path="output")]
 Download = Annotated[bool, Flag(environment="DOWNLOAD")]
 DataDir = Annotated[Folder, Flag(environment="DATA_DIR")]

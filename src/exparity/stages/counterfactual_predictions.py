@@ -62,7 +62,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
 def counterfactual_predictions_cell(
     data: Path,
     counterfactuals: Path,
-    checkpoint: flags.Checkpoint,
+    checkpoint: Path,
     predictions: Path,
     output: flags.Output,
     *,

@@ -152,7 +152,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
 )
 def removal_limits_cell(
     data: Path,
-    checkpoint: flags.Checkpoint,
+    checkpoint: Path,
     predictions: Path,
     output: flags.Output,
     *,

@@ -84,7 +84,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
 )
 def negative_control_cell(
     data: Path,
-    checkpoint: flags.Checkpoint,
+    checkpoint: Path,
     predictions: Path,
     output: flags.Output,
     counterfactuals: Sequence[Path] | None = None,

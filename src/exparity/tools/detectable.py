@@ -55,7 +55,7 @@ class PlannedSample:
 def planned_samples(experiment: Experiment, examples: PlannedExamples) -> list[PlannedSample]:
     """Return the different samples of the tests of an experiment."""
     cells = [cell for cell in experiment.tests() if cell["seed"] == experiment.seeds[0]]
-    ids = [id for id in experiment.config.statistics.family if not id.startswith("group_")]
+    ids = experiment.config.statistics.family
     families = Counter(tuple(cell[id] for id in ids) for cell in cells)
     samples: dict[PlannedSample, None] = {}
     for cell in cells:

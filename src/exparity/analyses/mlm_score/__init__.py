@@ -16,7 +16,7 @@ from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_mas
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import Machine, make_repeatable
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Checkpoint, Flag, Output, Range
+from exparity.core.flags import Flag, Output, Range
 from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
@@ -82,7 +82,7 @@ def _job_options(
 )
 def mlm_score_cell(
     data: Path,
-    checkpoint: Checkpoint,
+    checkpoint: Path,
     output: Output,
     *,
     original: Annotated[str, Flag(metavar="NAME")],

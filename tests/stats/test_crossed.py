@@ -15,7 +15,6 @@ from scipy.special import stdtr, stdtrit
 from stats.drawn import GROUPS, scores
 
 from exparity.stats import CrossedTest, crossed_tests
-from exparity.stats.behrens_fisher import two_sided_p
 from exparity.stats.crossed import GapTest
 from exparity.stats.mean_gap import mean_gap
 
@@ -452,40 +451,3 @@ class TestProperties:
         # the interval of 95 % holds zero where the test at 5 % does not reject
         if abs(test.p_mean - 0.05) > 1e-6:
             assert (test.ci_low <= 0 <= test.ci_high) == (test.p_mean > 0.05)
-
-
-def rejected(gap, alpha=0.05):
-    return float((two_sided_p(gap.gap, gap.errors) <= alpha).mean())
-
-
-@pytest.mark.property
-class TestErrorRate:
-    """The whole table is made by benchmarks/calibration.py.
-
-    Of 4,000 simulations a rate of 5 % has a standard error of 0.34 points.
-    """
-
-    RUNS = 4000
-
-    def gaps(self, seeds, n, of_seeds, rng):
-        scores = rng.normal(size=(2, self.RUNS, 1, n)) + rng.normal(size=(2, self.RUNS, seeds, n))
-        scores[0] += of_seeds * rng.normal(size=(self.RUNS, seeds, 1))
-        return scores
-
-    @pytest.mark.parametrize("paired", [True, False])
-    @pytest.mark.parametrize("of_seeds", [0.3, 1.0])
-    def test_a_gap_of_each_training_alone_is_none_of_the_method(self, of_seeds, paired):
-        rng = np.random.default_rng([13, paired])
-        a, b = self.gaps(5, 48, of_seeds, rng)
-        rate = rejected(mean_gap(a - b) if paired else mean_gap(a, b))
-        assert 0.02 <= rate <= 0.06  # the test is cautious where texts add much
-        # the test of one training, and that of all cells as if each were a draw of its own, err
-        d = (a - b).reshape(self.RUNS, -1)
-        as_if = scipy.stats.ttest_1samp(d, 0, axis=1).pvalue
-        assert (as_if <= 0.05).mean() > 2 * rate
-
-    def test_missing_cells_cost_no_validity(self):
-        rng = np.random.default_rng(15)
-        a, b = self.gaps(5, 48, 1.0, rng)
-        d = np.where(rng.random(a.shape) < 0.3, NAN, a - b)
-        assert 0.03 <= rejected(mean_gap(d)) <= 0.065

@@ -92,7 +92,7 @@ class TestDetectable:
     [(1, (9, 9, 9)), (5, (9, 9, 1)), (5, (1, 9, 0)), (5, (0, 9, 0)), (5, (0, 0, 0))],
 )
 def test_nothing_can_be_planned_for_nothing(seeds, sizes):
-    assert np.isnan(planned_typical_gaps(seeds, sizes)).all()
+    assert np.isnan(planned_typical_gaps([seeds], sizes)).all()
 
 
 @pytest.mark.reference
@@ -102,8 +102,8 @@ def test_nothing_can_be_planned_for_nothing(seeds, sizes):
 )
 def test_typical_gaps_that_are_found(seeds, found, equivalent):
     """Published to these digits; the second by the chi-squared of scipy, too."""
-    assert planned_typical_gaps(seeds, alpha=0.001)[0] == pytest.approx(found, abs=0.005)
-    small = planned_typical_gaps(seeds, alpha=0.05)[1]
+    assert planned_typical_gaps([seeds], alpha=0.001)[0] == pytest.approx([found], abs=0.005)
+    (small,) = planned_typical_gaps([seeds], alpha=0.05)[1]
     assert small == pytest.approx(equivalent, abs=0.0005)
     # of trainings with that R, four in five have a sum of squares that R = 0.2 has in 5 %
     total = scipy.stats.chi2.ppf(0.05, seeds) * 0.2**2
@@ -111,27 +111,27 @@ def test_typical_gaps_that_are_found(seeds, found, equivalent):
 
 
 @pytest.mark.reference
-@pytest.mark.parametrize("together", [pytest.param(0.0, marks=pytest.mark.exhaustive), 0.8])
-def test_typical_gaps_on_few_texts_are_found_in_simulations(together):
+@pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.exhaustive), 0.8])
+def test_typical_gaps_on_few_texts_are_found_in_simulations(correlation):
     """Trainings without a mean gap; next to nothing varies within texts."""
     seeds, n, runs = 5, 400, 300
-    found, equivalent = planned_typical_gaps(seeds, (n, n, n), together=together)
+    found, equivalent = planned_typical_gaps([seeds], (n, n, n), correlation=correlation)
     rng = np.random.default_rng(5)
     for gap, name in ((found, "p_large"), (equivalent, "p_small")):
-        if math.isnan(gap):
-            assert together == 0
+        if math.isnan(gap[0]):
+            assert correlation == 0
             continue
-        of_seed = float(gap) * rng.normal(size=(runs, seeds, 1))
-        texts = math.sqrt(2 * (1 - together)) * rng.normal(size=(runs, 1, n))
+        of_seed = float(gap[0]) * rng.normal(size=(runs, seeds, 1))
+        texts = math.sqrt(2 * (1 - correlation)) * rng.normal(size=(runs, 1, n))
         made = mean_gap(of_seed + texts + 0.01 * rng.normal(size=(runs, seeds, n)))
         p = getattr(typical_gap(made), name)(0.2)
         assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.07)  # three standard errors
 
 
-def test_typical_gaps_by_trainings_texts_and_level():
-    found, equivalent = planned_typical_gaps([3, 5, 20], (2000,) * 3, alpha=[0.05, 0.05, 0.01])
-    for i, (seeds, alpha) in enumerate(((3, 0.05), (5, 0.05), (20, 0.01))):
-        alone = planned_typical_gaps(seeds, (2000,) * 3, alpha=alpha)
-        np.testing.assert_allclose((found[i], equivalent[i]), alone)
+def test_each_number_of_trainings_is_by_itself():
+    found, equivalent = planned_typical_gaps([3, 5, 20], (2000,) * 3)
+    for i, seeds in enumerate((3, 5, 20)):
+        alone = planned_typical_gaps([seeds], (2000,) * 3)
+        np.testing.assert_allclose((found[i : i + 1], equivalent[i : i + 1]), alone)
     # no number of trainings shows on few texts that there is no gap
     assert np.isnan(planned_typical_gaps([3, 32], (12, 12, 12))[1]).all()

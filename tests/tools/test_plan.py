@@ -70,8 +70,8 @@ class TestCommand:
         (line,) = [line for line in out.splitlines() if line.startswith("jobs ")]
         assert line.split()[1:] == [f"{once + n * each:,}" for n in numbers]
         lines = [line.split() for line in out.splitlines() if line.startswith("pairs_all, 320")]
-        for i, together in enumerate((0.0, 0.8)):
-            options = {"sizes": (320, 320, 320), "together": together}
+        for i, correlation in enumerate((0.0, 0.8)):
+            options = {"sizes": (320, 320, 320), "correlation": correlation}
             above = planned_typical_gaps(numbers, alpha=0.05 / 4, **options)[0]
             below = planned_typical_gaps(numbers, alpha=0.05, **options)[1]
             for line, gaps in ((lines[i], above), (lines[i + 2], below)):

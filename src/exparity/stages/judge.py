@@ -1,4 +1,4 @@
-"""Stage judge: what may be concluded of every cell, from the gaps over all its trainings."""
+"""Stage judge: the verdict of every cell, from its gaps over all trainings."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def judge_cells(
 ) -> StageResult:
     """Judge every cell of a study, corrected for how many cells its family has.
 
-    Scores, their excess over random explanations and skill are judged apart from each other, and so
-    are random explanations themselves, and how gaps ``change`` by debiasing. What ``stands`` of a
-    cell is the first that it has of skill, excess and scores. The tests within each training are
-    corrected likewise.
+    Scores, their excess over random explanations and skill are judged apart from each other. So are
+    random explanations, and the ``change`` of gaps by debiasing. The row that ``stands`` is the
+    first that a cell has of skill, excess and score. The tests within each training are corrected
+    in the same families.
 
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.

@@ -1,4 +1,4 @@
-"""Stage removal_limits: what falls are, as units go, under random orders and under a search."""
+"""Stage removal_limits: falls when units are removed in random orders and by a search."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 Direction = Literal["removed", "kept"]
-"""Whether the units that a step takes go, or alone stay."""
+"""A step removes its units, or keeps them alone."""
 RANDOM = "uniform_random"
 """The method of random explanations."""
 _SOURCES = (
@@ -44,16 +44,17 @@ _TOKENS = 40  # of a text, as far as the size of parts needs it
 
 
 def direction_of(higher_is_better: bool) -> Direction:
-    """Return what metrics do with the units that they take, by which of their scores is better."""
+    """Return whether metrics remove or keep the units of a step, by which score is better."""
     return "removed" if higher_is_better else "kept"
 
 
 def limits_by_example(
     path: Path, direction: Direction, unit: Unit = "token"
 ) -> Callable[[str], tuple[Falls, Falls]]:
-    """Read from an artefact what gives the falls of a text's random orders, and of its reference.
+    """Return a function of an example's id that reads its falls from an artefact.
 
-    They are (r, k) and (k,) at k rising sizes.
+    It returns the (r, k) falls of the random orders, and the (k,) falls of the reference, at k
+    rising sizes.
     """
     table, _ = read_artefact(path, "removal_limits")
     for name, value in (("direction", direction), ("unit", unit)):
@@ -212,7 +213,7 @@ def removal_limits_cell(
 def _searching(
     job: Job, targets: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
-    """Return what finds the limits of a part, all directions and units together."""
+    """Return the function that searches the limits of a part, in all directions and units."""
     encodings_of = checked_encoder(classifier, chunks)
     stages = int(job.parameters["stages"])
 

@@ -1,7 +1,7 @@
-"""Stage negative_control: random explanations, scored as those of a method are.
+"""Stage negative_control: random explanations, scored like those of a method.
 
-They are drawn where they are scored, since they depend on seed and text alone: for each unit that
-the metric scores. Drawn by word and shared by its tokens, they would take words of one token first.
+They depend on seed and text alone, so they are drawn where they are scored, with a number for each
+unit of the metric. If the tokens of a word shared a number, words of one token would come first.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def negative_control_cell(
 
 
 def _unit(metric: Metric) -> Unit:
-    """Return what a metric scores, and random explanations have a number of."""
+    """Return the unit of a metric, for each of which random explanations have a number."""
     if metric.entry.facts.needs in MARKS:
         return "word"
     unit: Unit = metric.options.get("unit", "token")
@@ -164,7 +164,7 @@ def _steps(metric: Metric) -> Steps | None:
 
 
 def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -> Compute:
-    """Return what takes the scores of random explanations of a part from limits of removal."""
+    """Return the function that takes the scores of a part from limits of removal."""
     direction = direction_of(metric.entry.facts.direction == "higher")
     falls_of = limits_by_example(path, direction, _unit(metric))
     normalised = bool(metric.options.get("normalised"))
@@ -191,7 +191,7 @@ def _drawing(
     chunks: Chunks,
     afresh: bool,
 ) -> Compute:
-    """Return what explains a part at random, draw after draw, and scores all in one call."""
+    """Return the function that explains a part at random, draw by draw, and scores all at once."""
     encodings_of = checked_encoder(classifier, chunks)
     unit = _unit(scoring.metric)
     has_reference = scoring.metric.entry.facts.needs == "rationale"

@@ -1,4 +1,4 @@
-"""Stage reliance: do explanations name the words that the prediction depends on?
+"""Stage reliance: do explanations point to the words that the prediction depends on?
 
 Where a text's prediction changes when only the group changes, the classifier relies on the words
 that differ, and a faithful explanation gives them attribution.

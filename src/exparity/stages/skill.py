@@ -69,9 +69,9 @@ class RandomScores:
         return all(theirs.get(name) == own.get(name) for name in SCORED_ALIKE)
 
     def draws(self) -> Iterator[tuple[int, pa.Table, RandomScores | None]]:
-        """Yield each random explanation: its number, its rows, and the others beside the first.
+        """Yield the number and the rows of each random explanation; with the first, all others.
 
-        There are none beside later ones: all of them would say the same.
+        The others serve as its control. Later ones have none, since it would show the same.
         """
         drawn = self.table.column("draw").to_numpy()
         first, *rest = np.unique(drawn).tolist()
@@ -131,8 +131,8 @@ class Skill(Quantity):
         groups: (n,) group of each text.
         is_share: whether the room is a share, on the scale that is shown.
         flags: of the cell.
-        claims_means: whether a mean gap that is not zero is called one of the explanations: not
-            where a single scale stands that other ways to count falls might contradict.
+        claims_means: whether a mean gap is ascribed to the explanations: not with a single scale,
+            which other ways to count falls might contradict.
     """
 
     gain: Mapping[Scale, FloatArray]
@@ -202,10 +202,10 @@ def quantities_of(
     *,
     is_drawn: bool = False,
 ) -> dict[str, Quantity]:
-    """Return what is compared of scores, by the metadata of their artefact; the scores first.
+    """Return the quantities of scores that are compared, by name; the scores come first.
 
-    Excess and skill are defined where other random explanations were scored alike. Quantities of a
-    random explanation (``is_drawn``) are named so.
+    Excess and skill need random explanations that were scored alike. The names of quantities of a
+    random explanation (``is_drawn``) begin with ``random_``.
     """
     prefix = "random_" if is_drawn else ""
     quantities = {f"{prefix}score": Quantity({None: table.column("score").to_numpy()})}
@@ -227,7 +227,7 @@ def over_scales(
     tests: Mapping[Scale | None, Sequence[Test]],
     estimate: str = "d",
 ) -> list[tuple[Test, ScaleTests]]:
-    """Return what holds on all scales, for each pair of groups.
+    """Return the test on all scales, for each pair of groups.
 
     ``tests`` are those of the pairs on each of :func:`scales_of` a quantity; ``estimate`` names
     what is tested.

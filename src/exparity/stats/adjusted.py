@@ -1,7 +1,7 @@
-"""Gaps between two groups, adjusted for what groups may differ in beside being groups.
+"""Gaps between two groups at equal class or length of the texts.
 
 An adjusted gap answers another question than the raw one and does not replace it. Class and
-length confound where groups were sampled with other classes or lengths.
+length are confounders if groups were sampled with different classes or lengths.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class AdjustedGap:
         standard_error: its standard error.
         p: two-sided p-value of the t-test that it is zero.
         low, high: ends of its interval.
-        flags: ``too_few`` values; ``not_estimable`` where group and covariate cannot be told apart,
-            as where label = group; ``no_variance`` where nothing varies around the fit;
-            ``classes_left_out`` that have fewer than two values of a group; ``leverage`` where one
-            value has a leverage above 0.9, and nothing is estimated above 0.99, since HC3 does not
-            see the error of such a value; ``out_of_range`` where the gap would be larger than any
-            the metric can have, which is not shown.
+        flags: ``too_few`` values; ``not_estimable`` if group and covariate cannot be separated, as
+            with label = group; ``no_variance`` if nothing varies around the fit;
+            ``classes_left_out`` if a class has fewer than two values of a group; ``leverage`` if
+            one value has a leverage above 0.9 (above 0.99 nothing is estimated, since HC3 cannot
+            see the error of such a value); ``out_of_range`` if the gap would be larger than the
+            metric allows, which is not shown.
     """
 
     group_a: str

@@ -1,9 +1,9 @@
 """Tests of an estimate whose error comes from two samples: trainings and texts.
 
-Each sample's share in the variance is estimated with degrees of freedom of its own. The estimate
-then is compared with the sum of two independent t variables (Behrens 1929; Fisher 1935; how well
-it keeps its level: Robinson 1976, doi:10.1214/aos/1176343590). No rule for common degrees of
-freedom keeps a corrected level where one sample is a handful of trainings.
+Each sample's part of the variance has degrees of freedom of its own, and the estimate is compared
+with the sum of two independent t variables (Behrens 1929; Fisher 1935; Robinson 1976,
+doi:10.1214/aos/1176343590, shows how well the test keeps its level). No rule for common degrees of
+freedom keeps a corrected level if one sample is a handful of trainings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The crossed test: is there a gap of the *method*, over trainings and texts, or is there none?
+"""The crossed test of a gap between groups over trainings and texts.
 
-Trainings (seeds) and texts are both samples. A test within one training says nothing of the next
-one, and one that takes the scores of all trainings for independent forgets that they explain the
-same texts.
+Trainings (seeds) and texts are both samples. A test within one training tells nothing about the
+next one, and a test that treats the scores of all trainings as independent ignores that they are
+of the same texts.
 """
 
 from __future__ import annotations
@@ -89,12 +89,11 @@ class CrossedTest(GapTest):
         estimate: mean gap D̄, in the metric's unit.
         pooled_sd: standard deviation within groups and trainings (root of the mean variance).
         d: D̄ / ``pooled_sd``.
-        flags: ``too_few``, ``constant`` or ``no_variance`` where nothing is tested;
-            ``no_differences`` where all gaps are zero; ``one_training`` where the tests are of this
-            classifier and other texts, and the result does not extend to other trainings;
-            ``driven_by_one_training`` where ``p_large`` is at most α, and without the training of
-            the largest gap is not; and ``missing_cells`` where an example has no score in some
-            training.
+        flags: ``too_few``, ``constant`` or ``no_variance`` if nothing is tested;
+            ``no_differences`` if all gaps are zero; ``one_training`` if the tests are about this
+            classifier and other texts; ``driven_by_one_training`` if ``p_large`` is at most α, but
+            not without the training of the largest gap; ``missing_cells`` if an example has no
+            score in some training.
     """
 
     group_a: str
@@ -123,11 +122,11 @@ def crossed_tests(
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
-    Where any matched set has examples of both groups, the differences within sets are tested, else
-    the examples of the two groups; see :func:`mean_gap`. What is tested of a single training holds
-    for other texts alone: what varies from one training to the next is unknown.
+    If any matched set has examples of both groups, the differences within sets are tested, else
+    the examples of the two groups; see :func:`mean_gap`. The test of a single training is about
+    other texts only, since the variation between trainings is unknown.
 
-    ``scores`` are (s, n), NaN where undefined or not there. Degenerate input gives NaN and a flag.
+    ``scores`` are (s, n), NaN where undefined or missing. Degenerate input gives NaN and a flag.
     """
     settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)

@@ -1,9 +1,9 @@
-"""Change of |d|: is the gap between two groups smaller by one model than by another?
+"""Change of |d|: is the gap between two groups smaller with one model than with another?
 
-Both models are scored on the same examples, so that their d go together: what is left out of one
-is left out of the other. Leaving out each matched set, or each row, gives the variance of the
-change within a training, and what each of them contributes to it. Over trainings these
-contributions are crossed with the seeds, as the scores are for a gap.
+Both models are scored on the same examples, so their d are correlated. A jackknife leaves each
+matched set, or each row, out of both at once: it gives the variance of the change within a
+training, and the contribution of each set. Over trainings these contributions are crossed with the
+seeds, as scores are for a gap.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ NAN = math.nan
 class GapChange(GapTest):
     """Change of |d| between two groups from a base model to another, on the same examples.
 
-    What is tested over trainings is the change, in units of d; that it is small is tested of what
-    it cannot exceed. Of a single training the interval is the jackknife's; it is
-    NaN where none covers.
+    The tests over trainings are about the change, in units of d; whether it is small is tested on
+    its bounds. For a single training the interval is the jackknife's, NaN where none covers.
 
     Attributes:
         group_a, group_b: first and second group.
@@ -44,9 +43,9 @@ class GapChange(GapTest):
         absolute_d: |d| of the model.
         base_absolute_d: |d| of the base.
         change: ``absolute_d − base_absolute_d``; below zero where the gap is smaller.
-        flags: ``too_few``, ``constant``, ``no_variance`` or ``no_change`` where there is no change
-            to speak of, ``one_training`` where it is not tested, and ``missing_cells`` where an
-            example lacks a value in some training.
+        flags: ``too_few``, ``constant``, ``no_variance`` or ``no_change`` if there is no change to
+            test; ``one_training`` if fewer than two trainings have one; ``missing_cells`` if an
+            example has no value in some training.
     """
 
     group_a: str
@@ -212,10 +211,11 @@ def _over_trainings(
 
 
 def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str, float]:
-    """Return p-values of a change that is not small.
+    """Return the p-values of "the change is not small".
 
-    Noise pulls |d| of small gaps together, so that their change looks smaller than it is. It is at
-    most that of d, and at most the sum of both: one of these has to be small, at half of α.
+    Noise pulls |d| of small gaps together, so that their change looks smaller than it is. The size
+    of the change exceeds neither that of d − d₀ nor that of d + d₀, so one of these must be small,
+    at half of α.
     """
     bounds = []
     for which, sign in ((1, -1), (2, 1)):

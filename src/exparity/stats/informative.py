@@ -1,4 +1,4 @@
-"""Selection of the tests that say something about explanations; only these are counted."""
+"""Selection of the tests that are informative about explanations; only these are counted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
 UNINFORMATIVE = ("collapsed", "constant", "label_mass_low", "rounding_noise")
-"""Flags of tests that say nothing of the explanations of a working classifier: it predicts one
-class, all scores are equal, it hardly answers with a class at all, or the attributions are zero but
-for rounding errors."""
+"""Flags of tests that tell nothing about the explanations of a working classifier: it predicts one
+class, all scores are equal, it hardly answers with a class, or the attributions are rounding
+errors."""
 
 
 def is_informative(row: Mapping[str, Any]) -> bool:

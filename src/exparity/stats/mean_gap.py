@@ -21,9 +21,9 @@ class Estimate(NamedTuple):
 
     Attributes:
         gap: (...) D̄, the mean over trainings and texts.
-        v_seeds: (...) V_S, what trainings and single cells contribute to its variance.
-        v_texts: (...) V_I, what texts and single cells contribute.
-        v_cells: (...) V_E, what single cells contribute, which is in both.
+        v_seeds: (...) V_S, the part of its variance from trainings and single cells.
+        v_texts: (...) V_I, the part from texts and single cells.
+        v_cells: (...) V_E, the part from single cells, which is contained in both.
         n_seeds: (...) S, trainings.
         dof_texts: (...) degrees of freedom of V_I.
         gaps: (..., s) the trainings' own gaps.
@@ -85,20 +85,20 @@ def mean_gap(*parts: FloatArray) -> Estimate:
     ``parts`` are the (..., s, n) differences within matched sets, or the values of two groups, NaN
     where a cell is missing.
 
-    With e each cell's share in the error of D̄ (its deviation from its group's mean over that
-    group's number of cells), and the residuals r of e after an additive fit of seeds and texts:
+    Let e be each cell's share in the error of D̄ (its deviation from its group's mean, divided by
+    that group's number of cells), and r the residuals of e after an additive fit of seeds and
+    texts. The variance of D̄ has the parts
 
-    - V_S = S/(S − 1) Σ_s (Σ_i e)² has what trainings and single cells contribute;
-    - V_I = Σ_groups n/(n − 1) Σ_i (Σ_s e)² what texts and single cells contribute;
-    - V_E = Σ_groups m/ν_E Σ r², of m cells with ν_E = m − S − n + 1, what single cells contribute,
-      which is in both.
+    - V_S = S/(S − 1) Σ_s (Σ_i e)², from trainings and single cells;
+    - V_I = Σ_groups n/(n − 1) Σ_i (Σ_s e)², from texts and single cells;
+    - V_E = Σ_groups m/ν_E Σ r² with m cells and ν_E = m − S − n + 1, from single cells, which is
+      contained in both.
 
-    For matched sets without missing cells V_S, V_I and V_E are the mean squares of the two-way
-    table over S·n.
+    For matched sets without missing cells they are the mean squares of the two-way table over S·n.
 
-    What is approximate: missing cells leave some of the texts' variance in V_S and of the
-    trainings' in V_I, so that tests err on the safe side there. Of two groups, each example is
-    taken for a draw of its own; what a training does to both groups alike cancels.
+    Missing cells leave some of the texts' variance in V_S and of the trainings' in V_I, so that
+    tests err on the safe side. The examples of two groups count as independent draws; what a
+    training does to both groups alike cancels.
     """
     estimate: Any = 0.0
     of_seed: Any = 0.0

@@ -150,6 +150,8 @@ def _matched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> BiasRow:
 
 
 def _unmatched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> Iterator[BiasRow]:
+    from scipy.stats import wasserstein_distance
+
     values, in_a, in_b, _ = groups
     n = int((in_a | in_b).sum())
     quantities = ("apd_unpaired", "apd_unpaired_by_chance", "probability_gap")
@@ -159,7 +161,7 @@ def _unmatched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> Iterato
             yield _filled(empty, NAN, n, flags=("no_examples",))
         return
     a, b = values[in_a], values[in_b]
-    yield _filled(distance, wasserstein(a, b), n)
+    yield _filled(distance, float(wasserstein_distance(a, b)), n)
     options = drawn_for(chance)
     if options["resamples"]:
         value, low, high = wasserstein_by_chance(groups, **options)
@@ -203,13 +205,6 @@ def mean_distance(a: FloatArray, b: FloatArray) -> float:
     below = np.searchsorted(b, a)
     totals = a * below - sums[below] + (sums[-1] - sums[below]) - a * (len(b) - below)
     return max(0.0, float(totals.mean() / len(b)))
-
-
-def wasserstein(a: FloatArray, b: FloatArray) -> float:
-    """Return the Wasserstein-1 distance: the mean distance within the best pairing of the two."""
-    from scipy.stats import wasserstein_distance
-
-    return float(wasserstein_distance(a, b))
 
 
 def wasserstein_by_chance(

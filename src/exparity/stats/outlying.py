@@ -1,4 +1,4 @@
-"""Runs that treat groups otherwise than the other runs of their model do."""
+"""Runs that treat groups differently from the other runs of their model."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def deviations(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, int], 
     """Return how far the gaps of each run are from those of the other runs of its model.
 
     In a cell (method, metric, pair of groups), a run's modified z-score is 0.6745 times the
-    distance of its d from the median of all runs, over their median absolute distance. A template
-    that names one group moves most cells, and chance few: the median over the cells counts.
+    distance of its d from the median of all runs, over their median absolute distance. The result
+    is the median over the cells: a template that names one group moves most of them, chance few.
     """
     cells: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
     for row in rows:

@@ -78,37 +78,30 @@ def detectable_effect(errors: TwoErrors, *, alpha: float) -> FloatArray:
 
 
 def planned_typical_gaps(
-    seeds: int | Sequence[int],
+    seeds: Sequence[int],
     sizes: tuple[int, int, int] | None = None,
     *,
-    together: float = 0.0,
+    correlation: float = 0.0,
     threshold: float = Statistics.threshold,
-    alpha: float | Sequence[float] = Statistics.alpha,
+    alpha: float = Statistics.alpha,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return which typical gaps of a training are found: above the threshold, and below.
+    """Return the typical gaps that are found to be above the threshold, and to be below it.
 
-    ``sizes`` are n_a, n_b and the matched sets, 0 for none; None for no end of texts. ``together``
-    is the correlation of the scores of a set.
+    Each is (s,), by numbers of trainings. ``sizes`` are n_a, n_b and the matched sets, 0 for none;
+    None for an unlimited number of texts. ``correlation`` is that of the scores of a set.
 
-    Of the scores it is assumed that all that varies between texts stays from training to training,
-    and of trainings that they have no mean gap: both make a gap harder to find.
+    It is assumed that all variation between texts is the same in all trainings, and that trainings
+    have no mean gap. Both make a gap harder to find.
     """
     of_texts, dof = (0.0, 1e6) if sizes is None else _of_texts(sizes)
-    of_texts *= 1 - together if sizes and sizes[2] else 1
-    n_seeds, level = np.broadcast_arrays(np.asarray(seeds, np.float64), alpha)
-    found, equivalent = np.full((2, n_seeds.size), np.nan)
-    known = (n_seeds.ravel() > 1) & (dof >= 1)
+    of_texts *= 1 - correlation if sizes and sizes[2] else 1
+    n_seeds = np.array(seeds, dtype=np.float64)
+    gaps = np.full((2, len(n_seeds)), np.nan)
+    known = (n_seeds > 1) & (dof >= 1)
     if known.any():
-        count = int(known.sum())
-        found[known], equivalent[known] = findable_gaps(
-            n_seeds.ravel()[known],
-            np.full(count, of_texts),
-            np.full(count, dof),
-            threshold=threshold,
-            alpha=level.ravel()[known],
-            power=DETECTED,
-        )
-    return found.reshape(n_seeds.shape), equivalent.reshape(n_seeds.shape)
+        chances = {"threshold": threshold, "alpha": alpha, "power": DETECTED}
+        gaps[:, known] = findable_gaps(n_seeds[known], of_texts, dof, **chances)
+    return gaps[0], gaps[1]
 
 
 def _of_texts(sizes: tuple[int, int, int]) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """Gaps of rates of all classes in one number: the root of their mean square.
 
 Both sides of a gap are rows of predictions: those of two groups, or those of the same examples
-under do(first) and do(second). Everything is a function of their two confusion matrices, so that of
-a resample nothing but these is counted.
+under do(first) and do(second). Everything follows from their two confusion matrices, so a resample
+only counts these.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 r"""Skill: how far an explanation gets from a random one to a reference of the same text.
 
-A score holds how sure the classifier is: where it is less sure, all falls are smaller. The excess
-over random explanations takes off what that adds to scores, and keeps what it multiplies. Skill is
-(score − chance) ÷ (reference − chance), the form of forecasters (Murphy 1988,
+A score depends on the classifier's certainty: if it is less sure, all falls are smaller. The excess
+over random explanations removes what certainty adds to scores, and keeps what it multiplies. Skill
+is (score − chance) ÷ (reference − chance), the form of forecasters (Murphy 1988,
 doi:10.1175/1520-0493(1988)116<2417:SSBOTM>2.0.CO;2), of kappa and of Somers' D. No single way to
-count falls is fair to all that may differ between two groups, so there are three.
+count falls is fair to everything that may differ between two groups, so there are three.
 """
 
 from __future__ import annotations
@@ -170,13 +170,13 @@ class Rooms:
 def on_all_scales(
     tests: Mapping[Scale, Test], *, estimate: str = "d", claims_means: bool = True
 ) -> tuple[Test, ScaleTests]:
-    """Return what holds on every scale: an intersection–union test, which needs no correction.
+    """Return the test on all scales: an intersection–union test, which needs no correction.
 
-    Estimates, intervals and what says that a gap is small are those of the first scale: ranks,
-    which certainty cannot move. p-values of a gap are the largest of all scales (Berger 1982); that
-    of the mean is 1 where signs of the estimate disagree. A scale that cannot be tested shows
-    nothing. ``estimate`` names what is tested, in units of d. Where no means are claimed, one that
-    is not zero, or changes from training to training, is not called a gap.
+    Estimates, intervals and the p-values of a small gap are those of the first scale: ranks, which
+    certainty cannot change. p-values of a gap are the largest of all scales (Berger 1982); that of
+    the mean is 1 if the signs of the estimate disagree. A scale that cannot be tested shows no gap.
+    ``estimate`` names the tested quantity, in units of d. Unless ``claims_means``, neither a mean
+    gap nor one that changes between trainings is claimed.
     """
     shown, *_ = each = list(tests.values())
     agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1

@@ -44,11 +44,11 @@ def gap_difference(
     *,
     confidence: float = Statistics.confidence,
 ) -> GapDifference:
-    """Compare what all trainings of a cell say in two runs.
+    """Compare the gaps of a cell over all trainings in two runs.
 
-    The runs are taken for independent; degrees of freedom of their trainings, and of their texts,
-    are put together by Welch's rule. Where both explain the same
-    texts their gaps rise and fall together, and the interval is longer than need be.
+    The runs count as independent; the degrees of freedom of their trainings, and of their texts,
+    are combined by Welch's rule. If both explain the same texts, their gaps are correlated, and the
+    interval is longer than necessary.
     """
     estimate = float(second["d"]) - float(first["d"])
     both = [_errors(row) for row in (second, first)]
@@ -63,7 +63,7 @@ def gap_difference(
 
 
 def _errors(row: Mapping[str, Any]) -> TwoErrors:
-    """Return the variances of a row's d; NaN of a single training, which says nothing of others."""
+    """Return the variances of a row's d; NaN for a single training."""
     errors = Estimate(
         np.zeros(()), *(np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
     ).errors

@@ -1,11 +1,10 @@
-"""The typical gap of one training: is it considerable, or is it not, whichever group it favours?
+"""The typical gap of one training, whichever group it favours.
 
 The gap γ of a training over all texts varies between trainings with mean μ and standard deviation
-τ. The mean says whether the same group is favoured again and again. R = √(μ² + τ²), the root mean
-square gap of a training, says how unequally a classifier of this kind treats groups. A claim about
-the size of R needs few trainings, where one about μ needs many: three gaps of one standard
-deviation do not come from trainings whose gaps are typically small, though their mean may be
-anything.
+τ. The mean shows whether all trainings favour the same group. R = √(μ² + τ²), the root mean square
+gap of a training, shows how unequally a classifier of this kind treats groups. A claim about R
+needs few trainings and one about μ many: three gaps of one standard deviation do not come from
+trainings whose gaps are typically small, although their mean may be anything.
 """
 
 from __future__ import annotations
@@ -252,16 +251,16 @@ def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> Floa
 @np.errstate(all="ignore")
 def findable_gaps(
     n_seeds: FloatArray,
-    of_texts: FloatArray,
-    dof: FloatArray,
+    of_texts: float,
+    dof: float,
     *,
     threshold: float,
-    alpha: FloatArray,
+    alpha: float,
     power: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the R that is found to be above the threshold, and the R that is found to be below.
+    """Return the R that are found to be above the threshold, and those found to be below: (s,).
 
-    Of trainings without a mean gap, whose single cells add nothing. The guard is left out.
+    Trainings have no mean gap, and single cells add nothing. The guard is left out.
     """
     from scipy.special import ndtri
 
@@ -271,25 +270,22 @@ def findable_gaps(
         return np.asarray(ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
 
     def cells(log_total: FloatArray) -> _Cells:
-        parts = (np.exp(log_total), np.zeros(len(log_total)), of_texts, n_seeds, dof)
+        parts = np.broadcast_arrays(np.exp(log_total), 0.0, of_texts, n_seeds, dof)
         return _Cells(*(part[:, None] for part in parts))
 
-    def critical(*, upper: bool) -> _Cells:
-        def distance(log_total: FloatArray) -> FloatArray:
-            p = _largest(cells(log_total), bound, upper=upper)[0]
-            return score(p) - score(alpha)
+    def found(upper: bool, chance: float) -> FloatArray:
+        def too_likely(log_total: FloatArray) -> FloatArray:
+            return score(_largest(cells(log_total), bound, upper=upper)[0]) - score(alpha)
 
         scale = np.log(n_seeds * (threshold**2 + of_texts))
-        return cells(root_between(distance, scale - 30, scale + 15))
+        critical = cells(root_between(too_likely, scale - 30, scale + 15))
 
-    def gap_with(at: _Cells, chance: float) -> FloatArray:
-        """Return the R for which Q is at most a total with some chance."""
-
-        def distance(log_rms: FloatArray) -> FloatArray:
-            p = _beyond(at, np.exp(log_rms)[:, None], whole, upper=False)[:, 0]
+        def too_often(log_rms: FloatArray) -> FloatArray:
+            p = _beyond(critical, np.exp(log_rms)[:, None], whole, upper=False)[:, 0]
             return score(p) - score(chance)
 
         least, most = np.log(bound) - 15, np.log(bound) + 15
-        return np.where(distance(least) > 0, np.exp(root_between(distance, least, most)), NAN)
+        rms = np.exp(root_between(too_often, least, most))
+        return np.where(too_often(least) > 0, rms, NAN)
 
-    return gap_with(critical(upper=True), 1 - power), gap_with(critical(upper=False), power)
+    return found(True, 1 - power), found(False, power)

@@ -149,13 +149,13 @@ def judge(
 ) -> list[dict[str, Any]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
-    Each claim is corrected apart from the others. ``verdict`` is by Benjamini and Hochberg: of the
-    cells of a family that are given a word, the expected share of wrong ones is at most α.
-    ``verdict_strict`` is by Holm: the probability of any wrong one is.
+    Each claim is corrected apart from the others. ``verdict`` is by Benjamini and Hochberg: among
+    the decided cells of a family, the expected share of wrong verdicts is at most α.
+    ``verdict_strict`` is by Holm: the probability of any wrong verdict is at most α.
 
-    Of a cell with a single training, only the mean gap is tested, over other texts: it is
+    For a cell with a single training, only the mean gap is tested, over other texts: it is
     *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
-    without any scores, or that is not informative, has no verdict.
+    without scores, or that is not informative, has no verdict.
 
     Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
@@ -179,13 +179,14 @@ def judge(
 
 
 STANDING = ("skill", "excess", "score")
-"""Quantities of a cell, the one that says most of its explanations first."""
+"""Quantities of a cell, the most informative about its explanations first."""
 
 
 def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return rows with ``stands``: whether each is the first of :data:`STANDING` of its cell.
 
-    The quantities of random explanations, whose names begin with ``random_``, stand beside them.
+    The quantities of random explanations, whose names begin with ``random_``, are cells of their
+    own.
     """
     places: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
     for i, row in enumerate(rows):

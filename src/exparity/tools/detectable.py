@@ -164,7 +164,7 @@ def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[P
                 planned_typical_gaps,
                 *(trainings, (counts[0], counts[1], counts[2])),
                 threshold=threshold,
-                together=correlation,
+                correlation=correlation,
             )
             words = f", r = {correlation:g}" if correlation else ""
             name = f"{place}, {sample.words}{words}"

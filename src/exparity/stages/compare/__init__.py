@@ -82,10 +82,9 @@ def compare_model(
 ) -> StageResult:
     """Compare the groups by all scores of a model on a dataset.
 
-    Each quantity of :mod:`exparity.stages.compare._scores` is tested within each training, with
-    gaps at equal class and length beside the test of the scores, and over all trainings. Of random
-    explanations each draw is tested within its training, and the first of them over trainings,
-    under names that begin with ``random_``.
+    Score, excess and skill are tested within each training and over all trainings; rows of scores
+    also have the gaps at equal class and length. Of random explanations each draw is tested within
+    its training, and the first one over trainings, under names that begin with ``random_``.
 
     Over trainings, those whose classifier predicts one class, and prompts that the model hardly
     answers with a class, are left out. A cell in which no training has two scores that differ is

@@ -1,16 +1,18 @@
-"""The tests within trainings: those of each cell."""
+"""The tests within trainings, and gaps at equal class and length: those of each cell alone."""
 
 import numpy as np
 import pytest
-from compared import compare
+from compared import beside
 from made_up import GROUPS, Results
 
 from exparity.artefacts.files import read_artefact
+from exparity.stages.compare import compare_model
 from exparity.stats import compare_all
+from exparity.stats.adjusted import adjusted_gaps
 
 pytestmark = pytest.mark.contract
 
-STATISTICS = {"resamples": 0, "threshold": 0.5, "ddof": 0, "alpha": 0.5}
+STATISTICS = {"resamples": 0, "threshold": 0.5, "ddof": 0, "alpha": 0.5, "confidence": 0.8}
 
 
 @pytest.fixture
@@ -36,17 +38,48 @@ def scores(tmp_path):
     return paths
 
 
-def test_each_cell_has_what_it_has_alone(scores, tmp_path):
-    compare([*scores.values()], None, tmp_path / "t", tmp_path / "a", statistics=STATISTICS)
-    rows = read_artefact(tmp_path / "t", "tests")[0].to_pylist()
+@pytest.fixture
+def texts(tmp_path):
+    """The data by example, with one that is not scored: two classes, and 3 to 9 words."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "example_id": f"{i:02d}-{group}", "match_id": f"{i:02d}", "split": "test",
+            "text": "", "words": ["word"] * int(rng.integers(3, 10)), "group": group,
+            "label": int(rng.integers(2)), "rationale": None, "attributes": [],
+        }
+        for i in range(16)
+        for group in GROUPS
+    ]  # fmt: skip
+    rows.append({**rows[0], "example_id": "train", "match_id": None, "split": "train"})
+    return Results(tmp_path / "texts").write("data", rows, "d"), {r["example_id"]: r for r in rows}
+
+
+def test_each_cell_has_what_it_has_alone(scores, texts, tmp_path):
+    data, known = texts
+    paths = [*scores.values()]
+    outputs = tmp_path / "t", tmp_path / "a"
+    compare_model(data, beside(tmp_path, paths)[1], paths, None, *outputs, statistics=STATISTICS)
+    rows = read_artefact(outputs[0], "tests")[0].to_pylist()
     found = {(row["seed"], row["method"], row["metric"]): row for row in rows}
     assert found.keys() == scores.keys()
     for cell, path in scores.items():
         given = read_artefact(path, "scores")[0].to_pydict()
-        (expected,) = compare_all(
-            given["score"], given["group"], GROUPS, given["match_id"], **STATISTICS
-        )
-        for name, value in vars(expected).items():
+        columns = given["score"], given["group"], GROUPS, given["match_id"]
+        (pair,) = compare_all(*columns, **STATISTICS)
+        expected = dict(vars(pair))
+        own = [known[id] for id in given["example_id"]]
+        covariates = {
+            "class": [text["label"] for text in own],
+            "length": [len(text["words"]) for text in own],
+        }
+        gaps = adjusted_gaps(*columns, covariates=covariates, confidence=0.8)
+        assert [gap.adjustment for gap in gaps] == ["class", "length"]
+        for gap in gaps:
+            of_gap = {"difference": gap.estimate, "p": gap.p, "flags": list(gap.flags)}
+            of_gap |= {"ci_low": gap.low, "ci_high": gap.high}
+            expected |= {f"{gap.adjustment}_adjusted_{name}": of_gap[name] for name in of_gap}
+        for name, value in expected.items():
             is_float = isinstance(value, float)
             same = pytest.approx(value, rel=1e-12, nan_ok=True) if is_float else value
             assert found[cell][name] == same, (cell, name)

@@ -79,5 +79,5 @@ def test_jobs_are_those_of_snakemake(checkout):
         metrics={"comprehensiveness": {}, "gini": {}},
     )
     counted = checkout.plan()
-    assert counted.pop("cost") == 1  # of the accounts, not of the experiment
+    assert counted.pop("cost") == counted.pop("report") == 1  # which sum the others up
     assert jobs_of(plan(checkout)) == counted

@@ -13,7 +13,6 @@ from support import CPU
 import exparity
 from exparity import InputError, cli
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.lineage import MANIFEST
 from exparity.config.experiment import Experiment
 from exparity.core.strict import canonical
 from exparity.data.bios import LABELS
@@ -163,7 +162,6 @@ class TestAsItIs:
     def test_a_base_that_changed_is_refused(self, tmp_path, trained, data):
         copy = tmp_path / "base"
         shutil.copytree(trained.checkpoint, copy)
-        (copy / MANIFEST).unlink()
         model = {"checkpoint": str(copy), "head": "label_words"}
         cell = Cell(tmp_path, data).finetune(model, {"epochs": 0})
         exparity.load_classifier(str(cell.checkpoint), "cpu")

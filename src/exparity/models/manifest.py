@@ -16,12 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from exparity.artefacts.lineage import MANIFEST, identity, sha256_of
+from exparity.artefacts.lineage import MANIFEST, sha256_of
 from exparity.core.errors import InputError
 from exparity.models.spec import ModelSpec
 
 Record = TypeVar("Record")
 _REFERENCE = "base.json"
+_ENDS = 1 << 20  # bytes of each end of a file: each job looks, and weights may have many gigabytes
 
 
 class DamageError(ValueError):
@@ -139,7 +140,7 @@ class Reference(NamedTuple):
     checkpoint: str  # folder or Hub id
     revision: str | None  # commit of the Hub repository; None of a folder
     max_length: int  # longest input in tokens
-    digest: str | None  # of the folder; None of the Hub
+    digest: str | None  # of a folder, by its files' names, sizes and ends; None of the Hub
 
 
 def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
@@ -147,7 +148,7 @@ def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int)
     source = str(spec.checkpoint)
     commit, digest = config._commit_hash, None
     if (given := Path(source)).is_dir():
-        source, commit, digest = str(given.resolve()), None, identity(given)
+        source, commit, digest = str(given.resolve()), None, _digest_of_ends(given)
     write_record(folder, _REFERENCE, Reference(source, commit, max_length, digest)._asdict())
 
 
@@ -158,9 +159,21 @@ def read_reference(folder: Path) -> Reference | None:
         source = Path(base.checkpoint)
         if not source.is_dir():
             raise InputError(f"checkpoint {folder}: refers to {source}, which is no longer there")
-        if identity(source) != base.digest:
+        if _digest_of_ends(source) != base.digest:
             raise InputError(
                 f"checkpoint {folder}: refers to {source}, which has changed since; delete "
                 f"{folder} and run again"
             )
     return base
+
+
+def _digest_of_ends(folder: Path) -> str:
+    """Return a digest of the names, sizes and ends of a folder's files; a plan reads them whole."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            digest.update(f"{path.name} {size}\n".encode() + file.read(_ENDS))
+            file.seek(max(0, size - _ENDS))
+            digest.update(file.read(_ENDS))
+    return digest.hexdigest()

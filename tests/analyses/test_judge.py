@@ -95,15 +95,6 @@ def test_the_tests_of_trainings_are_corrected_each_quantity_by_itself(tmp_path):
     ]  # fmt: skip
 
 
-def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
-    silent = across(tmp_path, models={"silent": [1e-6]}, flags=["constant"])
-    rows, _ = judged([*across(tmp_path), *silent], tmp_path)
-    assert {row["verdict"] for row in rows if row["model"] == "silent"} == {None}
-    alone, _ = judged(across(tmp_path), tmp_path)
-    kept = [row for row in rows if row["model"] != "silent"]
-    assert [row["p_mean_holm"] for row in kept] == [row["p_mean_holm"] for row in alone]
-
-
 def test_an_unknown_family(tmp_path):
     with pytest.raises(InputError, match="'modell' is no id of a test"):
         judged(across(tmp_path), tmp_path, family=["modell"])

@@ -173,7 +173,7 @@ def test_what_is_planted_in_both_is_not(tmp_path):
 
 
 def test_random_explanations_do_not_differ_in_excess(tmp_path):
-    """Of fifteen cells without any difference, judged each by itself, few are called different."""
+    """Few of fifteen cells without a difference are called different, each judged by itself."""
     shape = (PAIRS * len(GROUPS), WORDS)
     methods = {f"random_{i}": lambda seed, rng: rng.random(shape) for i in range(15)}
     rows = verdicts(tmp_path, methods).values()

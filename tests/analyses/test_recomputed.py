@@ -126,7 +126,7 @@ def squares_of(table):
 
 
 def described(by_seed):
-    """What a cell's tests are made of, by name."""
+    """Return the estimates and variances that the tests of a cell take, by name."""
     first, second, paired = parts_of(by_seed)
     if paired:
         tables = [{s: {k: first[s][k] - second[s][k] for k in first[s]} for s in first}]
@@ -287,7 +287,7 @@ def verdict_of(p, is_guarded):
 
 @pytest.fixture(scope="module")
 def recomputed(run):
-    """What each cell should be, by cell."""
+    """Return the expected numbers of each cell."""
     cells = {}
     for key, by_seed in run[1].items():
         c = described(by_seed)

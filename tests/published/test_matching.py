@@ -1,4 +1,4 @@
-"""Which cells are put beside which, and what is said of the models behind them."""
+"""Matching of our cells with the published ones."""
 
 import pytest
 from published.made_up import OPTIONS, row

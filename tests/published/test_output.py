@@ -1,4 +1,4 @@
-"""What the command prints and writes, and what the report's page shows."""
+"""Output of the command, and the section of the page."""
 
 import re
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ class TestCommand:
         code, out, err = run(tmp_path, "--output", tmp_path / "out")
         assert code == 0
         assert f"wrote {tmp_path / 'out'} in " in err
-        assert "168 of our cells are laid beside 168 of 1,008 published ones" in out
+        assert "168 of our cells are compared with 168 of 1,008 published ones" in out
         assert "labels of Tables 8 and 9 are corrected" in out
         assert re.search(r"significant in most seeds +all +168 +168 +100\.0 %", out)
         assert str(tmp_path / "out") in out

@@ -1,4 +1,4 @@
-"""What the shipped tables hold, and the two findings on them that the docs report.
+"""Content of the shipped tables, and the findings on them that the docs report.
 
 The tables are read here without exparity's own loading.
 """

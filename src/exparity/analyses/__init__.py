@@ -2,7 +2,7 @@
 
 An analysis is a function from the paths of artefacts to the rows of an artefact of its own,
 registered with :func:`analysis`. Rules, command line, config, plan and report follow from what it
-declares. What is made unasked, such as verdicts, is registered in the same way, as a stage.
+declares. Stages that always run, such as the one of verdicts, register in the same way.
 """
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings, Table

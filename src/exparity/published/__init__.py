@@ -1,1 +1,1 @@
-"""Results beside published numbers: studies as data, matching, agreement, claims counted again."""
+"""Comparison with published numbers: studies as data, matching of cells, agreement, gaps."""

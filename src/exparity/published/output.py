@@ -59,7 +59,7 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
 
 
 def comparison_summary(comparison: Comparison) -> str:
-    """Return a comparison as text: agreement, and what is beside what."""
+    """Return a comparison as text: what is compared, and its agreement or gaps."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -1,4 +1,4 @@
-"""Stage compare-published: results of a grid beside the numbers of a published study."""
+"""Stage compare-published: comparison of a grid with the numbers of a published study."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def compare_published(
     models: Annotated[Mapping[str, str] | None, Flag("map", "MODEL=PUBLISHED")] = None,
     output: Output | None = None,
 ) -> None:
-    """Lay results beside the numbers of a published study.
+    """Compare results with the numbers of a published study.
 
     Args:
         results: folder of results; for a study of classifiers, with their bias.
-        study: the study.
-        models: published model beside which one of yours is put, where its id is another.
+        study: id of the study.
+        models: published model to compare one of yours with, where ids differ.
         output: folder for the tables as CSV and Parquet; none is written if None.
 
     Raises:

@@ -65,7 +65,7 @@ def _width(row: Row) -> tuple[bool, float]:
 
 
 def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings | None:
-    """Return what the report says of agreement; None where no two explanations are of a text."""
+    """Return the section; None where no text has two explanations."""
     if not rows:
         return None
     values = {

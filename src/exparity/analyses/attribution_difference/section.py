@@ -68,7 +68,7 @@ def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, An
 def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings:
-    """Return what the report says: the differences over seeds."""
+    """Return the section: the differences over seeds."""
     tables = difference_tables(rows, study.statistics["alpha"])
     title = "Attribution of words within matched sets"
     differences = [difference for table in tables for difference in table["cells"].values()]

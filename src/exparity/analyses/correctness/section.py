@@ -1,4 +1,4 @@
-"""Explanation performance over seeds, beside what was published of it."""
+"""Explanation performance over seeds, and published classifiers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _level(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings:
-    """Return what the report says: the rows over seeds, beside what was published."""
+    """Return the section: explanation performance over seeds, and published classifiers."""
     tables = correctness_tables(rows)
     levels = [level for table in tables for level in table["levels"].values()]
     return Findings(

@@ -1,4 +1,4 @@
-"""Bias of the datasets themselves, beside what was published of GECO."""
+"""Bias of the datasets, and the published bias of GECO."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PUBLISHED_GROUP = "female"
 
 
 def shares_of(rows: Sequence[Row], registered: str) -> list[dict[str, Any]]:
-    """Return the co-occurrences of a dataset by split and group, beside what was published."""
+    """Return the co-occurrences of a dataset by split and group, with the published share."""
     of = {(row["quantity"], row["split"], row["group"]): row for row in rows}
     known = load_study("gecobench2024").values.get(Key(registered, metric="bias_c"))
     printed = {("all", _PUBLISHED_GROUP): known.mean if known else None}
@@ -80,7 +80,7 @@ def associations_of(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
 
 
 def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings:
-    """Return what the report says: shares by group and words by class."""
+    """Return the section: shares by group and words by class."""
     biases = [
         {
             "dataset": dataset,

@@ -26,7 +26,7 @@ def outcome_of(change: Row) -> str:
 
 
 def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings:
-    """Return what the report says; the numbers are among those of all verdicts."""
+    """Return the section; its numbers are rows of the verdicts."""
     changes = [row for row in study.judged if row["quantity"] in _QUANTITIES]
     return Findings(
         {

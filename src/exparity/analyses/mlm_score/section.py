@@ -1,4 +1,4 @@
-"""Scores of what tuned encoders still know of language, by group, over seeds."""
+"""Scores of tuned encoders as language models, by group, over seeds."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _share_likelier(rows: Sequence[Mapping[str, Any]], a: str, b: str) -> float:
 def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings:
-    """Return what the report says: the scores by group over seeds."""
+    """Return the section: the scores by group over seeds."""
     lines = mlm_lines(rows, study.statistics["alpha"])
     export = Export("mlm_scores", "Masked language model", _COLUMNS, lines)
     return Findings({"lines": lines}, [export])

@@ -36,7 +36,7 @@ def probes(rows: Rows) -> list[dict[str, Any]]:
 
 
 def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
-    """Return what the report says: gaps by weight, by class and over classes."""
+    """Return the section: gaps by weight, by class and over classes."""
     title = "Gaps of a bag of words by the weight of the groups' words"
     return Findings(
         {"probes": probes(rows)},

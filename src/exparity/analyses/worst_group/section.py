@@ -1,4 +1,4 @@
-"""Worst groups over seeds, beside the range that chance makes."""
+"""Worst groups over seeds, and the range by chance."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _line(
 def findings(
     rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
 ) -> Findings | None:
-    """Return what the report says of worst groups; None where no groups could be compared."""
+    """Return the section; None where no groups could be compared."""
     directions = {metric: study.metric_facts(metric).direction for metric in study.metrics}
     lines = worst_groups(rows, directions, study.statistics["alpha"])
     if not lines:

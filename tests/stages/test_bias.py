@@ -162,18 +162,7 @@ class TestCell:
         together = read_artefact(files[2], "bias")[0].to_pylist()
         assert repr(together) == repr([row for rows in alone for row in rows])
 
-    def test_gaps_of_more_than_two_classes_are_summed_up(self, files):
-        rows = cell(files)
-        for rate in ("tpr", "fpr", "selection_rate"):
-            pair = {"group": "x", "group_b": "z"}
-            gaps = [
-                r["value"] for r in rows if {"quantity": f"{rate}_gap", **pair}.items() <= r.items()
-            ]
-            (over,) = (
-                r for r in rows if {"quantity": f"{rate}_gap_rms", **pair}.items() <= r.items()
-            )
-            assert over["n"] == len(gaps) == 3
-            assert over["value"] == pytest.approx(math.sqrt(sum(gap**2 for gap in gaps) / 3))
+    def test_gaps_of_two_classes_are_not_summed_up(self, files):
         make_data(files[0], labels=("no", "yes"))
         make_predictions(files[1], prediction_rows(classes=2))
         assert not any("rms" in r["quantity"] or r["quantity"] == "fpr_gap" for r in cell(files))

@@ -64,20 +64,6 @@ def test_gradients_equal_those_of_float64_in_the_order_of_the_texts(
 
 
 @pytest.mark.property
-def test_gradients_at_the_texts_themselves_are_gradients(classifier, registering):
-    def use(batch):
-        starts = [torch.zeros_like(rows) for rows in batch.rows]
-        places = [np.ones(count) for count in (1, 2, 1)]
-        between = list(batch.gradients_between(starts, places))
-        assert sorted((row, step) for row, step, _ in between) == [(0, 0), (1, 0), (1, 1), (2, 0)]
-        for row, _, gradient in between:
-            torch.testing.assert_close(gradient, batch.gradients()[row])
-        return [np.zeros(length) for length in batch.lengths]
-
-    with_batch(classifier, use)
-
-
-@pytest.mark.property
 def test_the_gradient_method_of_the_docs(repository, classifier, registering, tmp_path):
     page = (repository / "docs" / "extending.md").read_text()
     (code,) = re.findall(r"```python\n(# gradient_norm\.py\n.*?)```", page, re.DOTALL)

@@ -64,25 +64,6 @@ def test_equals_the_lime_package_on_the_same_draws(classifiers, target):
         np.testing.assert_allclose(sums, expected, atol=1e-6)
 
 
-def test_what_is_left_of_a_text_moves_together(classifier, monkeypatch):
-    """Removed words leave no gap, and a text without words is the stand-in for an empty one."""
-    encoding = classifier.encode(TEXTS[1:])[0]
-    seen = []
-    inner = classifier.forward
-    monkeypatch.setattr(
-        classifier, "forward", lambda sizes, build: (seen.extend(sizes), inner(sizes, build))[1]
-    )
-    exparity.explain(classifier, TEXTS[1:], [0], "lime_words", num_samples=200)
-    sizes = np.bincount(encoding.word_ids[~encoding.special_mask])
-    n_special = int(encoding.special_mask.sum())
-    assert max(seen) == len(encoding)
-    assert min(seen) == (n_special or len(classifier.empty_ids))
-    possible = {n_special or len(classifier.empty_ids)}
-    for size in sizes:
-        possible |= {known + int(size) for known in possible} | {n_special + int(size)}
-    assert set(seen) <= possible
-
-
 def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
     classifier = classifiers["roberta"]
     text = "harbour " * 80

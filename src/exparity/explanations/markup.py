@@ -29,13 +29,10 @@ def token_texts(tokens: Sequence[str]) -> list[str]:
 
 def _decoded(token: str) -> str:
     """Decode a byte-level token (Radford et al. 2019); as it is where bytes are no character."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [b for b in range(256) if b not in printable]
-    byte_of = {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
-    try:
-        return bytes(byte_of[character] for character in token).decode("utf-8")
-    except (KeyError, UnicodeDecodeError):
-        return token
+    from tokenizers.decoders import ByteLevel
+
+    text: str = ByteLevel().decode([token])
+    return token if "\ufffd" in text else text
 
 
 def notebook_html(template: Path, **values: Any) -> str:

@@ -92,7 +92,7 @@ class Ascent:
         visit: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None,
         objective: Objective | None = None,
     ) -> FloatArray:
-        """Take one step of some ascents, and return the (k, c) logits where they stood before.
+        """Take one step of some ascents, and return the (k, c) logits before it.
 
         ``visit`` receives an ascent, the (t, h) gradient of ``objective`` and the embeddings there.
         """
@@ -116,11 +116,11 @@ class Ascent:
         return all_logits
 
     def probabilities(self, items: IntArray) -> FloatArray:
-        """Return (k, c) class probabilities where some ascents stand."""
+        """Return (k, c) class probabilities at the points of some ascents."""
         return self.batch.classifier.forward(*self._work(items))
 
     def _work(self, items: IntArray) -> tuple[list[int], Build]:
-        """Return lengths of copies, and what builds batches of them when their turn comes."""
+        """Return lengths of copies, and the function that builds batches of them."""
         from torch.nn.utils.rnn import pad_sequence
 
         def build(positions: list[int], _: int) -> torch.Tensor:

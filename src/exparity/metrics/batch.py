@@ -51,6 +51,10 @@ class MetricBatch:
         falls: by index of the text, the falls that its score averages; metrics with the ``skill``
             ``removal`` or ``draws`` add those of every text that has a score.
         unit: the option ``unit`` of metrics that have it.
+
+    Raises:
+        InputError: the method is to run again, and explanations have no origin or several, or their
+            texts have other tokens.
     """
 
     classifier: Classifier
@@ -152,9 +156,6 @@ class MetricBatch:
         Args:
             rows: (t, h) embeddings of each copy.
             owners: (m,) index of the text that each copy was made from.
-
-        Raises:
-            InputError: an explanation does not say what made it, or its text gives other tokens.
         """
         originals: list[FloatArray] = [e.scores for e in self.explanations]
         facts, owners = self.explainer.facts, np.asarray(owners, dtype=np.int64)
@@ -173,13 +174,7 @@ class MetricBatch:
         return explained[: len(led)] or originals, explained[len(led) :]
 
     def explained_by(self, classifier: Classifier) -> list[FloatArray]:
-        """Return raw (t,) attributions of every text for another classifier of the same tokens.
-
-        Random draws are those of the text.
-
-        Raises:
-            InputError: an explanation does not say what made it, or its text gives other tokens.
-        """
+        """Return raw (t,) attributions by a classifier of the same tokens, with the same draws."""
         if self.explainer.facts.model_free:
             return [e.scores for e in self.explanations]
         return self._explained(classifier, np.arange(len(self)), self.targets)
@@ -189,9 +184,6 @@ class MetricBatch:
 
         Explanations that were given stay as they are; the method makes the others, with the draws
         of the text.
-
-        Raises:
-            InputError: an explanation does not say what made it, or its text gives other tokens.
         """
         n_classes = self.classifier.n_classes
         texts, targets = np.divmod(np.arange(len(self) * n_classes), n_classes)

@@ -105,9 +105,9 @@ def _searches(batch: MetricBatch, max_tokens: int) -> tuple[IntArray, list[BoolA
 
 
 class _Search:
-    """Asks, for many searches at once, whether the predicted class flips within a radius.
+    """Many searches for a flip of the predicted class, side by side.
 
-    Every ascent starts at its text, so that the first gradient is taken once per text.
+    Every ascent starts at its text, so that the first gradient is computed once per text.
     """
 
     def __init__(

@@ -78,12 +78,7 @@ def mean_drop(drops: FloatArray, step_mask: BoolArray) -> FloatArray:
     return result
 
 
-def removal_curve(
-    batch: MetricBatch,
-    keep: bool,
-    steps: Steps,
-    normalised: bool,
-) -> FloatArray:
+def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool) -> FloatArray:
     """Return the (n,) mean fall in target probability, in [−1, 1], when top tokens go, or stay.
 
     A text without a step of :func:`top_sets` has 0, or with ``keep`` 1; one whose attribution is
@@ -105,13 +100,11 @@ def removal_curve(
         drops[index, : len(own)] = falls.probability[: len(own)]
         step_mask[index, : len(own)] = True
         if finite[index]:
-            sizes, probability, log_odds = falls
-            batch.falls[index] = Falls(
-                sizes[: len(own)], probability[: len(own)], log_odds[: len(own)]
-            )
+            batch.falls[index] = Falls._make(column[: len(own)] for column in falls)
     values, spans = mean_drop(drops, step_mask), np.ones(n)
     if normalised:
-        spans = _spans(batch, np.array([falls.probability[-1] for falls in found]))
+        spans = span_or_nan(np.array([falls.probability[-1] for falls in found]))
+        batch.notes["alike_when_empty"] += int(np.isnan(spans).sum())
     stepless = finite & ~step_mask.any(1) & ~np.isnan(spans)
     return np.where(stepless, float(keep), values / spans)
 
@@ -132,13 +125,6 @@ def falls_of_sets(
         sizes = np.array([taken.sum() for taken in own], dtype=np.int64)
         falls.append(Falls(sizes, *(each[index] - each[steps] for each in outputs)))
     return falls
-
-
-def _spans(batch: MetricBatch, spans: FloatArray) -> FloatArray:
-    """Return the divisors of falls from each text to none, and count those that are none."""
-    divisors = span_or_nan(spans)
-    batch.notes["alike_when_empty"] += int(np.isnan(divisors).sum())
-    return divisors
 
 
 def span_or_nan(spans: FloatArray) -> FloatArray:

@@ -26,16 +26,16 @@ _kept: dict[str, Classifier] | None = None
 
 Chunks = Sequence[Sequence[Example]]
 Compute = Callable[[Sequence[Example]], tuple[list[dict[str, Any]], dict[str, Any]]]
-"""From the examples of one part to their rows, and facts about the part."""
-
+"""Function of the examples of a part that returns their rows, and facts about the part."""
 
 Begin = Callable[[Any, Chunks, bool], Compute]
-"""From the model, the parts to do, and whether no earlier job did any, to what computes a part.
-Finds out first what would go wrong."""
+"""Function of the model, the unfinished parts, and whether no part was finished earlier.
+
+It checks the inputs and returns the function that computes a part."""
 
 
 def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what parts found out, as the whole says it."""
+    """Merge facts about parts into facts about the whole artefact."""
     each = list(facts)
     whole: dict[str, Any] = {}
     if any("flags" in f for f in each):

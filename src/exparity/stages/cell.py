@@ -1,4 +1,4 @@
-"""The inputs of a stage: they are of one cell, and hold what the others name."""
+"""Checks that the inputs of a stage belong to one cell and to each other."""
 
 from __future__ import annotations
 

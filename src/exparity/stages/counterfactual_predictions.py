@@ -128,7 +128,7 @@ def _predicting(
     chunks: Chunks,
     afresh: bool,
 ) -> Compute:
-    """Return what predicts the counterfactuals of a part."""
+    """Return the function that predicts the counterfactuals of a part."""
     encodings_of = checked_encoder(classifier, chunks)
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:

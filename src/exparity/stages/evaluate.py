@@ -267,7 +267,7 @@ def _reading(
     chunks: Chunks,
     afresh: bool,
 ) -> Compute:
-    """Return what scores the explanations of a part, which an artefact holds."""
+    """Return the function that scores the stored explanations of a part."""
     positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -299,7 +299,7 @@ def _n_cut(examples: Sequence[Example], explanations: Sequence[Explanation]) -> 
 def _explanation(
     example: Example, row: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Explanation:
-    """Return an explanation, and how it was made: a metric may have to do it again."""
+    """Return an explanation with its origin, for metrics that explain again."""
     call, seed = metadata["parameters"], int(metadata["wildcards"]["seed"])
     word_ids = np.array(row["word_ids"], dtype=np.int64)
     return Explanation(

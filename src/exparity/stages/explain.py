@@ -114,7 +114,7 @@ def read_predicted(
 def _explaining(
     job: Job, predicted: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
-    """Return what explains a part; the first texts must show that scores mean anything."""
+    """Return the function that explains a part, with checks on the first texts."""
     from exparity.engine.preflight import check_attributions, check_function
     from exparity.methods import explain_encodings
 
@@ -156,7 +156,7 @@ def classes_of(part: Sequence[Example], targets: Mapping[str, int]) -> IntArray:
 def checked_encoder(
     classifier: Classifier, chunks: Chunks
 ) -> Callable[[Sequence[Example]], list[Encoding]]:
-    """Return what encodes a chunk, after a look at every text, so that a bad one is found first."""
+    """Return the encoder of a chunk, after a check of every text, so that bad ones come first."""
     from exparity.engine.preflight import unknown_tokens
 
     first: list[Encoding] = []
@@ -189,7 +189,7 @@ def _encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encodin
 
 
 def _training(data: Path, method_id: str) -> Training:
-    """Read what the classifier learnt from; only few methods ask."""
+    """Read the training split, which few methods need."""
     examples = read_prepared(data, "train").examples
     if len(examples) < 2:
         raise InputError(

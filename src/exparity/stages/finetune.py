@@ -136,7 +136,7 @@ def finetune_cell(
 
 @dataclass(frozen=True)
 class _Cell:
-    """A training, as what it writes names it; ``key`` is the fingerprint of all that it is of."""
+    """Outputs and inputs of a training; ``key`` is the fingerprint of the inputs."""
 
     output: Path
     predictions: Path
@@ -239,7 +239,7 @@ def _check_classes(model: ModelSpec, data: PreparedData, model_id: str) -> None:
 
 
 def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
-    """Return how a model is asked, with the words in the order of the classes."""
+    """Return the prompt of a model, with the words in the order of the classes."""
     asked = read_settings(PromptSpec, prompt, "prompt")
     if set(asked.words) != set(data.labels):
         raise InputError(
@@ -250,7 +250,7 @@ def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> Prom
 
 
 def _calibrate(classifier: Classifier, data: PreparedData) -> None:
-    """Settle what is added to the logits of a prompted model, never by what it is tested with."""
+    """Set the bias of a prompted model's logits, from texts outside the test split."""
     head = classifier.head
     if not isinstance(head, LabelWords) or head.spec.calibrate == "none":
         return
@@ -268,7 +268,7 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
 def _interventions(
     debias: Sequence[Mapping[str, Any]], counterfactuals: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what artefacts say of the interventions in a training: nothing where there is none."""
+    """Return the interventions as artefacts record them; empty without any."""
     if not debias:
         return {}
     interventions: dict[str, Any] = {"debias": [_call(one) for one in debias]}
@@ -284,7 +284,7 @@ def _call(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _debiased(
     data: PreparedData, validation_share: float, seed: int, interventions: Mapping[str, Any]
 ) -> TrainingSet:
-    """Return what is trained on, after the interventions in it."""
+    """Return the training set after all interventions."""
     training_set = TrainingSet.of(data, validation_share, seed)
     if "counterfactuals" in interventions:
         make = counterfactuals_of(data, **interventions["counterfactuals"])
@@ -310,7 +310,7 @@ def predict(
     write: Callable[..., None],
     machine: Machine,
 ) -> None:
-    """Predict the test split with a saved checkpoint, and write what it says."""
+    """Predict the test split with a saved checkpoint, and write the predictions."""
     from exparity.engine.loading import load_classifier
     from exparity.engine.preflight import check_function
 

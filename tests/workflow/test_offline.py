@@ -12,7 +12,7 @@ def test_fetch_asks_for_what_the_config_names_and_runs_nothing_else(checkout, mo
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     run = checkout.snakemake("--", "fetch", check=1)
     said = run.stdout + run.stderr
-    assert "pairs_all: embedded, nothing to fetch" in run.stdout
+    assert "pairs_all: nothing to fetch" in run.stdout
     assert not list(checkout.results.rglob("*.parquet"))
     assert "exparity: checkpoint nobody/nothing: could not be fetched" in said
     assert "Traceback" not in said

@@ -1,4 +1,4 @@
-"""The Parquet artefacts: their schemas, how they are written and how they are read back.
+"""Parquet artefacts, written with the seconds and memory of their job, and read back.
 
 Every file carries the ids of its cell (dataset, model, ...) as dictionary-encoded columns, so that
 a folder of files is one table, and its provenance as key-value metadata.

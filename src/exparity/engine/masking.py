@@ -1,4 +1,4 @@
-"""Texts with some tokens absent, as LIME and SHAP need them."""
+"""Passes of a model over texts with some tokens absent, for LIME, SHAP and occlusion."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ def figures(results: Path) -> dict[str, Any]:
     tests = exparity.read_results(results, "disparity").sort_values("seed")
     judged = exparity.read_results(results, "verdicts")
     cells = judged.query("stands and method != 'uniform_random'")
-    log = (results / "logs" / "report.log").read_text().splitlines()
     shown = subprocess.run(
         ["exparity", "show", results], capture_output=True, text=True, check=True
     ).stdout
@@ -37,9 +36,6 @@ def figures(results: Path) -> dict[str, Any]:
         re.DOTALL,
     ).groups()
     return {
-        "log": [
-            line.partition(" INFO ")[2] for line in log if re.search("seed 0|significant", line)
-        ],
         "verdicts": {one.id: int((cells["verdict"] == one.id).sum()) for one in VERDICTS},
         "judged": judged[["quantity", "dataset", "method", "metric", "verdict", "d"]]
         .round(2)

@@ -73,8 +73,6 @@ def test_the_docs_quote_the_default_experiment(repository, kept):
     quickstart = (repository / "docs" / "quickstart.md").read_text()
     for line in kept["cell"]:
         assert f"\n{line}\n" in quickstart
-    for line in kept["log"]:
-        assert f" INFO {line}\n" in quickstart
     assert "\n".join(kept["shown"]) in (repository / "docs" / "figures.md").read_text()
     for page, *phrases in (
         ("README.md", f"in {float(rate):.0f} % of the", f"{float(random):.0f} % with random"),

@@ -120,7 +120,7 @@ def facts_of_code() -> dict[str, Any]:
     They are looked up once, also for the processes that this one forks.
     """
     packages = {}
-    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):
+    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers"):
         with suppress(PackageNotFoundError):
             packages[package] = version(package)
     return {"version": version("exparity"), "commit": _commit(), "packages": packages}

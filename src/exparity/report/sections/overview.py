@@ -38,7 +38,7 @@ from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
 from exparity.stats.seeds import count_significant
 
-_PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
+_PACKAGES = ("torch", "transformers", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
 
 

@@ -1,4 +1,5 @@
 import gc
+import inspect
 import os
 import re
 import sys
@@ -95,6 +96,12 @@ onsuccess:
 
 onerror:
     explain_failures(workflow)
+
+
+def with_signature(function):
+    """The function, with its signature: Snakemake would work it out twice at each of thousands of calls."""
+    function.__signature__ = inspect.signature(function)
+    return function
 
 
 def get_path(artefact):

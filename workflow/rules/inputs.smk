@@ -18,6 +18,7 @@ def get_method_files(wildcards):
     return EXPERIMENT.own_inputs("explain", get_ids(wildcards))
 
 
+@with_signature
 def get_checkpoint(wildcards):
     """The checkpoint, for metrics that run the model."""
     begin()

@@ -6,6 +6,7 @@ def get_options(name):
 
     # Only where these jobs are to run: a job on a cluster starts a Snakemake of its own, which has no
     # use for what the report depends on.
+    @with_signature
     def options(wildcards):
         if workflow.scheduler is not None:  # it comes after the plan
             serve()

@@ -18,7 +18,7 @@ def get_gpu_slots():
 
 def get_minutes(stage, part):
     """Of a method or metric. As priority: short jobs fill the other cores while the last long ones run."""
-    return lambda wildcards: EXPERIMENT.minutes(stage, wildcards[part])
+    return with_signature(lambda wildcards: EXPERIMENT.minutes(stage, wildcards[part]))
 
 
 def get_memory(stage, least=8000):

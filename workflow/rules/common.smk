@@ -105,7 +105,7 @@ def with_signature(function):
 
 
 def get_path(artefact):
-    """Where an artefact, or a part of the report, lies, its ids in braces."""
+    """Return the path of an artefact, or of a part of the report, with its ids in braces."""
     return f"{RESULTS}/{pattern_of(artefact)}"
 
 

@@ -45,6 +45,6 @@ def get_analysis_inputs(name):
 
 
 def get_report_inputs(wildcards):
-    """Of what the report is made from, all that no other job reads: the rest is there before."""
+    """Return the inputs of the report that no other job reads; these need the rest."""
     begin()
     return last_results(EXPERIMENT)

@@ -1,8 +1,8 @@
-# What jobs are told, from the ids in the path of the file they make.
+# Options of jobs, from the ids in the path of the file they make.
 
 
 def get_options(name):
-    """What the result of a stage or an analysis depends on."""
+    """Return the options that the result of a stage or an analysis depends on."""
 
     # Only where these jobs are to run: a job on a cluster starts a Snakemake of its own, which has no
     # use for what the report depends on.

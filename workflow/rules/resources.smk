@@ -17,17 +17,17 @@ def get_gpu_slots():
 
 
 def get_minutes(stage, part):
-    """Of a method or metric. As priority: short jobs fill the other cores while the last long ones run."""
+    """Return the minutes of a method or metric; as a priority, they start long jobs first."""
     return with_signature(lambda wildcards: EXPERIMENT.minutes(stage, wildcards[part]))
 
 
 def get_memory(stage, least=8000):
-    """What a job is given that runs a model."""
+    """Return the memory in MB of a job that runs a model."""
     if not EXPERIMENT.weights:
         return least
     return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards), least)
 
 
 def get_analysis_memory(name, facts):
-    """What an analysis is given; one that runs a model has room for it."""
+    """Return the memory in MB of an analysis, with room for a model if it runs one."""
     return get_memory(name, facts.memory_mb) if facts.runs_model else facts.memory_mb

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 HYPOTHESIS = "This example is {}."
-"""What a text must entail to be of a class; the template of transformers' pipeline."""
+"""Hypothesis that a text of a class entails; the template of transformers' pipeline."""
 
 
 def hypotheses(

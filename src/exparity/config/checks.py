@@ -34,11 +34,15 @@ _GROUP_OPTIONS = {"attribute", "groups"}
 
 def check(experiment: ResolvedConfig) -> None:
     """Check a config beyond the types of its keys, before any job."""
-    for part in (
-        *(check_references, check_prompts, check_functions, check_applies, check_overrides),
-        *(check_counterfactuals, check_foils, check_cells, check_imports),
-    ):
-        part(experiment)
+    check_references(experiment)
+    check_prompts(experiment)
+    check_functions(experiment)
+    check_applies(experiment)
+    check_overrides(experiment)
+    check_counterfactuals(experiment)
+    check_foils(experiment)
+    check_cells(experiment)
+    check_imports(experiment)
 
 
 def check_references(experiment: ResolvedConfig) -> None:

@@ -32,7 +32,7 @@ from exparity.models.spec import ModelSpec, TrainingSpec, merge_training
 
 Cell = Mapping[str, str | int]
 Options = dict[str, Any]
-"""What a job depends on, as JSON has it."""
+"""Options that the result of a job depends on, as JSON values."""
 
 
 class ResolvedConfig:
@@ -53,11 +53,7 @@ class ResolvedConfig:
         }
         self.specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
         self.interventions = {
-            id: [
-                named_instance(INTERVENTIONS, call, where)
-                for where in [f"models.{id}.debias"]
-                for call in calls_of(settings.get("debias", []), where)
-            ]
+            id: _interventions(settings.get("debias", []), f"models.{id}.debias")
             for id, settings in self.models.items()
         }
         self.generators = {
@@ -270,3 +266,8 @@ def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:
         raise InputError(f"{error}; or the id of a known model ({hint})") from None
     HEADS.get(spec.head, f"models.{model}.head")
     return spec
+
+
+def _interventions(debias: Any, where: str) -> list[Instance]:
+    """Return the interventions in the training of a model, in order."""
+    return [named_instance(INTERVENTIONS, call, where) for call in calls_of(debias, where)]

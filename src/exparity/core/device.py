@@ -23,7 +23,7 @@ _MALLOC = (("MALLOC_TRIM_THRESHOLD_", -1, 1 << 27), ("MALLOC_MMAP_THRESHOLD_", -
 _BF16 = (8, 0)
 """Compute capability of the first GPUs that compute in bf16."""
 _MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_NOT_INITIALIZED")
-"""How torch, CUDA, cuBLAS and cuDNN tell that memory is full; the last when they start on it."""
+"""Messages of torch, CUDA, cuBLAS and cuDNN on full memory; the last is one of their start."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""What steers a terminal, turns the direction of writing, ends a line, or cannot be in XML."""
+"""Characters that steer a terminal, turn the direction of writing, end a line or are not XML."""
 
 _LONGEST_PART = 64  # as an id
 # A spreadsheet takes such a cell for a formula, whatever quotes stand around it.

@@ -188,7 +188,7 @@ def owen_values(
 
 
 class _Outputs:
-    """What the model says of masked versions of a text; each mask is asked for once."""
+    """Outputs of the model for masked versions of a text; each mask is run once."""
 
     def __init__(self, always: BoolArray, targets: IntArray) -> None:
         self._always, self._targets = always, targets

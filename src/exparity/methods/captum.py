@@ -137,7 +137,7 @@ def _on_rows(batch: MethodBatch) -> Any:
     classifier = batch.classifier
 
     class OnRows(torch.nn.Module):
-        """Of the text in work: its target, and what token types add to its embeddings."""
+        """The model on embedded rows of one text, with its target and embeddings of token types."""
 
         types, target = torch.zeros(()), 0
 

@@ -294,7 +294,9 @@ def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms
     is_share = all(skill.is_share for skill in skills)
     rooms = Rooms(*(mean for pair in means.values() for mean in pair))
     differs = is_share and abs(rooms.room_a - rooms.room_b) > LITTLE_ROOM
-    flags = [*["no_room"] * without, *["room_differs"] * differs]
+    flags = ["no_room"] if without else []
+    if differs:
+        flags.append("room_differs")
     return rooms, [*flags, *(flag for skill in skills for flag in skill.flags)]
 
 
@@ -326,9 +328,8 @@ def _of_removal(
         for scale in SCALES
     }
     stepless = any(own is not None and not (own.sizes > 0).any() for own, _ in found)
-    return Skill.of(
-        *_columns(steps), table.column("group").to_pylist(), flags=[STEPLESS] * stepless
-    )
+    flags = [STEPLESS] if stepless else []
+    return Skill.of(*_columns(steps), table.column("group").to_pylist(), flags=flags)
 
 
 def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:

@@ -69,7 +69,8 @@ def causal_bias(
     for i, j in combinations(range(len(data.order)), 2):
         both = (predicted[i] >= 0) & (predicted[j] >= 0)
         flags = [] if both.all() else ["missing_counterfactuals"]
-        flags += ["unchanged_texts"] * bool((both & ~(changed[i] | changed[j])).any())
+        if (both & ~(changed[i] | changed[j])).any():
+            flags.append("unchanged_texts")
         units = np.arange(len(data)) if data.sets is None else data.sets
         names, numbers = np.unique(units[both], return_inverse=True)
         contrast = _Contrast(

@@ -137,7 +137,8 @@ def crossed_tests(
         of_pair, is_b = values[:, chosen], (codes[chosen] == b).astype(np.int64)
         parts = _parts(of_pair, is_b, set_index(names, chosen))
         test = _tested(CrossedTest(order[a], order[b]), *parts, settings)
-        test.flags.extend(["missing_cells"] * bool(np.isnan(of_pair).any()))
+        if np.isnan(of_pair).any():
+            test.flags.append("missing_cells")
         tests.append(test)
     return tests
 
@@ -213,7 +214,8 @@ def _tested(
     is_large, is_guarded = (
         tests.get(name, NAN) <= settings.alpha for name in ("p_large", "p_large_others")
     )
-    flags.extend(["driven_by_one_training"] * (is_large and not is_guarded))
+    if is_large and not is_guarded:
+        flags.append("driven_by_one_training")
     return replace(test, **tests, flags=flags)
 
 

@@ -188,15 +188,16 @@ def on_all_scales(
         values = [float(getattr(test, name)) for test in each]
         return max(1.0 if math.isnan(value) else value for value in values) if holds else 1.0
 
-    carried: bool = any("driven_by_one_training" in test.flags for test in each)
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
+    if any("driven_by_one_training" in test.flags for test in each):
+        flags.append("driven_by_one_training")
     whole = replace(
         shown,
         p_mean=largest("p_mean", agree and claims_means),
         p_large=largest("p_large"),
         p_large_others=largest("p_large_others"),
         p_cross=largest("p_cross", claims_means),
-        flags=[*flags, *["driven_by_one_training"] * carried],
+        flags=flags,
     )
     known = {f"{name}_{scale}" for name in "dp" for scale in SCALES}
     columns = {

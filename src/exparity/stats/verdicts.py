@@ -257,6 +257,6 @@ def _flagged(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[list[str]]
         signs.append(np.where(benjamini_hochberg(p) <= alpha, np.sign(d), 0.0))
     depends = (np.max(signs, axis=0) > 0) & (np.min(signs, axis=0) < 0)
     return [
-        [*row["flags"], *[DEPENDS_ON_SCALE] * bool(of_row)]
+        [*row["flags"], DEPENDS_ON_SCALE] if of_row else list(row["flags"])
         for row, of_row in zip(rows, depends, strict=True)
     ]

@@ -119,8 +119,8 @@ def rows_of_changes(
                 ):
                     if quantity == "score" or change.n_seeds:
                         row = {**asdict(change), "quantity": quantity, "seed": seed}
-                        own = [*change.flags, *["collapsed"] * is_left_out, *flags]
-                        row["flags"] = list(dict.fromkeys(own))
+                        collapse = ["collapsed"] if is_left_out else []
+                        row["flags"] = list(dict.fromkeys([*change.flags, *collapse, *flags]))
                         ids = {"model": recipe, "base": base, "method": method, "metric": metric}
                         yield {**ids, **row}
 

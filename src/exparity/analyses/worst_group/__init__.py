@@ -76,7 +76,8 @@ def worst_group_cell(
     """
     predicted, metadata = read_artefact(predictions, "predictions")
     ids_of_cell = cell_of(metadata)
-    collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
+    has_collapsed = is_collapsed(predicted.column("predicted").to_pylist())
+    collapsed = ["collapsed"] if has_collapsed else []
     random = random_by(random_scores, "metric")
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}

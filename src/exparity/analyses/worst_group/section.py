@@ -63,7 +63,7 @@ def _line(
     del worst[""]
     name, times = worst.most_common(1)[0] if worst else ("", 0)
     return {
-        **{id: firsts[0][id] for id in _CELL},
+        **{name: firsts[0][name] for name in _CELL},
         **{column: mean_and_sd([row[column] for row in firsts])[0] for column in _RANGES},
         "quantity": quantity,
         "seeds": len(firsts),

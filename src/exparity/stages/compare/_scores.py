@@ -127,7 +127,9 @@ def _cell(
     use, ids = metadata["parameters"].get("use"), metadata["wildcards"]
     # Metrics of plug-ins may not be loaded here.
     facts = METRICS.get(use).facts if use in METRICS.ids() else None
-    has_no_control = facts is not None and facts.needs == "explainer"
+    flags = list(metadata.get("flags", []))
+    if facts is not None and facts.needs == "explainer":
+        flags.append(NOT_RELATIVE)  # it has no control
     low, high = metadata.get("bounds", (-np.inf, np.inf))
     return Cell(
         seed=int(ids["seed"]),
@@ -137,7 +139,7 @@ def _cell(
         places=places,
         quantities=quantities,
         direction=None if facts is None else facts.direction,
-        flags=[*metadata.get("flags", []), *[NOT_RELATIVE] * has_no_control],
+        flags=flags,
         bounds=(low, high),
     )
 

@@ -73,7 +73,9 @@ def _rows(
     adjusted: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one cell; ``adjusted`` has columns of what was measured, by pair."""
-    flags = [*cell.flags, *["collapsed"] * (cell.seed in classifiers.collapsed)]
+    flags = list(cell.flags)
+    if cell.seed in classifiers.collapsed:
+        flags.append("collapsed")
     measured, *_ = comparisons
     for quantity, of_quantity in comparisons.items():
         direction = "higher" if is_skill(quantity) else cell.direction

@@ -157,7 +157,11 @@ class TestRefusals:
             ("a.csv", "text,label,group\na,no,x\né,n,x\n".encode("latin-1"), "a.csv:3: not UTF-8"),
             ("a.tsv", b'text\tlabel\n"Great" film\t1\n', "a.tsv:2: not valid CSV"),
             ("a.tsv", b'text\tlabel\n"bad\t0\nfine"\t1\n', "a.tsv:2: a double quote begins a cell"),
-            ("a.csv.gz", gzip.compress(b"text,label,group\n")[:-9], "not a readable gzip file ("),
+            (
+                "a.csv.gz",
+                gzip.compress(b"text,label,group\n", mtime=0)[:-9],
+                "not a readable gzip file (",
+            ),
             ("a.json", b"[1]", "a.json, row 1: expected a JSON object, found 1"),
             ("a.json", b'{"data": []}', "no column 'text'"),
             (

@@ -48,11 +48,13 @@ class Run:
     Attributes:
         lineage: key of its options and inputs; empty outside the workflow.
         started: when it started, in seconds since 1970.
+        begun: the same by a clock that nobody sets.
         left: artefacts that it does not write, since a later job did.
     """
 
     lineage: str = ""
     started: float = field(default_factory=time.time)
+    begun: float = field(default_factory=time.monotonic)
     left: set[Path] = field(default_factory=set)
 
 
@@ -168,7 +170,7 @@ def write_artefact(
         "seed": ids.get("seed"),
         "rows": table.num_rows,
         "started": run.started,
-        "wall_seconds": round(now - run.started, 3),
+        "wall_seconds": round(time.monotonic() - run.begun, 3),
         **usage(),
         **(extra or {}),
     }

@@ -12,6 +12,7 @@ def get_data_files(wildcards):
     return EXPERIMENT.own_inputs("prepare", get_ids(wildcards))
 
 
+@with_signature
 def get_method_files(wildcards):
     """Files of the user's own that a method reads."""
     begin()
@@ -37,6 +38,7 @@ def get_counterfactuals():
 def get_analysis_inputs(name):
     """The input function of an analysis: what it reads, by the names of its function's inputs."""
 
+    @with_signature
     def inputs(wildcards):
         begin()
         return EXPERIMENT.analyses.inputs(name, get_ids(wildcards))

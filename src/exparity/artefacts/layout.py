@@ -54,6 +54,7 @@ _DIGEST = "sha256"
 _IN_REPORT = ("data", "predictions", "explanations", "scores")
 
 
+@cache
 def pattern_of(artefact: str) -> str:
     """Return the path of an artefact, relative to the results folder, with its ids in braces."""
     path = PATHS.get(artefact) or REPORT.get(artefact)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -13,47 +13,60 @@ from exparity.core.escaping import csv_text
 from exparity.types import IntArray
 
 ID = pa.dictionary(pa.int32(), pa.string())
-# What Parquet makes of a map; many readers do not know maps themselves.
-_PAIR = pa.struct([("key", pa.string()), ("value", pa.string())])
+_LEFT_OUT = {"left_out": "where empty"}
+_NAMED = {
+    "id": ID,
+    # What Parquet makes of a map; many readers do not know maps themselves.
+    "pair": pa.struct([("key", pa.string()), ("value", pa.string())]),
+}
+_OF_HINTS = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
 
-def fields(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
-    """Return columns from (name, type), or (name, type, True) for one that may be empty."""
-    return [pa.field(c[0], c[1], nullable=len(c) > 2) for c in columns]
+def fields(*columns: str | type[Any]) -> list[pa.Field]:
+    """Return columns from texts such as ``"group word: string"``: names, then their type.
+
+    Types are those of ``resources/artefacts.toml``. With a question mark, a column may have empty
+    cells; with two, a file has it only where a row has a value in it. A dataclass stands for one
+    column per attribute: text, a number, or a list of either.
+    """
+    texts = (text for c in columns for text in ([c] if isinstance(c, str) else _of_record(c)))
+    return [
+        pa.field(
+            name,
+            _type_named(kind.rstrip("?")),
+            nullable=kind.endswith("?"),
+            metadata=_LEFT_OUT if kind.endswith("??") else None,
+        )
+        for names, kind in (text.split(": ") for text in texts)
+        for name in names.split()
+    ]
 
 
-LEFT_OUT = {"left_out": "where empty"}
-"""Metadata of a column that a file has only where a row has a value in it."""
+def plain_schema(*columns: str | type[Any]) -> pa.Schema:
+    """Return a schema of :func:`fields` in which every cell may be empty, such as an export's."""
+    return pa.schema([(column.name, column.type) for column in fields(*columns)])
 
 
-def falls_columns() -> list[pa.Field]:
-    """Return the columns of the falls beside scores; see :class:`exparity.types.Falls`."""
-    types = {"sizes": pa.int32(), "falls": pa.float64(), "falls_log_odds": pa.float64()}
-    return [pa.field(n, pa.list_(kind), metadata=LEFT_OUT) for n, kind in types.items()]
+def may_be_left_out(field: pa.Field) -> bool:
+    """Return whether an artefact has a column only where a row has a value in it."""
+    return bool(field.metadata)
 
 
-KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
-"""The columns of an artefact with one row an example."""
-
-
-def type_named(name: str) -> pa.DataType:
+def _type_named(name: str) -> pa.DataType:
     """Return the type of a column by its name in a table of facts."""
     if name.startswith("list<"):
-        return pa.list_(type_named(name[len("list<") : -1]))
-    known = {"id": ID, "pair": _PAIR}
-    return known.get(name) or pa.type_for_alias(name)
+        return pa.list_(_type_named(name[len("list<") : -1]))
+    return _NAMED.get(name) or pa.type_for_alias(name)
 
 
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-
-
-def record_columns(kind: type[Any]) -> dict[str, pa.DataType]:
-    """Return a column for each attribute of a dataclass: text, a number, or a list of text."""
-    columns = {}
+def _of_record(kind: type[Any]) -> Iterator[str]:
     for name, hint in get_type_hints(kind).items():
-        plain = next(_TYPES[part] for part in (*get_args(hint), hint) if part in _TYPES)
-        columns[name] = pa.list_(plain) if get_origin(hint) in (list, tuple) else plain
-    return columns
+        plain = next(_OF_HINTS[part] for part in (*get_args(hint), hint) if part in _OF_HINTS)
+        yield f"{name}: list<{plain}>" if get_origin(hint) in (list, tuple) else f"{name}: {plain}"
+
+
+KEY = fields("example_id group: string", "match_id: string?")
+"""The columns of an artefact with one row an example."""
 
 
 class Examples:
@@ -125,8 +138,8 @@ class Export:
         cls, name: str, title: str, kind: type[Any], records: Iterable[Any], folder: str = "tables"
     ) -> Export:
         """Return a table with a column for each attribute of its records, a dataclass."""
-        schema = pa.schema(record_columns(kind).items())
-        return cls(name, title, schema, [asdict(record) for record in records], folder=folder)
+        rows = [asdict(record) for record in records]
+        return cls(name, title, plain_schema(kind), rows, folder=folder)
 
     def as_table(self) -> pa.Table:
         """Return it as an Arrow table."""

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts import layout
-from exparity.artefacts.columns import ID, Export
-from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
+from exparity.artefacts.columns import ID, Export, may_be_left_out
+from exparity.artefacts.schemas import check_schema, columns_of, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
 from exparity.core.errors import InputError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from exparity.artefacts.analyses import made_by
-from exparity.artefacts.columns import ID, LEFT_OUT, type_named
+from exparity.artefacts.columns import ID, fields, may_be_left_out
 from exparity.artefacts.layout import levels, of_analyses
 from exparity.core.errors import InputError, did_you_mean
 from exparity.resources import resource
@@ -26,15 +26,7 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
     """Return the columns beside the ids and the sort keys of all but the artefacts of analyses."""
     tables: dict[str, tuple[list[pa.Field], tuple[str, ...]]] = {}
     for name, table in tomllib.loads(resource("artefacts.toml").read_text("utf-8")).items():
-        columns = [
-            pa.field(
-                column,
-                type_named(kind.rstrip("?")),
-                nullable=kind.endswith("?"),
-                metadata=LEFT_OUT if kind.endswith("??") else None,
-            )
-            for column, kind in table["columns"].items()
-        ]
+        columns = fields(*map(": ".join, table["columns"].items()))
         start = tables[table["starts_as"]][0] if "starts_as" in table else []
         tables[name] = start + columns, tuple(table["keys"])
     return tables
@@ -74,11 +66,6 @@ def _same(actual: pa.DataType, expected: pa.DataType) -> bool:
         return bool(pa.types.is_string(actual) or pa.types.is_large_string(actual))
     # Parquet renames the item field of lists; the type inside is what counts.
     return bool(actual.equals(expected)) or str(actual) == str(expected)
-
-
-def may_be_left_out(field: pa.Field) -> bool:
-    """Return whether an artefact has a column only where a row has a value in it."""
-    return bool(field.metadata)
 
 
 def check_schema(path: Path, artefact: str, schema: pa.Schema) -> None:

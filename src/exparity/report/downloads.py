@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.columns import Export, type_named
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.artefacts.files import save_export
 from exparity.artefacts.schemas import schema_of
 from exparity.core.escaping import file_name
@@ -30,7 +30,7 @@ _TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
 @cache
 def _columns(table: str) -> pa.Schema:
     columns = tomllib.loads(asset("downloads.toml"))[table]
-    return pa.schema([(name, type_named(kind)) for name, kind in columns.items()])
+    return plain_schema(*map(": ".join, columns.items()))
 
 
 def table_exports(

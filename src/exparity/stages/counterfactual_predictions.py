@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
@@ -41,13 +39,10 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     writes={
         "counterfactual_predictions": Table(
             fields(
-                ("example_id", pa.string()),
-                ("group", pa.string()),
-                ("group_to", pa.string()),
-                ("label", pa.int16()),
-                ("predicted", pa.int16()),
-                ("probabilities", pa.list_(pa.float32())),
-                ("n_changed", pa.int16()),
+                "example_id group group_to: string",
+                "label predicted: int16",
+                "probabilities: list<float32>",
+                "n_changed: int16",
             ),
             keys=("example_id", "group_to"),
         )

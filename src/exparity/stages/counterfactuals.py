@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
@@ -42,12 +40,9 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     writes={
         "counterfactuals": Table(
             fields(
-                ("example_id", pa.string()),
-                ("split", pa.string()),
-                ("group", pa.string()),
-                ("group_to", pa.string()),
-                ("words", pa.list_(pa.string())),
-                ("n_changed", pa.int16()),
+                "example_id split group group_to: string",
+                "words: list<string>",
+                "n_changed: int16",
             ),
             keys=("split", "example_id", "group_to"),
         )

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_tables
@@ -18,13 +16,12 @@ from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import adjust
 from exparity.stats.skill import Rooms, ScaleTests
-from exparity.stats.verdicts import JUDGED, judge, standing
+from exparity.stats.verdicts import JUDGED_COLUMNS, judge, standing
 
 CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
 _CORRECTED = fields(
-    *((f"{p}_{method}", pa.float64()) for p in ("p", "wilcoxon_p") for method in ("holm", "bh")),
-    *((f"significant_{method}", pa.bool_()) for method in ("holm", "bh")),
+    "p_holm p_bh wilcoxon_p_holm wilcoxon_p_bh: float64", "significant_holm significant_bh: bool"
 )
 
 
@@ -41,15 +38,11 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     writes={
         "verdicts": Table(
             fields(
-                ("quantity", pa.string()),
-                ("run", pa.string(), True),
-                ("better_group", pa.string(), True),
-                ("stands", pa.bool_()),
-                *OVER_TRAININGS.items(),
-                *(
-                    (name, pa.string(), True) if missing is None else (name, pa.float64())
-                    for name, missing in JUDGED.items()
-                ),
+                "quantity: string",
+                "run better_group: string?",
+                "stands: bool",
+                *OVER_TRAININGS,
+                *JUDGED_COLUMNS,
             ),
             keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
             ids=("dataset", "model", "method", "metric"),

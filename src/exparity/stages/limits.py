@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from exparity.artefacts.analyses import ExperimentView, Table
@@ -133,13 +132,10 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
         "removal_limits": Table(
             KEY
             + fields(
-                ("direction", pa.string()),
-                ("unit", pa.string()),
-                ("size", pa.int32()),
-                ("random", pa.list_(pa.float64())),
-                ("random_log_odds", pa.list_(pa.float64())),
-                ("reference", pa.float64()),
-                ("reference_log_odds", pa.float64()),
+                "direction unit: string",
+                "size: int32",
+                "random random_log_odds: list<float64>",
+                "reference reference_log_odds: float64",
             ),
             keys=("example_id", "direction", "unit", "size"),
         )

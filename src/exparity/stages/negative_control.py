@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import KEY, LEFT_OUT, falls_columns, fields
+from exparity.artefacts.columns import KEY, fields
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -69,9 +68,8 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     writes={
         "random_scores": Table(
             KEY
-            + fields(("draw", pa.int16()), ("score", pa.float64()))
-            + [pa.field("reference", pa.float64(), metadata=LEFT_OUT)]
-            + falls_columns(),
+            + fields("draw: int16", "score: float64", "reference: float64??")
+            + fields("sizes: list<int32>??", "falls falls_log_odds: list<float64>??"),
             keys=("example_id", "draw"),
         )
     },

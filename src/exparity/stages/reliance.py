@@ -15,20 +15,14 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Findings, Table
-from exparity.artefacts.columns import Export, fields, record_columns
+from exparity.artefacts.columns import Export, fields, plain_schema
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
 from exparity.stages.cell import Lookup, cell_of, compared_in, read_all, require_same_cell
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
-_COLUMNS = fields(
-    ("group_a", pa.string()),
-    ("group_b", pa.string()),
-    ("n_unchanged", pa.int64()),
-    *record_columns(RankCorrelation).items(),
-)
-_SHOWN = ("dataset", "model", "seed", "method", "metric")
+_COLUMNS = ("group_a group_b: string", "n_unchanged: int64", RankCorrelation)
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,11 +36,10 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
 def _findings(
     rows: Sequence[Mapping[str, Any]], study: Any, options: Mapping[str, Any]
 ) -> Findings:
-    ids = [(name, pa.int64() if name == "seed" else pa.string()) for name in _SHOWN]
-    columns = pa.schema([*ids, *((one.name, one.type) for one in _COLUMNS)])
+    ids = ("dataset model: string", "seed: int64", "method metric: string")
+    title = "Attribution on group terms and effect of the group"
     return Findings(
-        {"rows": rows},
-        [Export("reliance", "Attribution on group terms and effect of the group", columns, rows)],
+        {"rows": rows}, [Export("reliance", title, plain_schema(*ids, *_COLUMNS), rows)]
     )
 
 
@@ -56,7 +49,9 @@ def _findings(
     reads=("scores", "predictions", "counterfactual_predictions"),
     writes={
         "reliance": Table(
-            _COLUMNS, keys=("method", "metric", "group_a", "group_b"), ids=("method", "metric")
+            fields(*_COLUMNS),
+            keys=("method", "metric", "group_a", "group_b"),
+            ids=("method", "metric"),
         )
     },
     of_metrics={"scores": "counterfactual"},

@@ -139,6 +139,8 @@ JUDGED: Mapping[str, float | None] = {
     "text_share": float("nan"),
 }
 """Columns that :func:`judge` adds to a row, and their values for a cell without a verdict."""
+JUDGED_COLUMNS = [f"{k}: {'string?' if v is None else 'float64'}" for k, v in JUDGED.items()]
+"""The same columns with their types."""
 
 
 def judge(

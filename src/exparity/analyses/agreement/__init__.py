@@ -14,19 +14,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import findings
-from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
 from exparity.stages.cell import read_all
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
-from exparity.stats.verdicts import JUDGED, judge
+from exparity.stats.verdicts import JUDGED, JUDGED_COLUMNS, judge
 from exparity.types import FloatArray
 
 Unit = Literal["token", "word"]
@@ -75,19 +73,10 @@ def _job_options(
     writes={
         "agreement": Table(
             fields(
-                ("between", pa.string()),
-                ("method_a", pa.string()),
-                ("method_b", pa.string()),
-                ("measure", pa.string()),
-                ("unit", pa.string()),
-                ("top_share", pa.float64()),
-                ("mean_a", pa.float64()),
-                ("mean_b", pa.float64()),
-                *record_columns(CrossedTest).items(),
-                *(
-                    (name, pa.string(), True) if missing is None else (name, pa.float64())
-                    for name, missing in JUDGED.items()
-                ),
+                "between method_a method_b measure unit: string",
+                "top_share mean_a mean_b: float64",
+                CrossedTest,
+                *JUDGED_COLUMNS,
             ),
             keys=("between", "method_a", "method_b", "measure", "group_a", "group_b"),
         )

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.analyses.agreement._pairwise import MEASURES
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.verdicts import named
 
@@ -18,14 +16,11 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 Row = Mapping[str, Any]
-_NAMES = ("dataset", "model", "between", "method_a", "method_b", "measure", "group_a", "group_b")
-_COLUMNS = pa.schema(
-    {
-        **dict.fromkeys(_NAMES, pa.string()),
-        **dict.fromkeys(("mean_a", "mean_b", "d"), pa.float64()),
-        "verdict": pa.string(),
-        **dict.fromkeys(("n_a", "n_b"), pa.int64()),
-    }
+_COLUMNS = plain_schema(
+    "dataset model between method_a method_b measure group_a group_b: string",
+    "mean_a mean_b d: float64",
+    "verdict: string",
+    "n_a n_b: int64",
 )
 
 

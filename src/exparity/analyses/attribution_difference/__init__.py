@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.attribution_difference.section import findings
@@ -31,15 +30,6 @@ from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
 Sets = Mapping[str, Mapping[str, Example]]
-_NUMBERS = (
-    "mean_a",
-    "mean_b",
-    "mean_difference",
-    "mean_absolute_difference",
-    "d_z",
-    "p",
-    "p_holm",
-)
 
 
 class WordPair(NamedTuple):
@@ -109,9 +99,9 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
     writes={
         "attribution_differences": Table(
             fields(
-                *((name, pa.string()) for name in ("group_a", "group_b", "word_a", "word_b")),
-                *((name, pa.int64()) for name in ("n_sets", "n_words")),
-                *((name, pa.float64()) for name in _NUMBERS),
+                "group_a group_b word_a word_b: string",
+                "n_sets n_words: int64",
+                "mean_a mean_b mean_difference mean_absolute_difference d_z p p_holm: float64",
             ),
             keys=("method", "group_a", "group_b", "word_a", "word_b"),
             ids=("method",),

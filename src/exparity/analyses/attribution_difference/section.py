@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
@@ -19,12 +17,10 @@ if TYPE_CHECKING:
 
 SHOWN_WORDS = 10
 _IDS = ("dataset", "model", "method", "group_a", "group_b", "word_a", "word_b")
-_COLUMNS = pa.schema(
-    {
-        **dict.fromkeys(_IDS, pa.string()),
-        **dict.fromkeys(("mean_difference", "mean_absolute"), pa.float64()),
-        **dict.fromkeys(("significant", "tested", "n_sets"), pa.int64()),
-    }
+_COLUMNS = plain_schema(
+    f"{' '.join(_IDS)}: string",
+    "mean_difference mean_absolute: float64",
+    "significant tested n_sets: int64",
 )
 
 

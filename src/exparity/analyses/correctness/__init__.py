@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.correctness.section import findings
@@ -76,11 +75,7 @@ def _described(scores: FloatArray) -> dict[str, Any]:
     reads=("scores", "predictions"),
     writes={
         "correctness": Table(
-            fields(
-                *((name, pa.string()) for name in ("subset", "group")),
-                *((name, pa.int64()) for name in ("n", "n_undefined")),
-                *((name, pa.float64()) for name in ("mean", "sd", "median")),
-            ),
+            fields("subset group: string", "n n_undefined: int64", "mean sd median: float64"),
             keys=("method", "metric", "subset", "group"),
             ids=("method", "metric"),
         )

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
@@ -19,13 +17,7 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 _IDS = ("dataset", "model", "method", "metric", "subset", "group")
-_COLUMNS = pa.schema(
-    {
-        **dict.fromkeys(_IDS, pa.string()),
-        **dict.fromkeys(("mean", "sd"), pa.float64()),
-        **dict.fromkeys(("n", "undefined"), pa.int64()),
-    }
-)
+_COLUMNS = plain_schema(f"{' '.join(_IDS)}: string", "mean sd: float64", "n undefined: int64")
 _STUDY = "gecobench2024"
 _MEASURES = {
     "accuracy": "Accuracy",

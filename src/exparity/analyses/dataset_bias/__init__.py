@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.dataset_bias.section import findings
@@ -135,14 +134,10 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     writes={
         "dataset_bias": Table(
             fields(
-                ("quantity", pa.string()),
-                ("split", pa.string()),
-                ("group", pa.string()),
-                ("class_name", pa.string()),
-                ("word", pa.string()),
-                ("value", pa.float64()),
-                ("n", pa.int64()),
-                ("rationale_share", pa.float64()),
+                "quantity split group class_name word: string",
+                "value: float64",
+                "n: int64",
+                "rationale_share: float64",
             ),
             keys=("quantity", "split", "group", "class_name", "word"),
         )

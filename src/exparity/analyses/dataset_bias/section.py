@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 
@@ -18,22 +16,14 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 SHOWN_WORDS = 10
-_WORDS = pa.schema(
-    {
-        **dict.fromkeys(("dataset", "class_name", "word"), pa.string()),
-        "correlation": pa.float64(),
-        "n_texts": pa.int64(),
-        "rationale_share": pa.float64(),
-    }
+_WORDS = plain_schema(
+    "dataset class_name word: string",
+    "correlation: float64",
+    "n_texts: int64",
+    "rationale_share: float64",
 )
-_SHARES = pa.schema(
-    {
-        **dict.fromkeys(("dataset", "split", "group"), pa.string()),
-        "share": pa.float64(),
-        "count": pa.int64(),
-        "n_texts": pa.int64(),
-        "published": pa.float64(),
-    }
+_SHARES = plain_schema(
+    "dataset split group: string", "share: float64", "count n_texts: int64", "published: float64"
 )
 _PUBLISHED_GROUP = "female"
 

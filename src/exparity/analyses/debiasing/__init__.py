@@ -12,12 +12,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.debiasing._changes import Scores, rows_of_changes
 from exparity.analyses.debiasing.section import findings
-from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_tables
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Id
@@ -69,12 +66,7 @@ def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     reads=("scores", "random_scores", "removal_limits", "bias"),
     writes={
         "debiasing": Table(
-            fields(
-                ("base", pa.string()),
-                ("quantity", pa.string()),
-                ("seed", pa.int64(), True),
-                *record_columns(GapChange).items(),
-            ),
+            fields("base quantity: string", "seed: int64?", GapChange),
             keys=("model", "method", "metric", "group_a", "group_b", "quantity"),
             ids=("model", "method", "metric"),
         )

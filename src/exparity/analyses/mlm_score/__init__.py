@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import KEY, ExperimentView, Table, analysis, fields
 from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
@@ -62,13 +61,7 @@ def _job_options(
     reads=("data", "models"),
     writes={
         "mlm_scores": Table(
-            KEY
-            + fields(
-                ("n_words", pa.int64()),
-                ("n_tokens", pa.int64()),
-                ("mlm_score", pa.float64()),
-                ("log_likelihood", pa.float64()),
-            ),
+            KEY + fields("n_words n_tokens: int64", "mlm_score log_likelihood: float64"),
             keys=("example_id",),
         )
     },

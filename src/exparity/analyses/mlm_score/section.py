@@ -9,10 +9,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 from exparity.stats.compare import compare_groups
@@ -21,14 +20,12 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 
-_COLUMNS = pa.schema(
-    {
-        **dict.fromkeys(("dataset", "model", "group_a", "group_b"), pa.string()),
-        **dict.fromkeys(("mean_a", "mean_b", "difference"), pa.float64()),
-        **dict.fromkeys(("significant", "tested"), pa.int64()),
-        "likelier": pa.float64(),
-        "n": pa.int64(),
-    }
+_COLUMNS = plain_schema(
+    "dataset model group_a group_b: string",
+    "mean_a mean_b difference: float64",
+    "significant tested: int64",
+    "likelier: float64",
+    "n: int64",
 )
 
 

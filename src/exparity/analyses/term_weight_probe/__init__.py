@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
 from exparity.analyses.term_weight_probe.section import NONE, findings
@@ -72,14 +71,11 @@ def _job_options(
     writes={
         "term_weight_probe": Table(
             fields(
-                ("debias", pa.string()),
-                ("weight", pa.float64()),
-                ("quantity", pa.string()),
-                ("group", pa.string()),
-                ("group_b", pa.string()),
-                ("class_name", pa.string()),
-                ("value", pa.float64()),
-                ("n", pa.int64()),
+                "debias: string",
+                "weight: float64",
+                "quantity group group_b class_name: string",
+                "value: float64",
+                "n: int64",
             ),
             keys=("debias", "weight", "quantity", "group", "group_b", "class_name"),
         )

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow as pa
-
 from exparity.analyses import StageResult, Table, analysis, fields
 from exparity.analyses.worst_group._spread import spread_of
 from exparity.analyses.worst_group.section import findings
@@ -25,9 +23,6 @@ from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg
 
-_OF_GROUP = ("mean", "standard_error", "shrinkage", "shrunk_mean")
-_OF_ALL = ("center", "tau", "q", "p", "range", "range_by_chance", "shrunk_range")
-
 
 @analysis(
     "worst_group",
@@ -36,16 +31,14 @@ _OF_ALL = ("center", "tau", "q", "p", "range", "range_by_chance", "shrunk_range"
     writes={
         "worst_group": Table(
             fields(
-                ("quantity", pa.string()),
-                ("group", pa.string()),
-                ("n", pa.int64()),
-                *((name, pa.float64()) for name in _OF_GROUP),
-                ("n_groups", pa.int64()),
-                *((name, pa.float64()) for name in _OF_ALL),
-                ("lowest", pa.string()),
-                ("highest", pa.string()),
-                ("flags", pa.list_(pa.string())),
-                ("p_bh", pa.float64()),
+                "quantity group: string",
+                "n: int64",
+                "mean standard_error shrinkage shrunk_mean: float64",
+                "n_groups: int64",
+                "center tau q p range range_by_chance shrunk_range: float64",
+                "lowest highest: string",
+                "flags: list<string>",
+                "p_bh: float64",
             ),
             keys=("method", "metric", "quantity", "group"),
             ids=("method", "metric"),

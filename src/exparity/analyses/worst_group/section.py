@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 
@@ -19,15 +17,13 @@ if TYPE_CHECKING:
 
 _CELL = ("dataset", "model", "method", "metric")
 _RANGES = ("range", "range_by_chance", "shrunk_range")
-_COLUMNS = pa.schema(
-    {
-        **dict.fromkeys((*_CELL, "quantity"), pa.string()),
-        **dict.fromkeys(("seeds", "found"), pa.int64()),
-        "worst": pa.string(),
-        "times": pa.int64(),
-        **dict.fromkeys(_RANGES, pa.float64()),
-        **dict.fromkeys(("n_groups", "smallest"), pa.int64()),
-    }
+_COLUMNS = plain_schema(
+    f"{' '.join(_CELL)} quantity: string",
+    "seeds found: int64",
+    "worst: string",
+    "times: int64",
+    f"{' '.join(_RANGES)}: float64",
+    "n_groups smallest: int64",
 )
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import fields, record_columns
+from exparity.artefacts.columns import fields
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Params
 from exparity.core.settings import Statistics
@@ -25,32 +23,21 @@ from exparity.stats.skill import Rooms, ScaleTests
 
 TESTS = Table(
     fields(
-        ("quantity", pa.string()),
-        ("draw", pa.int16(), True),
-        *record_columns(GroupComparison).items(),
-        ("metric_direction", pa.string(), True),
-        ("better_group", pa.string(), True),
-        ("test_accuracy", pa.float64()),
-        ("random_significant", pa.float64()),
-        *ADJUSTED_COLUMNS.items(),
+        "quantity: string",
+        "draw: int16?",
+        GroupComparison,
+        "metric_direction better_group: string?",
+        "test_accuracy random_significant: float64",
+        *map(": ".join, ADJUSTED_COLUMNS.items()),
     ),
     keys=("seed", "method", "metric", "group_a", "group_b", "quantity", "draw"),
     ids=("seed", "method", "metric"),
 )
 """The tests artefact, beside the ids of its level."""
-OVER_TRAININGS = {
-    name: kind
-    for part in (CrossedTest, ScaleTests, Rooms)
-    for name, kind in record_columns(part).items()
-} | {"certainty_d": pa.float64()}
+OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, "certainty_d: float64")
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = Table(
-    fields(
-        ("quantity", pa.string()),
-        ("run", pa.string(), True),
-        ("better_group", pa.string(), True),
-        *OVER_TRAININGS.items(),
-    ),
+    fields("quantity: string", "run better_group: string?", *OVER_TRAININGS),
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
 )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
 from exparity.stages.cell import Lookup, require_same_cell
@@ -17,11 +16,11 @@ from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.types import FloatArray
 
 _COLUMNS = {
-    "difference": ("estimate", pa.float64()),
-    "p": ("p", pa.float64()),
-    "ci_low": ("low", pa.float64()),
-    "ci_high": ("high", pa.float64()),
-    "flags": ("flags", pa.list_(pa.string())),
+    "difference": ("estimate", "float64"),
+    "p": ("p", "float64"),
+    "ci_low": ("low", "float64"),
+    "ci_high": ("high", "float64"),
+    "flags": ("flags", "list<string>"),
 }
 ADJUSTED_COLUMNS = {
     f"{adjustment}_adjusted_{name}": kind
@@ -30,7 +29,7 @@ ADJUSTED_COLUMNS = {
 }
 """Columns that the tests artefact has of each adjustment."""
 NOT_ADJUSTED: Mapping[str, Any] = {
-    name: [] if pa.types.is_list(kind) else float("nan") for name, kind in ADJUSTED_COLUMNS.items()
+    name: float("nan") if kind == "float64" else [] for name, kind in ADJUSTED_COLUMNS.items()
 }
 
 

@@ -277,7 +277,7 @@ def test_command_lines(study, tmp_path_factory, words):
     with contextlib.chdir(folder), quiet() as said:
         try:
             code = main(words)
-        except SystemExit as stop:  # argparse
+        except SystemExit as stop:  # help
             code = stop.code
     assert code in (0, 1, 2), said.getvalue()
     if code:

@@ -179,7 +179,7 @@ LONGER = {"debias": "os", "training": {"epochs": 5}}
 class TestConfig:
     def test_recipes_differ_in_debias_alone(self):
         found = experiment({"base": "plain"}, plain={}, os={"debias": "os"}, same={}, longer=LONGER)
-        settled = found.analyses.options("debiasing", {"dataset": "bios"})
+        settled = found.options("debiasing", {"dataset": "bios"})
         assert (settled["base"], settled["recipes"]) == ("plain", ["os"])
         (message,) = [line for line in cautions(found) if line.startswith("analyses.debiasing")]
         assert message == (
@@ -206,8 +206,8 @@ def test_jobs_of_a_metric_of_changed_words_read_counterfactuals():
     cell = {"dataset": "bios", "model": "bert_tiny", "seed": 0, "metric": "term_attribution"}
     artefact = "results/counterfactuals/bios.parquet"
     assert found.reads("evaluate", {**cell, "method": "gradient"})[-1] == artefact
-    assert found.analyses.inputs("negative_control", cell)["counterfactuals"] == [artefact]
+    assert found.inputs("negative_control", cell)["counterfactuals"] == [artefact]
     del cell["metric"]
-    assert found.analyses.inputs("reliance", cell)["counterfactual_predictions"] == (
+    assert found.inputs("reliance", cell)["counterfactual_predictions"] == (
         "results/counterfactual_predictions/bios/bert_tiny/0.parquet"
     )

@@ -42,18 +42,18 @@ def test_one_file_a_metric_that_does_not_explain_again():
     ]
     place = "pairs_all/bert_tiny"
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 1}
-    compared = found.analyses.inputs("compare", {"dataset": "pairs_all", "model": "bert_tiny"})
+    compared = found.inputs("compare", {"dataset": "pairs_all", "model": "bert_tiny"})
     assert sorted(compared["random_scores"]) == [
         f"results/random_scores/{place}/{seed}/{m}.parquet"
         for seed in (0, 1)
         for m in ("gini", "mine")
     ]
-    assert found.analyses.inputs("negative_control", {**cell, "metric": "mine"}) == {
+    assert found.inputs("negative_control", {**cell, "metric": "mine"}) == {
         "data": "results/data/pairs_all.parquet",
         "checkpoint": f"results/models/{place}/1",
         "predictions": f"results/predictions/{place}/1.parquet",
     }
-    assert settings(found.analyses, "negative_control", **cell, metric="mine") == {
+    assert settings(found, "negative_control", **cell, metric="mine") == {
         "use": "gini",
         "params": {"epsilon": 0.0, "normalise_over": "sequence", "unit": "token"},
         "max_examples": None,
@@ -85,7 +85,7 @@ def test_random_explanations_are_of_texts_that_methods_explain(
         seeds=[0, 1],
     )
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 1, "metric": "gini"}
-    assert settings(found.analyses, "negative_control", **cell)["max_examples"] == expected
+    assert settings(found, "negative_control", **cell)["max_examples"] == expected
 
 
 def test_bias_reads_counterfactual_predictions_where_there_are_some():
@@ -98,7 +98,7 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some():
     paths = [f"{folder}/{seed}.parquet" for seed in (0, 1)]
     for dataset, expected in (("bios", paths), ("pairs_all", [])):
         ids = {"dataset": dataset, "model": "bert_tiny"}
-        assert found.analyses.inputs("bias", ids)["counterfactual_predictions"] == expected
+        assert found.inputs("bias", ids)["counterfactual_predictions"] == expected
 
 
 @pytest.mark.parametrize(
@@ -108,19 +108,19 @@ def test_no_negative_control(changes):
     found = experiment(**changes)
     assert not found.grid["analyses"]["negative_control"]
     model = {"dataset": "pairs_all", "model": "bert_tiny"}
-    assert found.analyses.inputs("compare", model)["random_scores"] == []
+    assert found.inputs("compare", model)["random_scores"] == []
 
 
 def test_random_explanations_are_scored_as_those_of_any_method():
     every = {"match": {"metric": "gini"}, "metric": {"normalise_over": "content"}}
     one = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"epsilon": 0.5}}
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": "gini"}
-    scored = settings(experiment(overrides=[every, one]).analyses, "negative_control", **cell)
+    scored = settings(experiment(overrides=[every, one]), "negative_control", **cell)
     assert scored["params"] == {"epsilon": 0.0, "normalise_over": "content", "unit": "token"}
 
 
 def test_only_metrics_that_compare_are_read():
-    found = experiment({"correctness": {}}).analyses
+    found = experiment({"correctness": {}})
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
     reads = found.inputs("correctness", cell)
     methods, place = TINY["methods"], "pairs_all/bert_tiny/0"
@@ -131,7 +131,7 @@ def test_only_metrics_that_compare_are_read():
 
 
 def test_terms_are_the_datasets_own():
-    own = experiment({"dataset_bias": {}}).analyses
+    own = experiment({"dataset_bias": {}})
     assert settings(own, "dataset_bias", dataset="pairs_all")["terms"] == {
         "male": [["he"], ["him", "his"]],
         "female": [["she"], ["her"]],
@@ -140,14 +140,14 @@ def test_terms_are_the_datasets_own():
 
 def test_a_job_depends_on_its_code():
     names = ("correctness", "attribution_difference", "dataset_bias")
-    own, ids = experiment(dict.fromkeys(names)).analyses, {"dataset": "pairs_all", "seed": 0}
+    own, ids = experiment(dict.fromkeys(names)), {"dataset": "pairs_all", "seed": 0}
     assert len({own.options(name, ids)["digest"] for name in names}) == 3
 
 
 def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
     models = {**TINY["models"], "tuned": {**checkpoints["BertForMaskedLM"], "revision": "abc"}}
-    found = experiment({"mlm_score": {"max_examples": 8}}, models=models).analyses
-    assert found.targets("mlm_score") == [("pairs_all", "tuned")]
+    found = experiment({"mlm_score": {"max_examples": 8}}, models=models)
+    assert found.grid["analyses"]["mlm_score"] == [("pairs_all", "tuned")]
     assert settings(found, "mlm_score", dataset="pairs_all", model="tuned") == {
         "original": checkpoints["BertForMaskedLM"]["checkpoint"],
         "revision": "abc",

@@ -55,7 +55,7 @@ class TestWhatADatasetLacks:
         random = made.grid["analyses"]["negative_control"]
         assert [(dataset, metric) for dataset, _, metric in random] == scored(made)
         assert made.grid["analyses"]["correctness"] == [("pairs_all", "bert_tiny")]
-        read = made.analyses.inputs("compare", {"dataset": "people", "model": "bert_tiny"})
+        read = made.inputs("compare", {"dataset": "people", "model": "bert_tiny"})
         assert {path.rpartition("/")[2] for path in read["scores"]} == {"gini.parquet"}
 
     def test_counterfactuals(self):

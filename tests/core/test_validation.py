@@ -15,7 +15,6 @@ from exparity.core.validation import (
     Text,
     complete,
     defaults_of,
-    fault_of,
     options_of,
     read_settings,
 )
@@ -150,7 +149,3 @@ class TestSettings:
         with pytest.raises(InputError, match=r"^epochs: Input should be .* 0, found -1"):
             Inner(epochs=-1)
         assert Inner.epochs == Inner().epochs == 5
-
-    def test_a_value_beside_its_type(self):
-        assert fault_of(Share, 0.5) == ""
-        assert fault_of(Share, 2) == "Input should be less than 1, found 2"

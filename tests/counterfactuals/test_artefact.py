@@ -17,7 +17,7 @@ def experiment(**changes):
 
 
 def options(found, dataset="bios"):
-    return found.analyses.options("counterfactuals", {"dataset": dataset})
+    return found.options("counterfactuals", {"dataset": dataset})
 
 
 class TestConfig:

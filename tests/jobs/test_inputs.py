@@ -9,7 +9,7 @@ from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
 from exparity.artefacts.lineage import identity, lineage
-from exparity.config.analyses import Analyses
+from exparity.config.experiment import Experiment
 from exparity.core.command_line import command_of
 from exparity.jobs.inputs import job_inputs, lineage_of
 
@@ -97,7 +97,7 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
     ids = {"model": "m", "seed": 1, "metric": "k", "threads": 2}
     outputs = [f"o{i}" for i, _ in enumerate(ANALYSES.get(id).facts.writes)]
-    flags = Analyses.flags(None, id, paths, outputs, ids)
+    flags = Experiment.flags(None, id, paths, outputs, ids)
     options = json.dumps({"digest": "0"})
     command = cli.known_commands()[command_of(id)]
     call = command.parse([*flags, "--options", options])

@@ -1,5 +1,5 @@
 # One rule for every registered analysis that the config asks for, or that is always made.
-for analysis in EXPERIMENT.analyses.used:
+for analysis in EXPERIMENT.analyses:
 
     rule:
         name:
@@ -23,7 +23,8 @@ for analysis in EXPERIMENT.analyses.used:
             options=get_options(analysis.id),
             flags=get_analysis_flags(analysis.id),
         message:
-            EXPERIMENT.analyses.message(analysis.id)
+            analysis.display
+            + "".join(f", {{wildcards.{id}}}" for id in analysis.facts.levels)
         shell:
             "exparity {params.command:q} --options {params.options:q} {params.flags:q}"
             " > {log:q} 2>&1"

@@ -41,7 +41,7 @@ def get_analysis_inputs(name):
     @with_signature
     def inputs(wildcards):
         begin()
-        return EXPERIMENT.analyses.inputs(name, get_ids(wildcards))
+        return EXPERIMENT.inputs(name, get_ids(wildcards))
 
     return inputs
 

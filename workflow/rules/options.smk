@@ -18,7 +18,7 @@ def get_options(name):
 def get_analysis_flags(name):
     # The input is asked for so that Snakemake does not count them as what a result depends on.
     return with_signature(
-        lambda wildcards, input, output, threads: EXPERIMENT.analyses.flags(
+        lambda wildcards, input, output, threads: EXPERIMENT.flags(
             name, dict(input.items()), output, {**wildcards, "threads": threads}
         )
     )

@@ -25,7 +25,7 @@ def cautions(experiment: Experiment) -> list[str]:
                 )
                 if message := caution(options["params"], model_type):
                     messages[f"methods.{id}, models.{model}: {message}"] = None
-    for name, settings in experiment.analyses.settings.items():
+    for name, settings in experiment.settings.items():
         of_analysis = ANALYSES.get(name).facts.caution
         if of_analysis and (message := of_analysis(experiment, **settings)):
             messages[f"analyses.{name}: {message}"] = None

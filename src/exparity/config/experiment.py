@@ -6,26 +6,40 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import TopologicalSorter
+from operator import eq
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import (
+    ANALYSES,
+    AnalysisFacts,
+    arguments_of,
+    config_options,
+    inputs_of,
+    made_by,
+)
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.layout import grid_text
 from exparity.config import digests
-from exparity.config.analyses import Analyses
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
 from exparity.config.presets import with_preset
 from exparity.config.resolved import Cell, Options, ResolvedConfig
-from exparity.core.errors import InputError, exit_on_bad_input
+from exparity.core.errors import InputError, did_you_mean, exit_on_bad_input
+from exparity.core.registry import Entry
 from exparity.core.strict import json_value, read_yaml
-from exparity.core.validation import read_settings
+from exparity.core.validation import complete, read_settings
 from exparity.models.folders import n_weights
 
+Inputs = Mapping[str, str | list[str]]
+"""Paths that a job reads, by the names of its function's inputs."""
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
+_FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
+"""Arguments that a job is given because its function has them: their flag and their value's id."""
 
 
 def load_or_exit(
@@ -51,7 +65,21 @@ class Experiment(ResolvedConfig):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         check(self)
-        self.analyses = Analyses(self)
+        self.settings = {name: own or {} for name, own in config.analyses.items()}
+        asked_for = [id for id in ANALYSES.ids() if not ANALYSES.get(id).facts.always]
+        for name, settings in self.settings.items():
+            if name not in asked_for:
+                hint = did_you_mean(name, asked_for)
+                raise InputError(f"analyses.{name}: there is no such analysis; {hint}")
+            entry = ANALYSES.get(name)
+            complete(config_options(entry), settings, f"analyses.{name}")
+            if not [*self._targets(entry)]:
+                lacks = [self.lacks[dataset] for dataset, _ in self.pairs]
+                needs = [n for n in entry.facts.needs if all(n in one for one in lacks)]
+                raise InputError(
+                    f"analyses.{name}: no dataset has {' and '.join(needs) or 'a metric for it'}; "
+                    "leave it out"
+                )
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> Experiment:
@@ -129,15 +157,62 @@ class Experiment(ResolvedConfig):
             return 240
         return 30 if self.runs_model(part) else 5
 
+    @cached_property
+    def analyses(self) -> list[Entry[AnalysisFacts]]:
+        """The analyses that are made, each after those that it reads; the report's order."""
+        entries = {id: ANALYSES.get(id) for id in ANALYSES.ids()}
+        makers = {
+            id: (entry.facts.reads, entry.facts.writes)
+            for id, entry in entries.items()
+            if entry.facts.always or id in self.settings
+        }
+        return [entries[id] for id in in_order(makers)]
+
+    def _targets(self, entry: Entry[AnalysisFacts]) -> Iterator[tuple[str, ...]]:
+        """Yield what an analysis applies to, such as pairs of dataset and model."""
+        facts = entry.facts
+        if not self.metrics and _reads_explanations(facts):
+            return
+        metrics = [[id] for id in self.metrics] if "metric" in facts.target else [[]]
+        for target in dict.fromkeys(
+            (*pair[: len(facts.target)], *metric) for pair in self.pairs for metric in metrics
+        ):
+            ids = dict(zip(facts.target, target, strict=True))
+            if self._job_options(entry, ids) is not None and self._has_inputs(facts, ids):
+                yield target
+
+    def _has_inputs(self, facts: AnalysisFacts, ids: Cell) -> bool:
+        """Return whether a dataset has what an analysis needs, and metrics that it reads."""
+        if "dataset" not in ids:
+            return any(self._has_inputs(facts, {"dataset": d}) for d, _ in self.pairs)
+        dataset = str(ids["dataset"])
+        if any(need in self.lacks[dataset] for need in facts.needs):
+            return False
+        metrics = self.applying("metrics", dataset)
+        if needs := facts.of_metrics.get("scores"):
+            metrics = [id for id in metrics if id in self.metrics_that_need(needs)]
+        reads = needs or _reads_explanations(facts)
+        return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
+
     def options(self, name: str, ids: Cell) -> Options:
         """Return what the result of a stage or an analysis depends on, by the ids in its path."""
-        of_stage = getattr(self, f"{name}_options", None)
-        return of_stage(**ids) if of_stage else self.analyses.options(name, ids)
+        if of_stage := getattr(self, f"{name}_options", None):
+            options: Options = of_stage(**ids)
+            return options
+        entry = ANALYSES.get(name)
+        settings = dict(self._job_options(entry, ids) or {})
+        digest = digests.analysis(entry.source) + settings.pop("digest", "")
+        return {**settings, "digest": digest}
+
+    def _job_options(self, entry: Entry[AnalysisFacts], ids: Cell) -> Mapping[str, Any] | None:
+        """Return the options of a job; None where the analysis does not apply."""
+        settings, job_options = self.settings.get(entry.id, {}), entry.facts.job_options
+        return settings if job_options is None else job_options(self, ids, **settings)
 
     def reads(self, name: str, ids: Cell) -> list[str]:
         """Return what a job of a stage or an analysis reads."""
         if name not in layout.STAGES:
-            inputs = self.analyses.inputs(name, ids).values()
+            inputs = self.inputs(name, ids).values()
             return [path for one in inputs for path in ([one] if isinstance(one, str) else one)]
         paths = self.own_inputs(name, ids)
         for artefact in layout.STAGES[name][0]:
@@ -146,6 +221,54 @@ class Experiment(ResolvedConfig):
             else:
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
         return paths
+
+    def inputs(self, name: str, ids: Cell) -> Inputs:
+        """Return what a job of an analysis reads."""
+        entry = ANALYSES.get(name)
+        named = tuple(ids[level] for level in ("dataset", "model") if level in ids)
+        grid = {
+            **self.grid,
+            "pairs": _of_cell(self.pairs, named),
+            "analyses": {id: _of_cell(all, named) for id, all in self.grid["analyses"].items()},
+            "seeds": [ids["seed"]] if "seed" in ids else self.seeds,
+        }
+        files: dict[str, str | list[str]] = {}
+        reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
+        for (argument, several), artefact in reads:
+            needs = entry.facts.of_metrics.get(artefact)
+            metrics = self.metrics_that_need(needs) if needs else None
+            paths = [
+                f"{self.results}/{layout.path_of(artefact, cell)}"
+                for cell in layout.cells(grid, artefact)
+                if all(str(cell.get(id, value)) == str(value) for id, value in ids.items())
+                and (metrics is None or {**ids, **cell}["metric"] in metrics)
+            ]
+            if needs and not paths:
+                continue
+            if not several and len(paths) != 1:
+                raise InputError(
+                    f"analysis '{name}': reads {len(paths)} files of '{artefact}'; annotate "
+                    f"'{argument}' as Sequence[Path]"
+                )
+            files[argument] = paths if several else paths[0]
+        return files
+
+    def flags(
+        self, name: str, inputs: Inputs, outputs: Sequence[str], ids: Mapping[str, Any]
+    ) -> list[str]:
+        """Return the flags of an analysis' command, beside its options."""
+        entry = ANALYSES.get(name)
+        files = {id: inputs.get(id, []) for id in inputs_of(entry.function)}
+        files |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
+        flags = []
+        for argument, value in files.items():
+            flags.append(f"--{argument.replace('_', '-')}")
+            flags += [value] if isinstance(value, str) else value
+        for argument in arguments_of(entry.function):
+            if argument in _FROM_CELL:
+                flag, id = _FROM_CELL[argument]
+                flags += [f"--{flag}", str(ids[id])]
+        return flags
 
     def counterfactuals(self, ids: Cell) -> list[str]:
         """Return the file of counterfactuals that a metric needs, if any."""
@@ -159,14 +282,15 @@ class Experiment(ResolvedConfig):
 
     def report_options(self) -> Options:
         """Return what the report depends on, beside its inputs."""
-        sources = tuple(entry.source for entry in self.analyses.used)
+        sources = tuple(entry.source for entry in self.analyses)
         return {**self.grid, "digest": digests.report(sources)}
 
     @cached_property
     def grid(self) -> Mapping[str, Any]:
         """Cells of the experiment, and settings of the report that shows them."""
         return {
-            **self.analyses.grid,
+            **self.axes,
+            "analyses": {entry.id: [*self._targets(entry)] for entry in self.analyses},
             "title": self.config.title,
             "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
             "models": [*map(list, self.known.items())],
@@ -184,3 +308,24 @@ class Experiment(ResolvedConfig):
         """Write the grid into the results folder, so that its readers see what is missing."""
         with atomic_path(Path(self.results, layout.GRID)) as path:
             path.write_text(grid_text(self.grid), encoding="utf-8")
+
+
+def in_order(makers: Mapping[str, tuple[Iterable[str], Iterable[str]]]) -> list[str]:
+    """Return makers, by name with what each reads and writes, each after those that it reads."""
+    maker = {artefact: name for name, (_, writes) in makers.items() for artefact in writes}
+    needs = {name: [maker[r] for r in reads if r in maker] for name, (reads, _) in makers.items()}
+    return [*TopologicalSorter(needs).static_order()]
+
+
+def _reads_explanations(facts: AnalysisFacts) -> bool:
+    """Return whether what an analysis reads is made of what a method or metric makes."""
+    return any(
+        {"method", "metric"} & set(layout.levels(name))
+        or ((entry := made_by(name)) and _reads_explanations(entry.facts))
+        for name in facts.reads
+    )
+
+
+def _of_cell(targets: Iterable[Sequence[str]], named: Sequence[Any]) -> list[Sequence[str]]:
+    """Return the targets that agree with the dataset, or dataset and model, of a cell."""
+    return [target for target in targets if all(map(eq, target, named))]

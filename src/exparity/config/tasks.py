@@ -13,14 +13,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache, lru_cache, partial
-from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from exparity.artefacts import layout
 from exparity.artefacts.lineage import identity, lineage, recorded_lineage
-from exparity.config.experiment import Experiment
+from exparity.config.experiment import Experiment, in_order
 from exparity.config.resolved import Options
 
 _LAST = ("cost", "report")
@@ -55,7 +54,10 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
     def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:
         return [f"{results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
-    for name, (_, writes) in _makers(experiment):
+    makers: dict[str, tuple[Sequence[str], Sequence[str]]] = {**layout.STAGES}
+    makers |= {one.id: (one.facts.reads, [*one.facts.writes]) for one in experiment.analyses}
+    for name in in_order(makers):
+        writes = makers[name][1]
         for ids in layout.cells(experiment.grid, writes[0]):
             options = partial(experiment.options, name, ids)
             reads = experiment.reads(name, ids)
@@ -66,23 +68,11 @@ def _tasks(experiment: Experiment) -> Iterator[Task]:
     yield Task("report", {}, experiment.report_options, inputs, [page], beside)
 
 
-def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequence[str]]]]:
-    """Return stages and analyses, each after those it needs, with what they read and make."""
-    makers = {**layout.STAGES}
-    for entry in experiment.analyses.used:
-        makers[entry.id] = entry.facts.reads, tuple(entry.facts.writes)
-    made_by = {artefact: name for name, (_, writes) in makers.items() for artefact in writes}
-    order = TopologicalSorter(
-        {name: [made_by[r] for r in reads if r in made_by] for name, (reads, _) in makers.items()}
-    )
-    return [(name, makers[name]) for name in order.static_order()]
-
-
 def runs_model(experiment: Experiment, rule: str, ids: Mapping[str, Any]) -> bool:
     """Return whether a job runs a model."""
     if rule == "evaluate":
         return experiment.runs_model(ids["metric"])
-    analyses = [one.id for one in experiment.analyses.used if one.facts.runs_model]
+    analyses = [one.id for one in experiment.analyses if one.facts.runs_model]
     return rule in ("finetune", "explain", *analyses)
 
 

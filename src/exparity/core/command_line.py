@@ -25,10 +25,9 @@ from textwrap import fill
 from typing import Annotated, Any, Literal, NoReturn
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.escaping import visible
 from exparity.core.flags import Flag
 from exparity.core.strict import parse_json
-from exparity.core.validation import complete, documented, fault_of, settings_of
+from exparity.core.validation import complete, documented, settings_of
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
@@ -48,8 +47,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and a message whose control characters are written out, and exit with 2."""
-        super().error(visible(message))
+        """Refuse a line."""
+        raise InputError(f"{self.prog.removeprefix('exparity').strip()}: {message}".lstrip(": "))
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments after a look at the names of all flags."""
@@ -98,7 +97,7 @@ class Argument:
         for mark in marks:
             if isinstance(mark, Flag):
                 facts |= {key: value for key, value in vars(mark).items() if value}
-        self.flag, self._marks = Flag(**facts), marks
+        self.flag = Flag(**facts)
         self.written = f"--{(self.flag.name or self.name).replace('_', '-')}"
         is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
         self.is_option = is_keyword_only and self.kind is not Path
@@ -126,8 +125,6 @@ class Argument:
         if self.kind is float:
             with suppress(ValueError):
                 value = float(text)
-        if fault := fault_of(Annotated[(self.kind, *self._marks, "a flag")], value):
-            raise argparse.ArgumentTypeError(fault)
         return value
 
     def add_to(self, parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -135,10 +132,10 @@ class Argument:
         settings: dict[str, Any] = {"help": self._help(required), "default": self._default()}
         if self.kind is bool:
             settings["action"] = argparse.BooleanOptionalAction
-        elif typing.get_origin(self.kind) is Literal:
-            settings |= {"type": self.read, "choices": typing.get_args(self.kind)}
         else:
-            settings |= {"type": self.read, "metavar": self._metavar}
+            is_choice = typing.get_origin(self.kind) is Literal
+            choices = {"choices": typing.get_args(self.kind)} if is_choice else {}
+            settings |= {"type": self.read, **(choices or {"metavar": self._metavar})}
         if self.several:
             settings["nargs"] = "*" if self.optional else "+"
         elif self.optional and self.default is self.empty:
@@ -366,5 +363,5 @@ class Call:
         }
         others = arguments.keys() - types.keys()
         values = {name: value for name, value in keywords.items() if name not in others}
-        complete(settings_of("options", types), values, "--options")
+        complete(settings_of("options", types), values, "")
         return {**unset, **keywords}

@@ -23,7 +23,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    TypeAdapter,
     ValidationError,
     create_model,
 )
@@ -160,15 +159,6 @@ def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Ki
 def complete(kind: type[Settings], values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Check ``values``; return all options with their values, sorted by name."""
     return dict(sorted(read_settings(kind, values, where).whole.items()))
-
-
-def fault_of(annotation: Any, value: Any) -> str:
-    """Return why a type does not allow a value; empty if it does."""
-    try:
-        TypeAdapter(annotation, config=Settings.model_config).validate_json(json.dumps(value))
-    except ValidationError as error:
-        return _lines(None, error, value, "")[0]
-    return ""
 
 
 @cache

@@ -134,8 +134,8 @@ class Argument:
             settings["action"] = argparse.BooleanOptionalAction
         else:
             is_choice = typing.get_origin(self.kind) is Literal
-            choices = {"choices": typing.get_args(self.kind)} if is_choice else {}
-            settings |= {"type": self.read, **(choices or {"metavar": self._metavar})}
+            settings |= {"type": self.read, "metavar": None if is_choice else self._metavar}
+            settings["choices"] = typing.get_args(self.kind) if is_choice else None
         if self.several:
             settings["nargs"] = "*" if self.optional else "+"
         elif self.optional and self.default is self.empty:

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from exparity.core.strict import read_yaml
 from exparity.data._grammar import (
     ENTRIES,
     PROTAGONIST,
-    SURNAMES,
     Dealer,
     Entries,
     Template,
     alike,
-    items,
     new_filling,
-    partners,
     read_templates,
     spelled,
     split_templates,
@@ -45,35 +43,33 @@ SHARED: Mapping[str, str] = {
     occupation: both for both in _LEXICON["shared"] for occupation in both.split()
 }
 OCCUPATION_WORDS: Mapping[str, Entries] = {
-    f"{work} {name}": alike(items(entries) if isinstance(entries, str) else entries)
+    f"{work} {kind}": alike(entries)
     for work, lists in {**_LEXICON["occupations"], **_LEXICON["shared"]}.items()
-    for name, entries in lists.items()
+    for kind, entries in lists.items()
 }
 HOMES: Mapping[str, Entries] = {
-    f"home {gender}": alike(items(towns)) for gender, towns in _LEXICON["homes"].items()
+    f"home {gender}": alike(towns) for gender, towns in _LEXICON["homes"].items()
 }
 WORDS: Mapping[str, Entries] = {
     **ENTRIES,
     **OCCUPATION_WORDS,
     **HOMES,
-    "title": titled(partners(_LEXICON["title"]), SURNAMES),
+    "title": titled({_LEXICON["title"]: 1}),
 }
 
 
-@dataclass(frozen=True)
-class _Person:
+class _Person(NamedTuple):
     """The person of a biography."""
 
     split: Split
     template: Template
     occupation: int  # index of its label
     gender: int  # index into ``GROUPS``; in pairs, of one of the versions
-    home: int  # index of the gender whose list its town is from
+    home: str  # the gender whose list its town is from
     ambiguous: bool  # whether its words for work are those that two occupations share
 
 
-@dataclass(frozen=True)
-class Population:
+class Population(NamedTuple):
     """Dependences of a generator; each is a share or a difference of shares."""
 
     # without pairs, the share of the larger gender within an occupation: of men where the
@@ -103,11 +99,7 @@ def generate_biographies(
 
 
 def _people(
-    split: Split,
-    templates: Sequence[Template],
-    size: int,
-    population: Population,
-    seed: int,
+    split: Split, templates: Sequence[Template], size: int, population: Population, seed: int
 ) -> list[_Person]:
     """Draw the people of a split; occupations alternate, and templates with each round of them."""
     rng = stream(seed, "bios", "people", split)
@@ -120,7 +112,7 @@ def _people(
         ambiguous = shared.random() < population.ambiguity
         ambiguous &= population.ambiguous_group in ("both", GROUPS[gender])
         template = templates[turn % len(templates)]
-        people.append(_Person(split, template, occupation, gender, home, ambiguous))
+        people.append(_Person(split, template, occupation, gender, GROUPS[home], ambiguous))
     return people
 
 
@@ -128,13 +120,12 @@ def _genders(size: int, imbalance: float, rng: random.Random) -> list[int]:
     """Return genders with the larger one's share of each occupation to the nearest person."""
     genders = [0] * size
     for occupation in range(len(OCCUPATIONS)):
-        places = range(occupation, size, len(OCCUPATIONS))
+        n = len(genders[occupation :: len(OCCUPATIONS)])
         larger = occupation % len(GROUPS)
-        n_larger = int(imbalance * len(places) + 0.5)
-        dealt = [larger] * n_larger + [1 - larger] * (len(places) - n_larger)
+        n_larger = int(imbalance * n + 0.5)
+        dealt = [larger] * n_larger + [1 - larger] * (n - n_larger)
         rng.shuffle(dealt)
-        for place, gender in zip(places, dealt, strict=True):
-            genders[place] = gender
+        genders[occupation :: len(OCCUPATIONS)] = dealt
     return genders
 
 
@@ -147,25 +138,27 @@ def _versions(
         work = SHARED[work]
     others = [other for other in OCCUPATIONS if other not in work.split()]
     other = others[dealer.deal(f"beside {work}", len(others), set())]
-    template = _cast(person.template, work, other, GROUPS[person.home])
+    # Slots take the words of this work, of the other person's and of this home.
+    lists = {f"{PROTAGONIST}:{kind}": f"{work} {kind}" for kind in KINDS}
+    own = {*lists.values()}
+    lists |= {f"{OTHER}:{kind}": f"{other} {kind}" for kind in KINDS}
+    lists["home"] = f"home {person.home}"
+    parts = (part._replace(name=lists.get(part.key, part.name)) for part in person.template.parts)
+    template = person.template._replace(parts=tuple(parts))
     filling = new_filling(template, dealer, seen, WORDS)
     versions = []
     for gender, group in enumerate(GROUPS):
-        spelling = spelled(template, filling, gender, {OTHER: gender})
-        rationale = tuple(
-            int(slot is not None and slot.person == PROTAGONIST and slot.name in OCCUPATION_WORDS)
-            for _, slot in spelling
-        )
+        words, of_parts = zip(*spelled(template, filling, gender, {OTHER: gender}), strict=True)
         versions.append(
             Example(
                 example_id=f"{number}-{group}",
-                words=tuple(word for word, _ in spelling),
+                words=words,
                 label=person.occupation,
                 group=group,
                 split=person.split,
                 match_id=number,
-                rationale=rationale,
-                attributes={"template": template.id, "home": GROUPS[person.home]},
+                rationale=tuple(int(part.name in own) for part in of_parts),
+                attributes={"template": template.id, "home": person.home},
             )
         )
     return versions
@@ -175,16 +168,3 @@ def _alone(versions: Sequence[Example], gender: int) -> Example:
     """Return one version without its set; its counterfactual is the text of the other one."""
     attributes = {**versions[gender].attributes, "counterfactual": versions[1 - gender].text}
     return replace(versions[gender], match_id=None, attributes=attributes)
-
-
-def _cast(template: Template, work: str, other: str, home: str) -> Template:
-    """Return a template whose slots name the lists of this work, the other's and this home."""
-    names = {"home": f"home {home}"}
-    for person, of in ((PROTAGONIST, work), (OTHER, other)):
-        for name in KINDS:
-            names[f"{person}:{name}"] = f"{of} {name}"
-    parts = (
-        part if isinstance(part, str) else replace(part, name=names.get(part.key, part.name))
-        for part in template.parts
-    )
-    return replace(template, parts=tuple(parts))

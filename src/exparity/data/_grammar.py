@@ -11,99 +11,54 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from exparity.core.strict import read_yaml
-from exparity.data.genders import GROUPS, LABELS
+from exparity.data.genders import GROUPS, LABELS, word_pairs
 from exparity.resources import shipped
 from exparity.types import Example, Split
 
 _MIN_TEST_TEMPLATES = 2
-GenderedEntry = tuple[str, str]
-Entries = tuple[GenderedEntry, ...]
-Filling = dict[str, GenderedEntry]
+Entries = Sequence[tuple[str, str]]
+"""Entries of a list of words: what stands for a man, and for a woman."""
 PROTAGONIST = "P"
 NOBODY = ""
-_SLOT = re.compile(r"\{(?:(?P<person>[A-Z]):)?(?P<list>[a-z]+)(?:#\d)?(?:\.(?P<form>[a-z]+))?\}")
+_SLOT = re.compile(
+    r"\{(?P<key>(?:(?P<person>[A-Z]):)?(?P<name>[a-z]+)(?:#\d)?)(?:\.(?P<form>[a-z]+))?\}"
+)
 
 
-@dataclass(frozen=True)
-class Slot:
-    """A place in a template that a word of a list fills."""
+class Part(NamedTuple):
+    """A word of a template, or a slot that an entry of a list fills."""
 
-    key: str
-    person: str
-    name: str
-    form: str | None
+    key: str  # the word; slots of one key get one entry
+    person: str = NOBODY
+    name: str = ""  # of the list; empty for a word, ``a`` for the article of the next one
+    form: str = ""  # of a verb
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """One authored sentence pattern."""
 
     id: str  # slug, unique in the grammar
     kind: str  # ``subject`` or ``object``: the place of the protagonist in the main clause
-    parts: tuple[str | Slot, ...]  # literal words and slots in order
-
-    def slots(self) -> Iterator[Slot]:
-        """Yield the slots in order."""
-        return (part for part in self.parts if isinstance(part, Slot))
+    parts: tuple[Part, ...]
 
     def persons(self) -> list[str]:
         """Return the persons of the template, sorted."""
-        return sorted({slot.person for slot in self.slots() if slot.person != NOBODY})
+        return sorted({part.person for part in self.parts} - {NOBODY})
 
-    def features(self) -> frozenset[str]:
+    def features(self) -> set[str]:
         """Return the kind and all gendered forms, which training must contain as well."""
-        forms = {slot.name for slot in self.slots() if slot.person != NOBODY}
-        return frozenset(forms | {self.kind})
+        return {self.kind, *(part.name for part in self.parts if part.person != NOBODY)}
 
 
-def parse(text: str) -> tuple[str | Slot, ...]:
+def parse(text: str) -> tuple[Part, ...]:
     """Split the text of a template into words and slots."""
-    parts: list[str | Slot] = []
-    for word in text.split():
-        match = _SLOT.fullmatch(word)
-        if match is None:
-            parts.append(word)
-        else:
-            key = word.strip("{}").split(".")[0]
-            parts.append(Slot(key, match["person"] or NOBODY, match["list"], match["form"]))
-    return tuple(parts)
-
-
-def partners(text: str) -> Entries:
-    """Split ``male female, male female`` into entries."""
-    pairs = (pair.split() for pair in text.split(","))
-    return tuple((male, female) for male, female in pairs)
-
-
-def items(text: str) -> tuple[str, ...]:
-    """Split ``one; other`` into entries."""
-    return tuple(item.strip() for item in text.split(";"))
-
-
-def _gendered(lexicon: Mapping[str, Any]) -> dict[str, Entries]:
-    titles = {partners(pair)[0]: weight for pair, weight in lexicon["titles"].items()}
-    elders, roles = partners(lexicon["elders"]), partners(lexicon["roles"])
-    return {
-        "name": partners(lexicon["names"]),
-        "role": tuple((f"the {male}", f"the {female}") for male, female in roles),
-        "title": tuple(
-            entry
-            for title, weight in titles.items()
-            for entry in titled([title], items(lexicon["surnames"]))
-            for _ in range(weight)
-        ),
-        "kin": elders + partners(lexicon["younger_kin"]),
-        "elder": elders,
-        "child": partners(lexicon["children"]),
-        "wed": partners(lexicon["weds"]),
-        "spouse": partners(lexicon["spouses"]),
-    }
+    slots = [(word, _SLOT.fullmatch(word)) for word in text.split()]
+    return tuple(Part(**slot.groupdict("")) if slot else Part(word) for word, slot in slots)
 
 
 def read_templates(path: Path) -> tuple[Template, ...]:
@@ -115,40 +70,36 @@ def read_templates(path: Path) -> tuple[Template, ...]:
     )
 
 
-def titled(titles: Iterable[GenderedEntry], surnames: Iterable[str]) -> Entries:
-    """Put every title before every surname."""
-    return tuple(
+def alike(entries: str | Sequence[str]) -> Entries:
+    """Return entries that are equal for both genders, of a list or a text ``one; other``."""
+    listed = entries.split(";") if isinstance(entries, str) else entries
+    return [(entry.strip(), entry.strip()) for entry in listed]
+
+
+def titled(titles: Mapping[str, int]) -> Entries:
+    """Put every title before every surname, as often as its weight says."""
+    return [
         (f"{male} {surname}", f"{female} {surname}")
-        for male, female in titles
-        for surname in surnames
-    )
-
-
-def alike(entries: Iterable[str]) -> Entries:
-    """Return entries that are equal for both genders."""
-    return tuple((entry, entry) for entry in entries)
+        for title, weight in titles.items()
+        for male, female in word_pairs(title)
+        for surname, _ in alike(_LEXICON["surnames"])
+        for _ in range(weight)
+    ]
 
 
 _LEXICON = read_yaml(shipped("gender_pairs/lexicon.yaml"))
-
-GENDERED = _gendered(_LEXICON)
-MIXED: dict[str, tuple[str, ...]] = {
-    name: tuple(entry for entry, weight in weights.items() for _ in range(weight))
-    for name, weights in _LEXICON["mixed"].items()
+GENDERED: Mapping[str, Entries] = {
+    **{name: word_pairs(pairs) for name, pairs in _LEXICON["gendered"].items()},
+    "role": [(f"the {male}", f"the {female}") for male, female in word_pairs(_LEXICON["roles"])],
+    "title": titled(_LEXICON["titles"]),
+    "kin": word_pairs(f"{_LEXICON['gendered']['elder']}, {_LEXICON['younger_kin']}"),
 }
-PRONOUNS: dict[str, GenderedEntry] = {
-    form: partners(entry)[0] for form, entry in _LEXICON["pronouns"].items()
-}
-VERB_FORMS: tuple[str, ...] = tuple(_LEXICON["verb_forms"].split())
-VERBS: Mapping[str, Sequence[str]] = _LEXICON["verbs"]
-NEUTRAL: dict[str, tuple[str, ...]] = {
-    name: items(fillers) for name, fillers in _LEXICON["neutral"].items()
-}
-SURNAMES = items(_LEXICON["surnames"])
+MIXED = {name: [*Counter(weights).elements()] for name, weights in _LEXICON["mixed"].items()}
+PRONOUNS = {form: word_pairs(pair)[0] for form, pair in _LEXICON["pronouns"].items()}
+VERB_FORMS: Sequence[str] = _LEXICON["verb_forms"].split()
 ENTRIES: Mapping[str, Entries] = {
     **GENDERED,
-    **{name: alike(verbs) for name, verbs in VERBS.items()},
-    **{name: alike(fillers) for name, fillers in NEUTRAL.items()},
+    **{name: alike(entries) for name, entries in _LEXICON["neutral"].items()},
 }
 TEMPLATES = read_templates(shipped("gender_pairs/templates.yaml"))
 
@@ -161,10 +112,10 @@ class Dealer:
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._decks: dict[str, list[int]] = {}
+        self._decks: dict[str, list[int]] = defaultdict(list)
 
     def deal(self, name: str, size: int, taken: set[int]) -> int:
-        deck = self._decks.setdefault(name, [])
+        deck = self._decks[name]
         for place in range(len(deck) - 1, -1, -1):
             if deck[place] not in taken:
                 return deck.pop(place)
@@ -180,9 +131,14 @@ def generate_pairs(
     """Return 2 * n_pairs sentences that differ in the gender of their protagonist only.
 
     In the variant "all" further persons have the gender of the protagonist, in "subj" each keeps
-    one gender in both sentences. No sentence occurs twice.
+    one gender in both sentences. No sentence occurs twice; a split uses its templates equally
+    often.
     """
-    schedule = _schedule(n_pairs, test_share, seed)
+    train, test = split_templates(TEMPLATES, test_share, stream(seed, "split"))
+    n_test = min(max(1, round(test_share * n_pairs)), n_pairs - 1)
+    schedule: list[tuple[Template, Split]] = [(test[i % len(test)], "test") for i in range(n_test)]
+    schedule += [(train[i % len(train)], "train") for i in range(n_pairs - n_test)]
+    stream(seed, "order").shuffle(schedule)
     dealers = {split: Dealer(stream(seed, "fill", split)) for split in ("train", "test")}
     genders = {split: Dealer(stream(seed, "others", split)) for split in ("train", "test")}
     sentences: list[Example] = []
@@ -237,42 +193,31 @@ def split_templates(
     return [t for t in shuffled if t not in test], test
 
 
-def _schedule(n_pairs: int, test_share: float, seed: int) -> list[tuple[Template, Split]]:
-    """Return the template and split of every pair; a split uses its templates equally often."""
-    train, test = split_templates(TEMPLATES, test_share, stream(seed, "split"))
-    n_test = min(max(1, round(test_share * n_pairs)), n_pairs - 1)
-    plan: list[tuple[Template, Split]] = [(test[i % len(test)], "test") for i in range(n_test)]
-    plan += [(train[i % len(train)], "train") for i in range(n_pairs - n_test)]
-    stream(seed, "order").shuffle(plan)
-    return plan
-
-
 def new_filling(
     template: Template,
     dealer: Dealer,
     seen: set[tuple[str, ...]],
     lists: Mapping[str, Entries] = ENTRIES,
-) -> Filling:
+) -> dict[str, tuple[str, str]]:
     """Choose an entry for each slot until the sentence is new; ``seen`` gets its male reading.
 
     Slots that draw on one list get different entries.
     """
     while True:
-        filling: Filling = {}
+        filling: dict[str, tuple[str, str]] = {}
         taken: dict[str, set[int]] = defaultdict(set)
-        for slot in template.slots():
-            name = slot.name
-            if slot.key in filling or name == "a":
+        for key, person, name, _ in template.parts:
+            if name in ("", "a") or key in filling:
                 continue
-            if slot.person != NOBODY and name in PRONOUNS:
-                filling[slot.key] = PRONOUNS[name]
+            if person != NOBODY and name in PRONOUNS:
+                filling[key] = PRONOUNS[name]
                 continue
             if name in MIXED:
                 name = MIXED[name][dealer.deal(name, len(MIXED[name]), set())]
             entries = lists[name]
-            filling[slot.key] = entries[dealer.deal(name, len(entries), taken[name])]
+            filling[key] = entries[dealer.deal(name, len(entries), taken[name])]
             # Entries with the same last word: repeated ones, and titles before the same surname.
-            last = filling[slot.key][0].split()[-1]
+            last = filling[key][0].split()[-1]
             taken[name].update(i for i, (male, _) in enumerate(entries) if male.split()[-1] == last)
         # The all-male reading stands for every other one: the lexicon pairs words one to one.
         reading = reading_of(template, filling, 0, dict.fromkeys(template.persons(), 0))
@@ -282,35 +227,37 @@ def new_filling(
 
 
 def reading_of(
-    template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
+    template: Template,
+    filling: Mapping[str, tuple[str, str]],
+    protagonist: int,
+    others: Mapping[str, int],
 ) -> tuple[str, ...]:
     """Return the words of one reading; genders are indices into ``GROUPS``."""
     return tuple(word for word, _ in spelled(template, filling, protagonist, others))
 
 
 def spelled(
-    template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
-) -> list[tuple[str, Slot | None]]:
-    """Return the words of one reading, each with the slot that it fills or None."""
+    template: Template,
+    filling: Mapping[str, tuple[str, str]],
+    protagonist: int,
+    others: Mapping[str, int],
+) -> list[tuple[str, Part]]:
+    """Return the words of one reading, each with the part of the template that it stands for."""
     genders = {**others, PROTAGONIST: protagonist, NOBODY: protagonist}
-    words: list[str] = []
-    slots: list[Slot | None] = []
+    parts: list[tuple[str, Part]] = []
     for part in template.parts:
-        slot = None if isinstance(part, str) else part
-        if slot is None or slot.name == "a":
-            chosen = ["{a}" if slot else str(part)]
-        else:
-            chosen = filling[slot.key][genders[slot.person]].split()
-            if slot.form is not None:
-                chosen = [chosen[VERB_FORMS.index(slot.form)]]
-        words += chosen
-        slots += [slot] * len(chosen)
-    for i, word in enumerate(words):
-        if word == "{a}":
-            words[i] = _article(words[i + 1])
-        if i == 0 or words[i - 1] == ".":
-            words[i] = words[i][0].upper() + words[i][1:]
-    return list(zip(words, slots, strict=True))
+        words = [part.key]
+        if part.name not in ("", "a"):
+            words = filling[part.key][genders[part.person]].split()
+        if part.form:
+            words = [words[VERB_FORMS.index(part.form)]]
+        parts += [(word, part) for word in words]
+    for i, (word, part) in enumerate(parts):
+        written = _article(parts[i + 1][0]) if part.name == "a" else word
+        if i == 0 or parts[i - 1][0] == ".":
+            written = written[0].upper() + written[1:]
+        parts[i] = written, part
+    return parts
 
 
 def _article(following: str) -> str:

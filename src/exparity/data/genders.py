@@ -58,7 +58,7 @@ def read_lexicon(path: Path) -> Lexicon:
     Its path is an argument, so that the words count for the digest of each reader.
     """
     lexicon = read_yaml(path)
-    pairs = _pairs(lexicon["both"])
+    pairs = word_pairs(lexicon["both"])
     pairs += [(f"{s}m{v}n", f"{s}wom{v}n") for s in lexicon["before_man"].split() for v in "ae"]
     pairs += [
         (f"{s}boy{n}", f"{s}girl{n}") for s in lexicon["before_boy"].split() for n in ("", "s")
@@ -66,10 +66,10 @@ def read_lexicon(path: Path) -> Lexicon:
     partners = {
         "male": {
             **{she: he for he, she in pairs},
-            **dict(_pairs(lexicon["to_male"])),
+            **dict(word_pairs(lexicon["to_male"])),
             "hers": "his",
         },
-        "female": {**dict(pairs), **dict(_pairs(lexicon["to_female"])), "him": "her"},
+        "female": {**dict(pairs), **dict(word_pairs(lexicon["to_female"])), "him": "her"},
     }
     of_anyone = set(lexicon["of_anyone"].split())
     telling = {
@@ -80,6 +80,6 @@ def read_lexicon(path: Path) -> Lexicon:
     return Lexicon(partners, telling, frozenset(lexicon["function_words"].split()), fixed)
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """Split ``one other, one other`` into pairs."""
+def word_pairs(text: str) -> list[tuple[str, str]]:
+    """Split ``male female, male female`` into pairs."""
     return [(one, other) for one, other in map(str.split, text.split(","))]

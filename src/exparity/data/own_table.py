@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, cast
@@ -21,9 +21,13 @@ from exparity.data.files import FETCH, DataSource
 from exparity.data.hub import local_copies
 from exparity.types import Example, Split, Text
 
-Marks = tuple[int, ...]
 AND = " & "
 """Text between the values of a group of several columns, and between their names."""
+_OPTIONS = (
+    *("text", "label", "id", "match", "split", "rationale", "text_b", "rationale_b"),
+    *("spans", "unit_spans"),
+)
+"""Options that name a column; ``group`` may name several."""
 _LONGEST = 200
 _NAMED = 3
 """Rows that an error names for each reason why they are incomplete."""
@@ -36,31 +40,18 @@ _WHOLE = re.compile(r"-?[0-9]+")
 _WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
 
 
-class _Columns(NamedTuple):
-    """Columns by the options that name them."""
-
-    text: str
-    label: str
-    id: str | None
-    match: str | None
-    split: str | None
-    rationale: str | None
-    text_b: str | None
-    rationale_b: str | None
-    spans: str | None
-    unit_spans: str | None
-
-    def with_groups(self, by: Sequence[str]) -> list[str]:
-        """Return all columns to read."""
-        return [*(name for name in self if name is not None), *by]
-
-
 class _Row(NamedTuple):
     """A row of a table."""
 
     where: str  # its place, ``file:line``
-    values: dict[str, Any]
-    number: str  # its number in the table, from 1, with leading zeros
+    values: dict[str, Any]  # by column
+    number: str  # in the table, from 1, with leading zeros
+    columns: Mapping[str, str]  # by option
+
+    def get(self, option: str) -> Any:
+        """Return the value in the column that an option names; None if that is missing."""
+        value = self.values[self.columns[option]] if option in self.columns else None
+        return None if _missing(value) else value
 
     def name(self, column: str) -> str:
         """Return a value that names something: text, a whole number, true or false."""
@@ -84,19 +75,21 @@ class _Row(NamedTuple):
         return name
 
 
+def _columns(options: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """Return the columns by the options that name them, and those of the groups."""
+    named = {option: options[option] for option in _OPTIONS if options[option] is not None}
+    group, groups = options["group"], options["groups"]
+    if group is None or (groups is not None and not groups):
+        return named, []
+    return named, [group] if isinstance(group, str) else list(group)
+
+
 def check_table(options: Mapping[str, Any]) -> None:
     """Read each file of the table as far as its first row."""
-    columns = _Columns(*(options[option] for option in _Columns._fields))
-    by = _columns_of(options["group"], options["groups"])
+    named, by = _columns(options)
     files = local_copies(options["path"], options["revision"], download=False)
     for file in files or ():  # or the job that downloads it says so
-        next(read_rows(file, columns.with_groups(by)), None)
-
-
-def _columns_of(group: str | Sequence[str] | None, groups: Sequence[str | int] | None) -> list[str]:
-    if groups is not None and not groups:
-        return []
-    return [group] if isinstance(group, str) else list(group or ())
+        next(read_rows(file, [*named.values(), *by]), None)
 
 
 @dataset(
@@ -173,31 +166,28 @@ def own_table(
     Returns:
         One example per row.
     """
-    if not path:
-        raise InputError("dataset table: name the file to read with 'path'")
     if (rationale_b is None) != (text_b is None or rationale is None):
         raise InputError(
             "dataset table: mark both texts of a pair or none: `rationale_b` takes `text_b` and "
             "`rationale`, and these two take `rationale_b`"
         )
-    by = _columns_of(group, groups)
-    columns = _Columns(
-        text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans
-    )
+    named = (text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans)
+    options = dict(zip(_OPTIONS, named, strict=True))
+    columns, by = _columns({**options, "group": group, "groups": groups})
     files = local_copies(path, revision, download=source.download)
     path = path if isinstance(path, str) else ", ".join(path)
     if files is None:
         raise InputError(f"{path} is not here; {FETCH}")
-    found = [row for file in files for row in read_rows(file, columns.with_groups(by))]
-    if not found:
+    placed = [row for file in files for row in read_rows(file, [*columns.values(), *by])]
+    if not placed:
         raise InputError(f"{path}: has no rows")
-    digits = len(str(len(found)))
-    missing = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
-    for _, values in found:
-        values.update({name: None for name in by if str(values[name]).strip() in missing})
-    rows = [_Row(*row, f"{number:0{digits}d}") for number, row in enumerate(found, start=1)]
-    rows, dropped = _complete(path, rows, columns, by, drop_incomplete)
-    _refuse_swapped(path, rows, columns)
+    digits = len(str(len(placed)))
+    no_groups = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
+    for _, values in placed:
+        values.update({name: None for name in by if str(values[name]).strip() in no_groups})
+    numbered = enumerate(placed, start=1)
+    rows = [_Row(*row, f"{number:0{digits}d}", columns) for number, row in numbered]
+    rows, dropped = _complete(path, rows, by, drop_incomplete)
     declared = class_names(files[0], label) if labels is None else labels
     label_names = [row.name(label) for row in rows]
     group_names = [AND.join(row.name(column) for column in by) for row in rows]
@@ -206,7 +196,7 @@ def own_table(
     order = _order(crossed, "groups", groups, group_names, rows) if by else ()
     index = {name: i for i, name in enumerate(classes)}
     examples = [
-        _example(row, columns, separator, index[class_name], group_name)
+        _example(row, separator, index[class_name], group_name)
         for row, class_name, group_name in zip(rows, label_names, group_names, strict=True)
     ]
     if rationale and all(example.rationale is None for example in examples):
@@ -221,29 +211,35 @@ def own_table(
     return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
 
 
-def _example(row: _Row, columns: _Columns, separator: str, label: int, group: str) -> Example:
+def _example(row: _Row, separator: str, label: int, group: str) -> Example:
     """Return the example of a complete row."""
-    id, match, second = columns.id, columns.match, columns.text_b
-    text, text_b = _text(row, columns.text, columns.spans, separator), None
-    marks = _marks(row, columns.rationale, columns.text, text)
-    if second is not None and not _empty(row.values[second]):
-        text_b = _text(row, second, None, separator)
-        marks_b = _marks(row, columns.rationale_b, second, text_b)
+    columns = row.columns
+    text, text_b = _text(row, "text", separator), None
+    marks = _marks(row, "rationale", "text", text)
+    if not _empty(row.values.get(columns.get("text_b", ""))):
+        text_b = _text(row, "text_b", separator)
+        marks_b = _marks(row, "rationale_b", "text_b", text_b)
         if (marks is None) != (marks_b is None):
             raise InputError(
-                f"{row.where}: one of {columns.rationale} and {columns.rationale_b} is empty; mark "
-                "both texts or none"
+                f"{row.where}: one of {columns['rationale']} and {columns['rationale_b']} is "
+                "empty; mark both texts or none"
             )
         marks = None if marks is None or marks_b is None else marks + marks_b
-    if columns.unit_spans is not None:
-        text = _in_units(text, _in_spans(row, columns.text, columns.unit_spans).spans)
+    if "unit_spans" in columns:
+        text = _in_units(text, _in_spans(row, "unit_spans").spans)
+    split = row.name(columns["split"]) if "split" in columns else "train"
+    if split not in ("train", "test"):
+        raise InputError(
+            f"{row.where}: {columns['split']} '{split}' is neither train nor test; rename it or "
+            "remove the row"
+        )
     return Example(
-        example_id=row.name(id) if id else row.number,
+        example_id=row.name(columns["id"]) if "id" in columns else row.number,
         words=text.words,
         label=label,
         group=group,
-        split=_split(row, columns.split),
-        match_id=row.name(match) if match and not _missing(row.values[match]) else None,
+        split=cast(Split, split),
+        match_id=None if row.get("match") is None else row.name(columns["match"]),
         rationale=marks,
         words_b=None if text_b is None else text_b.words,
         written=None if text.is_plain else text,
@@ -252,30 +248,31 @@ def _example(row: _Row, columns: _Columns, separator: str, label: int, group: st
 
 
 def _complete(
-    path: str, rows: list[_Row], columns: _Columns, by: Sequence[str], drop: bool
-) -> tuple[list[_Row], Counter[str]]:
+    path: str, rows: list[_Row], by: Sequence[str], drop: bool
+) -> tuple[list[_Row], dict[str, int]]:
     """Return the rows that have all that an example needs, and count the others by reason.
 
     Raises:
         InputError: a row is incomplete and may not be dropped, or none is complete.
     """
-    needed = [columns.label, *by, *filter(None, (columns.split, columns.id))]
+    columns = rows[0].columns
+    needed = [columns["label"], *by, *(columns[o] for o in ("split", "id") if o in columns)]
     complete: list[_Row] = []
-    places: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = defaultdict(list)
     ids: set[str] = set()
     for row in rows:
-        missing = next((column for column in needed if _missing(row.values[column])), None)
-        if not any(map(_is_visible, "".join(words_in(row.where, row.values, columns.text)))):
-            missing = columns.text
-        reason = None if missing is None else f"without {missing}"
-        if reason is None and columns.id is not None:
-            name = row.name(columns.id)
-            reason = f"with the {columns.id} of an earlier row" if name in ids else None
-            ids.add(name)
-        if reason is None:
-            complete.append(row)
+        missing = [column for column in needed if _missing(row.values[column])]
+        characters = "".join(words_in(row.where, row.values, columns["text"]))
+        if not any(unicodedata.category(one) not in _BLANK_CATEGORIES for one in characters):
+            missing.insert(0, columns["text"])  # no tokenizer makes a token of these
+        name = row.name(columns["id"]) if "id" in columns and not missing else None
+        if missing:
+            places[f"without {missing[0]}"].append(row.where)
+        elif name in ids:
+            places[f"with the {columns['id']} of an earlier row"].append(row.where)
         else:
-            places.setdefault(reason, []).append(row.where)
+            complete.append(row)
+        ids |= set() if name is None else {name}
     if places and not (drop and complete):
         counts = ", ".join(
             f"{len(of):,} {reason} ({', '.join(of[:_NAMED])}{', …' if len(of) > _NAMED else ''})"
@@ -286,18 +283,7 @@ def _complete(
             "complete them, or leave them out with `drop_incomplete: true` (in an audit: "
             "--drop-incomplete)"
         )
-    return complete, Counter({reason: len(of) for reason, of in places.items()})
-
-
-def _refuse_swapped(path: str, rows: Sequence[_Row], columns: _Columns) -> None:
-    """Refuse far more classes than texts, as in a table whose text and label are swapped."""
-    text, label = columns.text, columns.label
-    classes, texts = (len({str(row.values[name]) for row in rows}) for name in (label, text))
-    if classes > max(2 * texts, 10):
-        raise InputError(
-            f"{path}: {classes} classes in column '{label}', and {texts} different texts in "
-            f"'{text}'; text and label seem to be swapped"
-        )
+    return complete, {reason: len(of) for reason, of in places.items()}
 
 
 def _order(
@@ -310,7 +296,7 @@ def _order(
     """Return the groups or classes in the order of an option, or sorted, whole numbers by value."""
     if order_option is None:
         distinct = set(names)
-        whole = all(_WHOLE.fullmatch(name) for name in distinct)
+        whole = all(map(_WHOLE.fullmatch, distinct))
         return tuple(sorted(distinct, key=lambda name: (int(name) if whole else 0, name)))
     order = tuple(map(str, order_option))
     for name, row in zip(names, rows, strict=True):
@@ -320,11 +306,6 @@ def _order(
                 f"`{option}` or remove the row"
             )
     return order
-
-
-def _is_visible(character: str) -> bool:
-    """Return whether a tokenizer may make a token of a character."""
-    return unicodedata.category(character) not in _BLANK_CATEGORIES
 
 
 def _empty(value: Any) -> bool:
@@ -338,46 +319,40 @@ def _missing(value: Any) -> bool:
     return _empty(value) or (isinstance(value, str) and value.strip().lower() in _NO_NAMES)
 
 
-def _split(row: _Row, column: str | None) -> Split:
-    name = row.name(column) if column else "train"
-    if name not in ("train", "test"):
-        raise InputError(
-            f"{row.where}: {column} '{name}' is neither train nor test; rename it or remove the row"
-        )
-    return cast(Split, name)
-
-
-def _text(row: _Row, column: str, spans: str | None, separator: str) -> Text:
+def _text(row: _Row, option: str, separator: str) -> Text:
     """Return a row's text, without words of a list that are only a blank."""
+    column = row.columns[option]
     words, value = words_in(row.where, row.values, column), row.values[column]
-    if spans is not None:
-        return _in_spans(row, column, spans)
+    if option == "text" and "spans" in row.columns:
+        return _in_spans(row, "spans")
     if isinstance(value, str):
         return Text.of(value)
     return Text.of_words([word.strip() for word in words if word.strip()], separator)
 
 
-def _marks(row: _Row, column: str | None, text_column: str, text: Text) -> Marks | None:
+def _marks(row: _Row, option: str, text_option: str, text: Text) -> tuple[int, ...] | None:
     """Return the marks of the words of a text."""
-    if column is None or _empty(row.values[column]):
+    column = row.columns.get(option, "")
+    written = row.values.get(column)
+    if _empty(written):
         return None
-    marks, value = row.values[column], row.values[text_column]
-    if isinstance(marks, str):  # "[0, 1]" or "0 1"
-        marks = marks.strip().strip("[]").replace(",", " ").split()
-    if not isinstance(marks, list) or not {str(mark).lower() for mark in marks} <= _MARKS.keys():
-        raise InputError(
-            f"{row.where}: {column} must be 0 or 1 per word, found {row.values[column]!r}"
-        )
+    value = row.values[row.columns[text_option]]
     words = value if isinstance(value, list) else text.words
-    if len(marks) != len(words):
-        raise InputError(f"{row.where}: {len(words)} words but {len(marks)} marks in {column}")
-    known = [_MARKS[str(mark).lower()] for mark in marks]
-    return tuple(mark for word, mark in zip(words, known, strict=True) if word.strip())
+    # "[0, 1]" or "0 1"
+    marks = re.findall(r"[^\s,\[\]]+", written) if isinstance(written, str) else written
+    known = [_MARKS.get(str(mark).lower()) for mark in marks] if isinstance(marks, list) else [None]
+    if None in known:
+        raise InputError(f"{row.where}: {column} must be 0 or 1 per word, found {written!r}")
+    if len(known) != len(words):
+        raise InputError(f"{row.where}: {len(words)} words but {len(known)} marks in {column}")
+    pairs = zip(words, known, strict=True)
+    return tuple(mark for word, mark in pairs if word.strip() and mark is not None)
 
 
-def _in_spans(row: _Row, text: str, column: str) -> Text:
+def _in_spans(row: _Row, option: str) -> Text:
     """Return a text whose words are the spans of a column, which are lists or JSON."""
-    string, spans = row.values[text], row.values[column]
+    column = row.columns[option]
+    string, spans = row.values[row.columns["text"]], row.values[column]
     try:
         edges = json.loads(spans) if isinstance(spans, str) else spans
         found = tuple((int(start), int(end)) for start, end in edges)

@@ -14,25 +14,15 @@ from exparity.core.flags import Count
 from exparity.data import dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
-from exparity.data.facts import Loaded, RemoteFile
+from exparity.data.facts import Loaded, raw_files
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
-_REVISION = "052f01de644dba841176e0449528b41f27d94a61"
-_PARTS = {"train": "0ab65b32c47407e8", "dev": "e6551072fff26949", "test": "5598c840ce8de1ee"}
+FILES = raw_files("bias_in_bios")
 SIZES = {"train": 257_478, "dev": 39_642, "test": 99_069}
-FILES = {
-    part: RemoteFile(
-        path=f"bias_in_bios/{part}.parquet",
-        url=f"https://huggingface.co/datasets/LabHC/bias_in_bios/resolve/{_REVISION}/data/"
-        f"{part}-00000-of-00001-{suffix}.parquet",
-        sha256=None,
-    )
-    for part, suffix in _PARTS.items()
-}
 LABELS = (
     *("accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist"),
     *("dietitian", "dj", "filmmaker", "interior_designer", "journalist", "model", "nurse"),
@@ -47,8 +37,6 @@ LABELS = (
     attribute="gender",
     groups=GROUPS,
     labels=LABELS,
-    matched=False,
-    rationales=False,
     licence="MIT",
     reference="De-Arteaga et al. 2019, arXiv:1901.09451; split of Ravfogel et al. 2020",
     files=tuple(FILES.values()),

@@ -9,17 +9,11 @@ from typing import Literal
 from exparity.core.flags import Share
 from exparity.data import dataset
 from exparity.data._split import split_examples
-from exparity.data.facts import Loaded, RemoteFile
+from exparity.data.facts import Loaded, raw_files
 from exparity.data.files import DataSource, published_row, read_published
 from exparity.types import Example
 
-_COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
-FILE = RemoteFile(
-    path="compas/compas-scores-two-years.csv",
-    url=f"https://raw.githubusercontent.com/propublica/compas-analysis/{_COMMIT}/"
-    "compas-scores-two-years.csv",
-    sha256="c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
-)
+FILE = raw_files("compas")["all"]
 LABELS = ("no_recidivism", "recidivism")
 GROUPS = {"gender": ("male", "female"), "race": ("African-American", "Caucasian")}
 _COLUMNS = (
@@ -40,8 +34,6 @@ _RACES = {"African-American": "African American", "Other": "other race"}
     attribute="gender",
     groups=GROUPS["gender"],
     labels=LABELS,
-    matched=False,
-    rationales=False,
     licence="published by ProPublica; personal records",
     reference="Angwin et al. 2016, ProPublica",
     files=(FILE,),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
+from exparity.core.strict import read_yaml
+from exparity.resources import resource
 from exparity.types import Example, Facts
 
 
@@ -23,9 +26,29 @@ class RemoteFile:
 
     path: str
     url: str
-    sha256: str | None
+    sha256: str | None = None
     member: str | None = None
     by_hand: str | None = None
+
+
+_FIELDS = [field.name for field in fields(RemoteFile)]
+
+
+@cache
+def _written() -> Mapping[str, Mapping[str, Any]]:
+    """Return what ``resources/raw_files.yaml`` says of each dataset."""
+    written: Mapping[str, Mapping[str, Any]] = read_yaml(resource("raw_files.yaml"))
+    return written
+
+
+def raw_files(id: str) -> dict[str, RemoteFile]:
+    """Return the raw files of a published dataset by the part that each holds."""
+    files = {}
+    for part, of_part in _written()[id]["parts"].items():
+        values = {**_written()[id], "part": part, **of_part}
+        known = {name: values[name] for name in _FIELDS if values.get(name) is not None}
+        files[part] = RemoteFile(**{name: text.format_map(values) for name, text in known.items()})
+    return files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +56,13 @@ class DatasetFacts(Facts):
     """Facts of a dataset.
 
     Attributes:
+        labels: names of the classes, by label index.
+        licence: terms of use.
         attribute: the protected attribute; empty where examples are of no groups.
         groups: its values; their order fixes the sign of every difference (first − second). Without
             any, nothing is compared, and each example's group is empty.
-        labels: names of the classes, by label index.
         matched: True if examples have matched sets (pairs).
         rationales: True if the words that carry the label are marked.
-        licence: terms of use.
         files: its raw files; none if it is generated or the user's own.
         path_options: its options that name files of the user's own.
         from_hub: whether each of these may name several files, and addresses of the Hugging Face
@@ -61,12 +84,12 @@ class DatasetFacts(Facts):
     says there what holds, and the facts are those of its default options, or empty.
     """
 
-    attribute: str
-    groups: tuple[str, ...]
     labels: tuple[str, ...]
-    matched: bool
-    rationales: bool
     licence: str
+    attribute: str = ""
+    groups: tuple[str, ...] = ()
+    matched: bool = False
+    rationales: bool = False
     files: tuple[RemoteFile, ...] = ()
     path_options: tuple[str, ...] = ()
     from_hub: bool = False

@@ -12,24 +12,13 @@ from exparity.core.errors import InputError
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
 from exparity.data._rows import read_rows, words_in
-from exparity.data.facts import Loaded, RemoteFile
+from exparity.data.facts import Loaded, raw_files
 from exparity.data.files import DataSource, published_row
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
-_COMMIT = "01d742279dac941981f53806154481c0e15ee686"
-_URL = f"https://raw.githubusercontent.com/hate-alert/HateXplain/{_COMMIT}/Data"
-POSTS = RemoteFile(
-    path="hatexplain/dataset.json",
-    url=f"{_URL}/dataset.json",
-    sha256=None,
-)
-PARTS = RemoteFile(
-    path="hatexplain/post_id_divisions.json",
-    url=f"{_URL}/post_id_divisions.json",
-    sha256="c2fb0d89862e7897b11ea3e9380753f15a793482b4b70ad0532dfb1212212835",
-)
+POSTS, PARTS = raw_files("hatexplain").values()
 SIZES = {"train": 15_383, "val": 1_922, "test": 1_924}
 LABELS = ("hatespeech", "normal", "offensive")
 COMMUNITIES = ("African", "Islam", "Homosexual", "Jewish", "Women")
@@ -45,7 +34,6 @@ Marking = Literal["union", "majority"]
     attribute="community",
     groups=(*COMMUNITIES, REST),
     labels=LABELS,
-    matched=False,
     rationales=True,
     licence="MIT; CC BY 4.0",
     reference="Mathew et al. 2021, arXiv:2012.10289",

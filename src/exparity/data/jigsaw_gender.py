@@ -8,29 +8,14 @@ from pathlib import Path
 
 from exparity.data import dataset
 from exparity.data._rows import PlacedRow, csv_rows
-from exparity.data.facts import RemoteFile
+from exparity.data.facts import raw_files
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
-_COMPETITION = "jigsaw-unintended-bias-in-toxicity-classification"
-_DIGESTS = {
-    "train": "9bc510519bb010a46c343d9733f9abfb33d31127d7fc08d72237cdfcb7a982be",
-    "test_public_expanded": "bb869de46d1034a8c81a19aae9437eda214ed03e46c78f7e287a6f973f9f40dc",
-    "test_private_expanded": "f25e352c8b9d2403bd614b7972e6ab5408a63adcea35e3230f17ca24e2b8004f",
-}
-FILES = {
-    name: RemoteFile(
-        path=f"jigsaw/{name}.csv",
-        url=f"https://www.kaggle.com/c/{_COMPETITION}/data",
-        sha256=digest,
-        member=f"{name}.csv",
-        by_hand=f"with an account there (`kaggle competitions download -c {_COMPETITION}`; unzip)",
-    )
-    for name, digest in _DIGESTS.items()
-}
+FILES = raw_files("jigsaw_gender")
 SIZES = {"train": 53_154, "test": 5_448}
 LABELS = ("non_toxic", "toxic")
 
@@ -40,8 +25,6 @@ LABELS = ("non_toxic", "toxic")
     attribute="gender",
     groups=GROUPS,
     labels=LABELS,
-    matched=False,
-    rationales=False,
     licence="CC0",
     reference="Borkan et al. 2019, arXiv:1903.04561; subset of Chen et al. 2024, arXiv:2404.00463",
     files=tuple(FILES.values()),

@@ -6,25 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data.facts import RemoteFile
+from exparity.data.facts import raw_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.types import Example
 
-_DIGESTS = {
-    "train": "48333b014badb23e158824f73011fb28340d147bbac217caad3392a17f85c282",
-    "val": "50f0d914b3bde03b3f793304e104858afe912762488683035aba90e3df8b797d",
-    "test": "40c0e4c095d6d1dc3bbf952515f7e68fe54ebf4d25400c9b656ee86c4f0e3a6f",
-}
-FILES = {
-    part: RemoteFile(
-        path=f"eraser_movies/{part}.jsonl",
-        url="https://www.eraserbenchmark.com/zipped/movies.tar.gz",
-        sha256=digest,
-        member=f"movies/{part}.jsonl",
-        by_hand="with its folder docs of 2,000 reviews (unpack it with `tar xzf`)",
-    )
-    for part, digest in _DIGESTS.items()
-}
+FILES = raw_files("movie_reviews")
 SIZES = {"train": 1_600, "val": 200, "test": 199}
 LABELS = ("negative", "positive")
 _CLASSES = ("NEG", "POS")
@@ -32,10 +18,7 @@ _CLASSES = ("NEG", "POS")
 
 @dataset(
     "movie_reviews",
-    attribute="",
-    groups=(),
     labels=LABELS,
-    matched=False,
     rationales=True,
     licence="none stated; research use",
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408; Zaidan et al. 2007",

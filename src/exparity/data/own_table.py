@@ -95,10 +95,7 @@ def check_table(options: Mapping[str, Any]) -> None:
 @dataset(
     "table",
     attribute="group",
-    groups=(),
     labels=(),
-    matched=False,
-    rationales=False,
     licence="your own",
     reference="a file of your own",
     path_options=("path",),

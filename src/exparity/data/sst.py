@@ -7,25 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from exparity.data import dataset
-from exparity.data.facts import RemoteFile
+from exparity.data.facts import raw_files
 from exparity.data.files import DataSource, placed_lines, read_published, split_of
 from exparity.data.genders import GROUPS, read_lexicon
 from exparity.resources import shipped
 from exparity.types import Example
 
-FILES = {
-    part: RemoteFile(
-        path=f"sst/{part}.txt",
-        url="https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
-        sha256=digest,
-        member=f"trees/{part}.txt",
-    )
-    for part, digest in (
-        ("train", "e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7"),
-        ("dev", "0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40"),
-        ("test", "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761"),
-    )
-}
+FILES = raw_files("sst")
 NEUTRAL = 2
 LABELS = ("negative", "positive")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
@@ -52,10 +40,7 @@ class Sentence(NamedTuple):
 
 @dataset(
     "sst",
-    attribute="",
-    groups=(),
     labels=LABELS,
-    matched=False,
     rationales=True,
     licence="research use",
     reference="Socher et al. 2013, Stanford Sentiment Treebank; rationales of Carton et al. 2020, "
@@ -82,8 +67,6 @@ def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     attribute="gender",
     groups=GROUPS,
     labels=LABELS,
-    matched=False,
-    rationales=False,
     licence="research use",
     reference="Socher et al. 2013, Stanford Sentiment Treebank",
     files=tuple(FILES.values()),

@@ -14,7 +14,7 @@ def test_fetch_asks_for_what_the_config_names_and_runs_nothing_else(checkout, mo
     said = run.stdout + run.stderr
     assert "pairs_all: nothing to fetch" in run.stdout
     assert not list(checkout.results.rglob("*.parquet"))
-    assert "exparity: checkpoint nobody/nothing: could not be fetched" in said
+    assert "exparity: checkpoint nobody/nothing: there is no folder nobody/nothing here" in said
     assert "Traceback" not in said
 
 

@@ -14,14 +14,14 @@ from exparity.core.flags import Count
 from exparity.data import dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
-from exparity.data.facts import Loaded, raw_files
+from exparity.data.facts import Loaded, published_files
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
-FILES = raw_files("bias_in_bios")
+FILES = published_files("bias_in_bios")
 SIZES = {"train": 257_478, "dev": 39_642, "test": 99_069}
 LABELS = (
     *("accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist"),

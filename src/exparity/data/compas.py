@@ -9,11 +9,11 @@ from typing import Literal
 from exparity.core.flags import Share
 from exparity.data import dataset
 from exparity.data._split import split_examples
-from exparity.data.facts import Loaded, raw_files
+from exparity.data.facts import Loaded, published_files
 from exparity.data.files import DataSource, published_row, read_published
 from exparity.types import Example
 
-FILE = raw_files("compas")["all"]
+FILE = published_files("compas")["all"]
 LABELS = ("no_recidivism", "recidivism")
 GROUPS = {"gender": ("male", "female"), "race": ("African-American", "Caucasian")}
 _COLUMNS = (

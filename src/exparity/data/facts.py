@@ -41,7 +41,7 @@ def _written() -> Mapping[str, Mapping[str, Any]]:
     return written
 
 
-def raw_files(id: str) -> dict[str, RemoteFile]:
+def published_files(id: str) -> dict[str, RemoteFile]:
     """Return the raw files of a published dataset by the part that each holds."""
     files = {}
     for part, of_part in _written()[id]["parts"].items():

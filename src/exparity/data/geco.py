@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data.facts import raw_files
+from exparity.data.facts import published_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.data.genders import GROUPS, LABELS, gender_facts
 from exparity.types import Example
@@ -17,7 +17,7 @@ def _register(id: str) -> None:
     scope, nonbinary = id.rpartition("_")[2], "nonbinary" in id
     sizes = {"train": 3864, "test": 966} if nonbinary else {"train": 2576, "test": 644}
     neutral = ("neutral",) if nonbinary else ()
-    files = raw_files(id)
+    files = published_files(id)
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
         return read_published(source, files, read_jsonl, example_of, verify=verify)

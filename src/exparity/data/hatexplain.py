@@ -12,13 +12,13 @@ from exparity.core.errors import InputError
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
 from exparity.data._rows import read_rows, words_in
-from exparity.data.facts import Loaded, raw_files
+from exparity.data.facts import Loaded, published_files
 from exparity.data.files import DataSource, published_row
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
-POSTS, PARTS = raw_files("hatexplain").values()
+POSTS, PARTS = published_files("hatexplain").values()
 SIZES = {"train": 15_383, "val": 1_922, "test": 1_924}
 LABELS = ("hatespeech", "normal", "offensive")
 COMMUNITIES = ("African", "Islam", "Homosexual", "Jewish", "Women")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from exparity.data import dataset
 from exparity.data._rows import PlacedRow, csv_rows
-from exparity.data.facts import raw_files
+from exparity.data.facts import published_files
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
-FILES = raw_files("jigsaw_gender")
+FILES = published_files("jigsaw_gender")
 SIZES = {"train": 53_154, "test": 5_448}
 LABELS = ("non_toxic", "toxic")
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data.facts import raw_files
+from exparity.data.facts import published_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.types import Example
 
-FILES = raw_files("movie_reviews")
+FILES = published_files("movie_reviews")
 SIZES = {"train": 1_600, "val": 200, "test": 199}
 LABELS = ("negative", "positive")
 _CLASSES = ("NEG", "POS")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from exparity.data import dataset
-from exparity.data.facts import raw_files
+from exparity.data.facts import published_files
 from exparity.data.files import DataSource, placed_lines, read_published, split_of
 from exparity.data.genders import GROUPS, read_lexicon
 from exparity.resources import shipped
 from exparity.types import Example
 
-FILES = raw_files("sst")
+FILES = published_files("sst")
 NEUTRAL = 2
 LABELS = ("negative", "positive")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}

@@ -45,45 +45,37 @@ def data(
             into the Hub's cache (HF_HOME).
         data_dir: folder of raw files; the config's if None, or ``data``.
     """
-    fetches = action == "fetch"
     experiment = read_experiment(configfile, config) if configfile or config else None
     configured = experiment.config.data_dir if experiment else None
     folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
-    lines: Iterator[str] = iter(())
+    source = DataSource(Path(folder), download=action == "fetch")
     if ids or not models:
-        lines = raw_files(DataSource(Path(folder), download=fetches), ids, experiment)
-    if fetches and (models or (experiment and not ids)):
-        lines = chain(lines, fetch_models(wanted_models(models, experiment)))
-    for line in lines:
-        say(line, flush=True)
-
-
-Chosen = tuple[str, Entry[DatasetFacts], Mapping[str, Any]]
-"""Name, registered dataset and options."""
-
-
-def _chosen(ids: Sequence[str], experiment: Experiment | None) -> Iterator[Chosen]:
-    """Yield the datasets named; without names all of the config, or all that have raw files."""
-    if experiment is None:
-        for id in ids or DATASETS.ids():
-            entry = DATASETS.get(id)
-            if entry.facts.files or ids:
-                yield id, entry, {}
-        return
-    for id in ids or experiment.datasets:
-        if id not in experiment.datasets:
-            hint = did_you_mean(id, experiment.datasets)
-            raise InputError(f"the config has no dataset '{id}'; {hint}")
-        instance = experiment.datasets[id]
-        yield id, instance.entry, instance.params
+        for line in raw_files(source, ids, experiment):
+            say(line, flush=True)
+    if source.download and (models or (experiment and not ids)):
+        for line in fetch_models(models, experiment):
+            say(line, flush=True)
 
 
 def raw_files(
     source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
 ) -> Iterator[str]:
-    """Yield what each file of the datasets is; missing ones are downloaded if the source allows."""
+    """Yield the state of each file of the datasets; missing ones are downloaded if allowed.
+
+    Without ids, these are the datasets of the config, or all that have raw files.
+    """
+    if experiment is None:
+        entries = [DATASETS.get(id) for id in ids or DATASETS.ids()]
+        known: Mapping[str, Any] = {
+            entry.id: (entry, {}) for entry in entries if ids or entry.facts.files
+        }
+    else:
+        known = {id: (of.entry, of.params) for id, of in experiment.datasets.items()}
     bad = 0
-    for id, entry, options in _chosen(ids, experiment):
+    for id in ids or known:
+        if id not in known:
+            raise InputError(f"the config has no dataset '{id}'; {did_you_mean(id, known)}")
+        entry, options = known[id]
         for file in entry.facts.files:
             path = source.folder / file.path
             if source.download:
@@ -118,56 +110,39 @@ def _fetch_table(id: str, entry: Entry[DatasetFacts], options: Mapping[str, Any]
         yield f"{id}: nothing to fetch"
 
 
-def wanted_models(
-    names: Sequence[str], experiment: Experiment | None = None
-) -> dict[str, ModelSpec]:
-    """Return the models named; without names all of the config."""
+def _spec_of(name: str) -> ModelSpec:
+    """Return a model of the catalogue, or a checkpoint ``ORG/NAME@REVISION``."""
     from exparity.models.catalogue import known_models, known_spec
     from exparity.models.folders import check_checkpoint
     from exparity.models.spec import ModelSpec
 
-    of_config = experiment.models if experiment else {}
-    specs = {}
-    for name in names or of_config:
-        if experiment and name in of_config:
-            specs[name] = experiment.specs[name]
-        elif name in known_models():
-            specs[name] = known_spec(name)
-        else:
-            checkpoint, _, revision = name.partition("@")
-            check_checkpoint(checkpoint)
-            specs[name] = ModelSpec(checkpoint=checkpoint, revision=revision or None)
-    return specs
+    if name in known_models():
+        return known_spec(name)
+    checkpoint, _, revision = name.partition("@")
+    check_checkpoint(checkpoint)
+    return ModelSpec(checkpoint=checkpoint, revision=revision or None)
 
 
-def fetch_models(models: Mapping[str, ModelSpec]) -> Iterator[str]:
-    """Download the checkpoints of models into the Hub's cache, and yield where each of them is."""
-    from exparity.models.folders import cached_folder, check_checkpoint, has_weights, snapshot_of
+def fetch_models(names: Sequence[str], experiment: Experiment | None = None) -> Iterator[str]:
+    """Download checkpoints into the Hub's cache, and yield where each is; without names, all."""
+    from exparity.models.folders import folder_of, has_weights
 
-    for name, spec in models.items():
+    of_config = experiment.specs if experiment else {}
+    specs = {name: of_config.get(name) or _spec_of(name) for name in names or of_config}
+    for name, spec in specs.items():
         if not spec.on_hub:
             yield f"{name}: nothing to fetch"
             continue
-        name_on_hub, weights = str(spec.checkpoint), spec.init == "pretrained"
-        before = cached_folder(name_on_hub, spec.revision)
-        is_there = before is not None and (has_weights(before) or not weights)
-        try:
-            folder = snapshot_of(name_on_hub, spec.revision, weights=weights)
-        except Exception as error:  # the Hub's share no base class
-            reason = (str(error).strip() or "no reason given").splitlines()[0]
-            raise InputError(
-                f"checkpoint {spec.source}: could not be fetched ({type(error).__name__}: {reason})"
-            ) from error
-        check_checkpoint(spec.source, folder)
+        weights = spec.init == "pretrained"
+        folder = folder_of(str(spec.checkpoint), spec.revision, weights=weights)
         if weights and not has_weights(folder):
             raise InputError(
                 f"checkpoint {spec.source}: has no weights in safetensors, and others are not "
                 "read; name a revision that has them, such as the pull request with its "
                 "conversion (refs/pr/N)"
             )
-        state = "already there" if is_there else "fetched"
         unpinned = "" if spec.revision else "; pin what you use with a revision"
-        yield f"{name}: {spec.source} {state}: {folder}{unpinned}"
+        yield f"{name}: {spec.source} is here: {folder}{unpinned}"
 
 
 def fetch(experiment: Experiment, log: str) -> None:
@@ -175,8 +150,6 @@ def fetch(experiment: Experiment, log: str) -> None:
     source = DataSource(Path(experiment.config.data_dir))
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     with Path(log).open("w", encoding="utf-8") as file:
-        for line in chain(
-            raw_files(source, (), experiment), fetch_models(wanted_models((), experiment))
-        ):
+        for line in chain(raw_files(source, (), experiment), fetch_models((), experiment)):
             say(line, flush=True)
             print(line, file=file, flush=True)

@@ -185,6 +185,12 @@ def own_table(
     numbered = enumerate(placed, start=1)
     rows = [_Row(*row, f"{number:0{digits}d}", columns) for number, row in numbered]
     rows, dropped = _complete(path, rows, by, drop_incomplete)
+    n_classes, n_texts = (len({str(row.values[name]) for row in rows}) for name in (label, text))
+    if n_classes > max(2 * n_texts, 10):
+        raise InputError(
+            f"{path}: {n_classes} classes in column '{label}', and {n_texts} different texts in "
+            f"'{text}'; text and label seem to be swapped"
+        )
     declared = class_names(files[0], label) if labels is None else labels
     label_names = [row.name(label) for row in rows]
     group_names = [AND.join(row.name(column) for column in by) for row in rows]

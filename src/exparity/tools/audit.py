@@ -21,8 +21,7 @@ from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
-from exparity.data.hub import local_copies
-from exparity.models.heads import LABEL_WORDS, Head, head_of, new_head
+from exparity.models.heads import LABEL_WORDS, head_of, new_head
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables
@@ -30,27 +29,21 @@ from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
 from exparity.tools.running import run_workflow, write_config
 
-_METHODS: Mapping[tuple[bool, bool], Mapping[str, Mapping[str, Any]]] = {
-    (False, False): {
-        "gradient": {},
-        "gradient_x_input": {},
-        "integrated_gradients_x_input": {},
-        "lime": {},
-        "shap": {},
-    },
-    (False, True): {
-        "gradient_x_input": {},
-        "integrated_gradients_x_input": {"n_steps": 20},
-        "occlusion": {},
-    },
-    (True, False): {"occlusion": {}, "lime_words": {}, "shap": {}},
-    (True, True): {
-        "occlusion": {},
-        "lime_words": {"num_samples": 200},
-        "shap": {"max_evals": 100},
-    },
+_METHODS = {
+    (False, False): (
+        *("gradient", "gradient_x_input", "integrated_gradients_x_input", "lime", "shap"),
+    ),
+    (False, True): ("gradient_x_input", "integrated_gradients_x_input", "occlusion"),
+    (True, False): ("occlusion", "lime_words", "shap"),
+    (True, True): ("occlusion", "lime_words", "shap"),
 }
-"""Methods and their options, by whether the classifier is a function, and whether ``--quick``."""
+"""Methods, by whether the classifier is a function, and whether ``--quick``."""
+_QUICK_OPTIONS: Mapping[str, Mapping[str, int]] = {
+    "integrated_gradients_x_input": {"n_steps": 20},
+    "lime_words": {"num_samples": 200},
+    "shap": {"max_evals": 100},
+}
+"""Options of these methods with ``--quick``."""
 _METRICS = (
     *("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency"),
     *("gini", "sparsity"),
@@ -150,45 +143,41 @@ def audit(
             raise InputError("--predict: name its columns, in order, with --labels")
     elif not checkpoint or max_calls:
         raise InputError("name the classifier with --checkpoint, or a function with --predict")
-    named = {"text": text, "label": label, "id": id, "match": match, "rationale": rationale}
-    options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
-    local_copies(table, table_revision, download=True)
-    options |= {"path": table, "test_share": 1}
-    options |= {"revision": table_revision} if table_revision else {}
-    options |= {"drop_incomplete": True} if drop_incomplete else {}
+    options = _given(
+        **{"path": table, "revision": table_revision, "text": text, "label": label, "id": id},
+        **{"match": match, "rationale": rationale, "drop_incomplete": drop_incomplete},
+        test_share=1,
+    )
     columns = [by.split("+") if "+" in by else by for by in group]
-    in_order = {"labels": list(labels)} if labels else {}
-    tables = [{**options, **in_order, "group": of} for of in columns]
-    source = DataSource(Path())
-    loaded = [load_with_facts("table", source, own, name=table)[1] for own in tables]
-    for by, facts in zip(group, loaded, strict=True):
-        if facts.dropped:
-            say(f"{table} by {by}: {dropped_rows(facts.dropped)}")
+    loaded = []
+    for by, of in zip(group, columns, strict=True):
+        own = {**options, **_given(labels=list(labels)), "group": of}
+        loaded.append(load_with_facts("table", DataSource(Path()), own, name=table)[1])
+        if loaded[-1].dropped:
+            say(f"{table} by {by}: {dropped_rows(loaded[-1].dropped)}")
     words = _words(prompt, word, loaded[0].labels)
     if predict:
         entry: dict[str, Any] = {"predict": predict, "classes": list(labels)}
         order, shortens = labels, False
     else:
-        entry = {
-            "checkpoint": checkpoint,
-            **({"revision": revision} if revision else {}),
-            **({"head": LABEL_WORDS, "chat": chat} if words else {}),
-            "training": {"epochs": 0},
-        }
+        entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
+        entry |= _given(head=LABEL_WORDS, chat=chat) if words else {}
         named_label, order, shortens = _matched(
             entry, loaded[0], output or label, bool(labels), words
         )
-        entry |= {"label": named_label} if named_label else {}
+        entry |= _given(label=named_label)
     options["labels"] = list(order)
     base, names = _as_id(Path(table).stem, "table"), _name_of(predict or str(checkpoint))
     model = _as_id("_".join(names), "model")
     ids = _ids_of(base, group)
     results = results or Path("results", f"audit_{base}_{model}")
-    size = max_examples or (_QUICK_EXAMPLES if quick else None)
-    sample = {} if size is None else {"max_examples": size}
-    known = _METHODS[bool(predict), quick]
+    sample = _given(max_examples=max_examples or (_QUICK_EXAMPLES if quick else None))
+    usual = _METHODS[bool(predict), quick]
+    of_usual = {id: _QUICK_OPTIONS.get(id, {}) if quick else {} for id in usual}
+    scored = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
+    many = max(len(of.groups) for of in loaded) >= _MANY
+    analyses = {"correctness": rationale, "worst_group": many}
     asked = {"templates": list(prompt), "words": words}
-    usual = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
     config = {
         "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
         "results": str(results),
@@ -198,17 +187,19 @@ def audit(
         },
         "models": {model: entry},
         **({"prompts": dict.fromkeys(ids, asked), "seeds": [*range(len(prompt))]} if words else {}),
-        "methods": {id: {**known.get(id, {}), **sample} for id in methods or known},
-        "metrics": {id: {} for id in metrics or usual},
-        "analyses": {
-            **({"correctness": {}} if rationale else {}),
-            **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= _MANY else {}),
-        },
+        "methods": {id: {**of_usual.get(id, {}), **sample} for id in methods or usual},
+        "metrics": {id: {} for id in metrics or scored},
+        "analyses": {id: {} for id, wanted in analyses.items() if wanted},
         "controls": {"random": {"draws": _QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": shortens, **({"max_calls": max_calls} if max_calls else {})},
+        "engine": {"shortcuts": shortens, **_given(max_calls=max_calls)},
         "report": {"figures": not quick},
     }
     _run(config, results, cores, dry_run=dry_run)
+
+
+def _given(**settings: Any) -> dict[str, Any]:
+    """Return the settings that have a value."""
+    return {key: value for key, value in settings.items() if value not in (None, False, [])}
 
 
 def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
@@ -245,18 +236,14 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
         return {}
     if not (prompts and words):
         raise InputError("a language model is asked by --prompt and answers by --word; give both")
-    given = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals or name in given:
-            raise InputError(f"--word {word!r}: write CLASS=WORD, once for each class")
-        given[name] = text
-    if set(given) != set(classes):
+    parted = [word.partition("=") for word in words]
+    of_class = {name: text for name, _, text in parted}
+    if set(of_class) != set(classes) or len(of_class) < len(words) or not all(of_class.values()):
         raise InputError(
-            f"--word: names {', '.join(given)}, and the classes of the data are "
-            f"{', '.join(classes)}; give a word for each of these"
+            f"--word {' '.join(words)}: write CLASS=WORD, once for each class of the data: "
+            f"{', '.join(classes)}"
         )
-    return given
+    return of_class
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -281,39 +268,27 @@ def _matched(
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
+    from exparity.models.class_names import in_order_of_outputs, output_names, require_order
 
-    name = str(entry["checkpoint"])
+    name, classes = str(entry["checkpoint"]), facts.labels
     pretrained = load_config(name, entry.get("revision"))
-    shortens = pretrained.model_type in FAMILIES and not words
+    shortens = pretrained.model_type in FAMILIES
     if words:
         new_head(LABEL_WORDS).require(name, pretrained)
-        return None, list(words), shortens
+        return None, list(words), False
     head = head_of(pretrained)
+    outputs = output_names(pretrained.id2label)
     if pretrained.problem_type == "multi_label_classification":
         names = {str(label).casefold(): str(label) for label in pretrained.id2label.values()}
         head.label = names.get(output.casefold())
-    return head.label, _in_order_of_outputs(facts, name, pretrained, in_order, head), shortens
-
-
-def _in_order_of_outputs(
-    facts: DatasetFacts, checkpoint: str, pretrained: Any, in_order: bool, head: Head
-) -> Sequence[str]:
-    """Return the classes of a table in the order of a checkpoint's outputs."""
-    from exparity.models.class_names import in_order_of_outputs, output_names, require_order
-
-    classes, where = facts.labels, f"checkpoint {checkpoint}"
-    outputs = output_names(pretrained.id2label)
-    several = pretrained.problem_type == "multi_label_classification"
-    if several or head.keeps_outputs(pretrained):
-        head.require(checkpoint, pretrained, classes)
-        return classes
-    if not in_order and outputs is not None:
-        head.require(checkpoint, pretrained)
-        classes = in_order_of_outputs(outputs, classes, where)
-    elif facts.labels_sorted:
-        require_order(pretrained.id2label, classes, where, f"--labels {' '.join(classes)}")
-    head.require(checkpoint, pretrained, classes)
-    return classes
+    elif not head.keeps_outputs(pretrained) and outputs is not None and not in_order:
+        head.require(name, pretrained)
+        classes = in_order_of_outputs(outputs, classes, f"checkpoint {name}")
+    elif not head.keeps_outputs(pretrained) and facts.labels_sorted:
+        remedy = f"--labels {' '.join(classes)}"
+        require_order(pretrained.id2label, classes, f"checkpoint {name}", remedy)
+    head.require(name, pretrained, classes)
+    return head.label, classes, shortens
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:

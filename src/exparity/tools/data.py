@@ -65,10 +65,8 @@ def raw_files(
     Without ids, these are the datasets of the config, or all that have raw files.
     """
     if experiment is None:
-        entries = [DATASETS.get(id) for id in ids or DATASETS.ids()]
-        known: Mapping[str, Any] = {
-            entry.id: (entry, {}) for entry in entries if ids or entry.facts.files
-        }
+        named = ids or [id for id in DATASETS.ids() if DATASETS.get(id).facts.files]
+        known: Mapping[str, Any] = {id: (DATASETS.get(id), {}) for id in named}
     else:
         known = {id: (of.entry, of.params) for id, of in experiment.datasets.items()}
     bad = 0

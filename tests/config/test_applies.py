@@ -150,7 +150,7 @@ class TestDataWithoutGroups:
             ({"counterfactuals": {"own": "gender_words"}}, "dataset 'own' has no groups to change"),
             (
                 {"models": {"fair": {**TINY["models"]["bert_tiny"], "debias": "us"}}},
-                "treats groups, and dataset 'own' has none; leave the dataset out of models.fair",
+                "needs groups, and dataset 'own' has none; leave the dataset out of models.fair",
             ),
         ],
     )

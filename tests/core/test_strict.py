@@ -14,9 +14,9 @@ methods: {gradient: {}}
 metrics: {gini: {}}
 """
 BAD = {
-    "seeds: [0]\nseeds: [1]\n": ":6: key 'seeds' is 'seeds' of line 5 again; keep one",
-    "no: 1\noff: 2\n": ":6: key 'off' is 'no' of line 5 again; keep one",
-    "1: a\n'1': b\n": ":6: key '1' is '1' of line 5 again; keep one",
+    "seeds: [0]\nseeds: [1]\n": ":6: not valid YAML (key 'seeds' is 'seeds' of line 5 again",
+    "no: 1\noff: 2\n": ":6: not valid YAML (key 'off' is 'no' of line 5 again; keep one)",
+    "1: a\n'1': b\n": ":6: not valid YAML (key '1' is '1' of line 5 again; keep one)",
     "title: !!python/object/apply:os.system [ls]\n": ":5: not valid YAML (could not determine",
     "title: !!int x\n": ": not valid YAML (invalid literal for int() with base 10: 'x')",
     "? [a]\n: 1\n": ":5: not valid YAML (found unhashable key)",

@@ -60,7 +60,7 @@ class TestExamples:
 
     def test_prepared_data_is_read(self, experiment, monkeypatch):
         made = experiment()
-        options = dict(made.datasets["pairs_all"].resolved("x", {})["params"])
+        options = dict(made.datasets["pairs_all"].call("x")["params"])
         self.make("pairs_all", "results/data/pairs_all.parquet", **options)
         monkeypatch.setattr("exparity.costs.planned.load_dataset", None)  # not to be called
         examples = PlannedExamples(made)

@@ -16,8 +16,8 @@ def test_config_errors_come_before_any_job(checkout):
     run = checkout.snakemake(check=2)
     (said,) = [x for x in run.stderr.splitlines() if x.startswith("exparity: ")]
     assert said == (
-        f"exparity: {checkout.config_path}:{first + 1}: key 'title' is 'title' of line {first} "
-        "again; keep one"
+        f"exparity: {checkout.config_path}:{first + 1}: not valid YAML (key 'title' is 'title' of "
+        f"line {first} again; keep one)"
     )
     assert "Traceback" not in run.stderr
     assert not checkout.results.exists()

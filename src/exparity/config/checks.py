@@ -10,7 +10,7 @@ from exparity.artefacts import layout
 from exparity.config.instances import Instance
 from exparity.config.presets import matches
 from exparity.config.resolved import ResolvedConfig
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean, within
 from exparity.core.strict import parse_json
 from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
@@ -139,10 +139,7 @@ def check_prompts(experiment: ResolvedConfig) -> None:
         if model not in asked:
             continue
         if dataset not in prompts:
-            raise InputError(
-                f"models.{model}: is asked by prompts, and dataset '{dataset}' has none; write "
-                f"prompts.{dataset}, or leave the dataset out of models.{model}.datasets"
-            )
+            raise _lacking(model, ": is asked by", dataset, "prompts", f"write prompts.{dataset}")
         templates = prompts[dataset].templates
         own = (experiment.models[model].get("training") or {}).get("templates") or ()
         for number in (*experiment.seeds, *own):
@@ -168,10 +165,8 @@ def check_functions(experiment: ResolvedConfig) -> None:
     """Check that functions are not trained, and that methods and metrics need no gradients."""
     functions = {id: spec for id, spec in experiment.specs.items() if spec.predict is not None}
     for model, spec in functions.items():
-        try:
+        with within(f"models.{model}."):
             source_of(str(spec.predict))
-        except InputError as error:
-            raise InputError(f"models.{model}.{error}") from None
         if experiment.models[model].get("training") or experiment.interventions[model]:
             raise InputError(
                 f"models.{model}: a function is not trained; leave training and debias out"
@@ -214,17 +209,12 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
             raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))
     for dataset, model in experiment.pairs:
         for one in experiment.interventions[model]:
+            needs = f".debias: '{one.id}' needs"
             if "groups" in experiment.lacks[dataset]:
-                raise InputError(
-                    f"models.{model}.debias: '{one.id}' treats groups, and dataset '{dataset}' has "
-                    f"none; leave the dataset out of models.{model}.datasets"
-                )
+                raise _lacking(model, needs, dataset, "groups")
             if one.entry.facts.needs_counterfactuals and dataset not in experiment.generators:
-                raise InputError(
-                    f"models.{model}.debias: '{one.id}' needs counterfactuals, and dataset "
-                    f"'{dataset}' has no generator; name one, counterfactuals.{dataset}, or leave "
-                    f"the dataset out of models.{model}.datasets"
-                )
+                remedy = f"name a generator of them, counterfactuals.{dataset}"
+                raise _lacking(model, needs, dataset, "counterfactuals", remedy)
 
 
 def check_cells(experiment: ResolvedConfig) -> None:
@@ -234,19 +224,14 @@ def check_cells(experiment: ResolvedConfig) -> None:
     for dataset, instance in experiment.datasets.items():
         experiment.own_inputs("prepare", {"dataset": dataset})
         if check := instance.entry.facts.check_options:
-            defaults = defaults_of(instance.entry.options)
-            try:
-                check({**defaults, **instance.params})
-            except InputError as error:
-                raise InputError(f"datasets.{dataset}: {error}") from None
+            with within(f"datasets.{dataset}: "):
+                check({**defaults_of(instance.entry.options), **instance.params})
     for model, spec in experiment.specs.items():
-        try:
+        with within(f"models.{model}: "):
             if spec.checkpoint is not None:
                 check_checkpoint(spec.checkpoint)
                 if spec.adapter is not None:
                     check_base(Path(spec.adapter), spec.checkpoint)
-        except InputError as error:
-            raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
             options = experiment.finetune_options(dataset, model, seed)
@@ -267,8 +252,8 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
     if not whole or not path.is_file():
         return
     written = parse_json(path.read_text(encoding="utf-8-sig"), str(path))
-    count = written.get("num_labels") or len(written.get("id2label") or "ab")
-    names = written.get("id2label") or {i: f"LABEL_{i}" for i in range(count)}
+    unnamed = {i: f"LABEL_{i}" for i in range(written.get("num_labels") or 2)}
+    names = written.get("id2label") or unnamed
     config = SimpleNamespace(
         architectures=written.get("architectures"),
         num_labels=len(names),
@@ -277,11 +262,9 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
     )
     head = new_head(spec.head)
     head.label = spec.label
-    try:
+    with within(f"models.{model}: "):
         classes = _known_classes(experiment.datasets[dataset])
         head.require(str(spec.checkpoint), config, classes or None)
-    except InputError as error:
-        raise InputError(f"models.{model}: {error}") from None
 
 
 def check_imports(experiment: ResolvedConfig) -> None:
@@ -302,6 +285,16 @@ def check_imports(experiment: ResolvedConfig) -> None:
     if experiment.unmeasured.keys() == experiment.methods.keys() != set():
         metric = next(iter(experiment.unmeasured.values()))[0]
         raise InputError(f"metrics.{metric}: explains again, which no method here can")
+
+
+def _lacking(
+    model: str, needs: str, dataset: str, what: str, remedy: str | None = None
+) -> InputError:
+    """Return the error of a model whose dataset has nothing of what it needs."""
+    remedies = [*filter(None, [remedy]), f"leave the dataset out of models.{model}.datasets"]
+    return InputError(
+        f"models.{model}{needs} {what}, and dataset '{dataset}' has none; {', or '.join(remedies)}"
+    )
 
 
 def _require(value: Any, known: list[Any], where: str) -> None:

@@ -40,13 +40,11 @@ class Instance:
         """Return whether the config has it used on a dataset."""
         return self.datasets is None or dataset in self.datasets
 
-    def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a job of this instance depends on, with overrides applied."""
-        merged = {**self.params, **{k: v for k, v in changes.items() if k != "max_examples"}}
+    def call(self, where: str, changes: Mapping[str, Any] = {}) -> dict[str, Any]:
+        """Return its options and code, as a job that calls it depends on them."""
         return {
             "use": self.entry.id,
-            "params": complete(self.options, merged, where),
-            "max_examples": changes.get("max_examples", self.max_examples),
+            "params": complete(self.options, {**self.params, **changes}, where),
             "digest": source_digest(self.entry.source, *self.shared),
         }
 
@@ -63,12 +61,6 @@ class Instance:
                     f"{', '.join(f'{{{name}}}' for name in cell)}"
                 ) from None
         return named
-
-    def call(self, where: str) -> dict[str, Any]:
-        """Return its options and code, as a job that calls it depends on them."""
-        call = self.resolved(where, {})
-        del call["max_examples"]
-        return call
 
     def call_with_files(self, where: str) -> dict[str, Any]:
         """Return its options, its code and the content of its files."""

@@ -39,7 +39,7 @@ class ResolvedConfig:
     """The entries of a config with all defaults, and the options of every cell of its grid."""
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self.config, self.results = config, config.results
         for plugin in config.plugins:
             load_plugin(plugin)
         self.datasets = instances_of("datasets", config)
@@ -67,11 +67,6 @@ class ResolvedConfig:
         self.seeds: list[int] = list(config.seeds)
         self.overrides: list[Mapping[str, Any]] = [one.written for one in config.overrides]
         self._memo: dict[tuple[Any, ...], Options] = {}
-
-    @property
-    def results(self) -> str:
-        """Folder of all results."""
-        return self.config.results
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -243,7 +238,8 @@ class ResolvedConfig:
         where = f"{kind}s.{instance.id}"
         key = (where, canonical({**changes, "shared": shared}))
         if key not in self._memo:
-            self._memo[key] = {**instance.resolved(where, changes), **shared}
+            sample = {"max_examples": changes.pop("max_examples", instance.max_examples)}
+            self._memo[key] = {**instance.call(where, changes), **sample, **shared}
         return {**self._memo[key]}
 
     def _changes(self, block: str, cell: Cell) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exparity.artefacts import layout
-from exparity.core.errors import InputError
+from exparity.core.errors import within
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.models.scratch import check_buildable
@@ -26,10 +26,8 @@ def check_before_jobs(experiment: Experiment) -> None:
     """
     for model, spec in experiment.specs.items():
         if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
-            try:
+            with within(f"models.{model}: "):
                 check_buildable(spec)  # imports torch
-            except InputError as error:
-                raise InputError(f"models.{model}: {error}") from None
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))

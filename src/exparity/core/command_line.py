@@ -24,10 +24,12 @@ from pkgutil import resolve_name
 from textwrap import fill
 from typing import Annotated, Any, Literal, NoReturn
 
+from pydantic import create_model
+
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Flag
 from exparity.core.strict import parse_json
-from exparity.core.validation import complete, documented, settings_of
+from exparity.core.validation import Settings, complete, documented
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
@@ -332,9 +334,8 @@ class Call:
     def outputs(self) -> Iterator[Path]:
         """Yield the files and folders that flags name to be written."""
         for name, argument in self.command.arguments.items():
-            path = self.flags.get(name)
-            if argument.flag.path == "output" and isinstance(path, Path):
-                yield path
+            if argument.flag.path == "output" and isinstance(self.flags.get(name), Path):
+                yield self.flags[name]
 
     def overrides(self) -> bool:
         """Return whether a flag replaces an option or adds to one."""
@@ -356,12 +357,12 @@ class Call:
                 keywords[name] = {**block, **flags[name]} if is_extended else block
         if "digest" not in arguments:
             keywords.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
-        types = {
+        types: dict[str, Any] = {
             name: (argument.annotation, ... if argument.is_required else None)
             for name, argument in arguments.items()
             if argument.is_option
         }
         others = arguments.keys() - types.keys()
         values = {name: value for name, value in keywords.items() if name not in others}
-        complete(settings_of("options", types), values, "")
+        complete(create_model("Options", __base__=Settings, **types), values, "")
         return {**unset, **keywords}

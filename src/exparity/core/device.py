@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from exparity.core.errors import InputError
 from exparity.core.flags import Flag, Range
@@ -125,7 +125,7 @@ def make_repeatable(threads: int) -> None:
     import torch
 
     # To clear freed memory anew, page by page, took a third of the time of a LIME job on the CPU.
-    mallopt = _from_libc("mallopt")
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
     for variable, option, size in _MALLOC:
         if mallopt and variable not in os.environ:
             mallopt(option, size)
@@ -139,14 +139,5 @@ def make_repeatable(threads: int) -> None:
 
 def give_back_memory() -> None:
     """Return freed memory to the system: blocks of many sizes leave gaps that would add up."""
-    trim = _from_libc("malloc_trim")
-    if trim:
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
-
-
-def _from_libc(name: str) -> Any:
-    """Return a function of the C library, None if it has none (it is not glibc)."""
-    try:
-        return getattr(ctypes.CDLL(None), name, None)
-    except OSError:
-        return None

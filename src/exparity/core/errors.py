@@ -31,6 +31,15 @@ class InputError(ExparityError, ValueError):
 
 
 @contextmanager
+def within(where: str) -> Iterator[None]:
+    """Have messages of bad input begin with the place that it is in."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}{error}") from None
+
+
+@contextmanager
 def exit_on_bad_input() -> Iterator[None]:
     """End the process with 2 on bad input, and say why."""
     try:

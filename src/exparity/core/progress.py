@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from types import TracebackType
 
@@ -21,11 +20,10 @@ class Progress:
         self.total, self.label, self.unit = total, visible(label), unit
         self.done = 0
         self._start = self._last = time.monotonic()
-        self._bar = None
-        if sys.stderr.isatty():
-            from tqdm import tqdm
+        from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=self.label, unit=f" {unit}", leave=False)
+        # Only a terminal has one.
+        self._bar = tqdm(total=total, desc=self.label, unit=f" {unit}", leave=False, disable=None)
 
     def __enter__(self) -> Progress:
         return self
@@ -36,23 +34,19 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.close()
 
     def expect(self, total: int) -> None:
         """Set how many units there are, once that is known."""
         self.total = total
-        if self._bar is not None:
-            self._bar.total = total
+        self._bar.total = total
 
     def advance(self, count: int = 1) -> None:
         """Count ``count`` more units as done."""
         self.done += count
-        if self._bar is not None:
-            self._bar.update(count)
-            return
+        self._bar.update(count)
         now = time.monotonic()
-        if now - self._last >= _INTERVAL:
+        if self._bar.disable and now - self._last >= _INTERVAL:
             self._last = now
             rate = self.done / (now - self._start)
             if self.total is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +38,7 @@ def parse_yaml(text: str, where: str) -> Any:
     import yaml
 
     try:
-        loader = yaml.SafeLoader(text)
-        root = loader.get_single_node()
-        if root is None:
-            return None
-        _check_keys(loader, root, where)
-        return loader.construct_document(root)
-    except InputError:
-        raise
+        return yaml.load(text, _strict_loader())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
@@ -54,30 +48,28 @@ def parse_yaml(text: str, where: str) -> Any:
         raise InputError(f"{where}: not valid YAML ({error})") from None
 
 
-def _check_keys(loader: yaml.SafeLoader, root: yaml.Node, where: str) -> None:
-    """Check that no key is twice in its mapping, as YAML or as JSON compares keys."""
-    nodes, visited = [root], set()  # of which aliases make rings
-    while nodes:
-        node: Any = nodes.pop()
-        if node in visited or node.id == "scalar":
-            continue
-        visited.add(node)
-        if node.id == "sequence":
-            nodes += node.value
-            continue
-        seen: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            nodes.append(value)
-            if key.id != "scalar" or key.tag == _MERGE:
-                continue
-            written = loader.construct_object(key)
-            name = written if isinstance(written, str) else json.dumps(written, default=str)
-            first = seen.setdefault(name, key)
-            if first is not key:
-                raise InputError(
-                    f"{where}:{key.start_mark.line + 1}: key '{key.value}' is '{first.value}' of "
-                    f"line {first.start_mark.line + 1} again; keep one"
-                )
+@cache
+def _strict_loader() -> type[yaml.SafeLoader]:
+    """Return a loader that refuses a key twice in its mapping, as YAML or as JSON compares keys."""
+    import yaml  # takes as long as all else that a command line needs
+
+    class StrictLoader(yaml.SafeLoader):
+        def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+            node = super().compose_mapping_node(anchor)
+            seen: dict[str, yaml.Node] = {}
+            for key, _ in node.value:
+                if key.id != "scalar" or key.tag == _MERGE:
+                    continue
+                written = self.construct_object(key)
+                name = written if isinstance(written, str) else json.dumps(written, default=str)
+                first = seen.setdefault(name, key)
+                if first is not key:
+                    place = f"'{first.value}' of line {first.start_mark.line + 1}"
+                    problem = f"key '{key.value}' is {place} again; keep one"
+                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            return node
+
+    return StrictLoader
 
 
 def parse_json(text: str, where: str) -> Any:

@@ -177,12 +177,7 @@ def options_of(
                     f"option '{name}' of {function.__name__} needs a default and a type"
                 )
             fields[name] = (_filled(hints[name]), defaults.get(name, parameter.default))
-    return settings_of(functions[-1].__name__, fields)
-
-
-def settings_of(name: str, fields: Mapping[str, Any]) -> type[Settings]:
-    """Return a block of settings from its fields: the type and default of each."""
-    return create_model(name, __base__=Settings, **fields)
+    return create_model(functions[-1].__name__, __base__=Settings, **fields)
 
 
 def defaults_of(kind: type[Settings]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from exparity.core.calls import array_of, checked_value, listed
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, within
 from exparity.data.files import read_jsonl
 from exparity.explanations import alignment
 from exparity.methods import MethodBatch, method
@@ -99,10 +99,8 @@ _Index = Mapping[tuple[str, str], Sequence[_Line]]
 def _indexed(file: Path, changed: int, size: int) -> _Index:
     index: dict[tuple[str, str], list[_Line]] = {}
     for where, row in read_jsonl(file):
-        try:
+        with within(f"{where}: "):
             line = _read(where, row)
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from None
         index.setdefault(line.key, []).append(line)
     return index
 

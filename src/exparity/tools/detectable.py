@@ -6,7 +6,6 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,12 @@ from exparity.core.errors import InputError
 from exparity.core.formats import aligned
 from exparity.costs.planned import PlannedExamples
 from exparity.stats.power import DETECTED, planned_typical_gaps, smallest_p
-from exparity.types import Example, FloatArray
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 log = logging.getLogger(__name__)
-LARGE = 0.8
-"""Gap that an experiment must be able to show; a large effect (Cohen 1988, §2.2)."""
 CORRELATION = 0.8
 """Correlation of the scores of a matched set where its texts differ in few words."""
 _TRAININGS = (3, 5, 8, 13, 20, 32)
@@ -105,38 +102,23 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
     if not small:
         return
     worst = max(small, key=lambda sample: sample.smallest_p * sample.tests)
-    few = (
+    hopeless = worst.smallest_p > alpha
+    level = alpha if hopeless else alpha / worst.tests
+    needed = (
+        f"alpha is {level:g}" if hopeless else f"Holm over {worst.tests} tests needs {level:.2g}"
+    )
+    if worst.n_sets:
+        enough = f"{next(n for n in count(2) if smallest_p(0, 0, n) <= level)} sets"
+    else:
+        enough = f"{next(n for n in count(2) if smallest_p(n, n) <= level)} of each group"
+    line = (
         f"{worst.key}: too few texts, {worst.words} of {worst.dataset}: the smallest possible p is "
-        f"{worst.smallest_p:.2g}"
+        f"{worst.smallest_p:.2g}, and {needed}: take {enough}"
     )
-    if worst.smallest_p > alpha:
-        raise InputError(f"{few}, and alpha is {alpha:g}; take {_enough(worst, alpha)}")
-    level = alpha / worst.tests
+    if hopeless:
+        raise InputError(line)
     more = f"; {len(small) - 1} more samples are too small" if len(small) > 1 else ""
-    log.warning(
-        f"{few}, and Holm over {worst.tests} tests needs {level:.2g}: take "
-        f"{_enough(worst, level)}{more}"
-    )
-
-
-def _enough(sample: PlannedSample, level: float) -> str:
-    """Return the number of texts from which a p-value can be as small as a level."""
-    if sample.n_sets:
-        return f"{next(n for n in count(2) if smallest_p(0, 0, n) <= level)} sets"
-    return f"{next(n for n in count(2) if smallest_p(n, n) <= level)} of each group"
-
-
-@dataclass(frozen=True)
-class PlannedGaps:
-    """Typical gaps of a training that some texts can show, by number of trainings."""
-
-    name: str
-    sample: PlannedSample  # one of those with as many texts and cells
-    correlation: float  # of the scores of a matched set
-    # R that is found to be above the threshold, at α over all cells.
-    smallest_detectable: FloatArray
-    # R that is found to be below, at α; NaN where not even the absence of any gap is found.
-    largest_equivalent: FloatArray
+    log.warning("%s%s", line, more)
 
 
 def planned_numbers(experiment: Experiment) -> list[int]:
@@ -144,79 +126,64 @@ def planned_numbers(experiment: Experiment) -> list[int]:
     return sorted({*_TRAININGS, len(experiment.seeds)})
 
 
-def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[PlannedGaps]:
-    """Return the gaps that the samples of an experiment can show, by :func:`planned_numbers`."""
-    # Scores of a matched set may correlate or not.
-    statistics = experiment.config.statistics
-    trainings, threshold = planned_numbers(experiment), statistics.threshold
-    alpha = statistics.alpha
+def _gap_rows(
+    experiment: Experiment, samples: Sequence[PlannedSample]
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the rows of both tables for each kind of sample, by the number of trainings.
+
+    The first has the typical gaps that are found to be above the threshold, at α over all cells;
+    the second those that are found to be below, at α: none where not even the absence of any gap is
+    found.
+    """
+    statistics, trainings = experiment.config.statistics, planned_numbers(experiment)
     alike: dict[tuple[int, ...], dict[str, PlannedSample]] = defaultdict(dict)
-    for sample in samples if threshold > 0 else ():  # nothing is below a threshold of 0
-        alike[sample.n_a, sample.n_b, sample.n_sets, sample.cells].setdefault(
-            sample.dataset, sample
-        )
-    planned = []
-    for (*counts, cells), of_dataset in alike.items():
+    for one in samples if statistics.threshold > 0 else ():  # nothing is below a threshold of 0
+        alike[one.n_a, one.n_b, one.n_sets, one.cells].setdefault(one.dataset, one)
+    for of_dataset in alike.values():
         sample, *others = of_dataset.values()
         place = f"{1 + len(others)} datasets" if others else sample.dataset
+        # Scores of a matched set may correlate or not.
         for correlation in (0.0, CORRELATION) if sample.n_sets else (0.0,):
-            gaps = partial(
-                planned_typical_gaps,
-                *(trainings, (counts[0], counts[1], counts[2])),
-                threshold=threshold,
-                correlation=correlation,
+            found = [
+                planned_typical_gaps(
+                    trainings,
+                    (sample.n_a, sample.n_b, sample.n_sets),
+                    alpha=alpha,
+                    threshold=statistics.threshold,
+                    correlation=correlation,
+                )
+                for alpha in (statistics.alpha / sample.cells, statistics.alpha)
+            ]
+            name = f"{place}, {sample.words}" + (f", r = {correlation:g}" if correlation else "")
+            above, below = (
+                [name, *(f"{gap:.2f}" if gap == gap else "none" for gap in gaps)]
+                for gaps in (found[0][0], found[1][1])
             )
-            words = f", r = {correlation:g}" if correlation else ""
-            name = f"{place}, {sample.words}{words}"
-            smallest, largest = gaps(alpha=alpha / cells)[0], gaps(alpha=alpha)[1]
-            planned.append(PlannedGaps(name, sample, correlation, smallest, largest))
-    return planned
-
-
-def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[str]:
-    """Yield a line for samples that show neither large gaps nor that there is none."""
-    # A single training tells nothing about others in any case.
-    trainings = planned_numbers(experiment)
-    now = len(experiment.seeds)
-    at = trainings.index(now)
-    for gaps in planned:
-        sample, smallest = gaps.sample, gaps.smallest_detectable
-        is_best = gaps.correlation > 0 or not sample.n_sets
-        if is_best and now > 1 and not (smallest[at] <= LARGE or gaps.largest_equivalent[at] >= 0):
-            more = "trainings" if smallest[-1] <= LARGE else "texts"
-            yield (
-                f"{sample.key}: leaves {sample.words} of {sample.dataset}, on which {now} "
-                f"trainings decide next to nothing: only gaps of R = {smallest[at]:.2g} or more "
-                f"are found, and never that there is none; take more {more}"
-            )
+            yield above, below
 
 
 def trainings_text(
-    experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
+    experiment: Experiment, samples: Sequence[PlannedSample], taken: Sequence[tuple[int, str]]
 ) -> str:
     """Return tables, 80 columns wide at most, of what each number of trainings shows and takes."""
     threshold = experiment.config.statistics.threshold
     columns = [f"{n}" for n in planned_numbers(experiment)]
-    tables = {
+    heads = (
         "Typical gap R of one training, whichever group it favours, by the number of\n"
         f"trainings, with {DETECTED:.0%} power; r: how much scores of a matched set go together.\n"
-        f"Found to be above {threshold:g}, at alpha over all cells:": "smallest_detectable",
+        f"Found to be above {threshold:g}, at alpha over all cells:",
         f"Found to be below {threshold:g}, at alpha, where most cells are;\n"
-        "none: not even the absence of any gap is found:": "largest_equivalent",
-    }
-    parts = []
-    for head, name in tables.items():
-        rows = [["dataset, sample", *columns]]
-        for one in planned:
-            cells = [f"{gap:.2f}" if gap == gap else "none" for gap in getattr(one, name)]
-            rows.append([one.name, *cells])
-        parts.append(f"{head}\n\n{aligned(rows)}")
-    rows = [["in all, trainings", *columns], ["jobs"], ["hours"]]
-    for jobs, words in taken:
-        rows[1].append(f"{jobs:,}")
-        rows[2].append(words)
+        "none: not even the absence of any gap is found:",
+    )
+    rows = [*_gap_rows(experiment, samples)]
+    parts = [
+        f"{head}\n\n{aligned([['dataset, sample', *columns], *of_table])}"
+        for head, of_table in zip(heads, zip(*rows, strict=True), strict=False)
+    ]
     if len(experiment.seeds) < 2:
         parts = ["One seed: nothing is said of other trainings; name more in `seeds`.", *parts]
-    if not planned:
+    if not rows:
         parts = ["Nothing is tested: nothing is explained, or no dataset has groups."]
-    return "\n\n".join([*parts, aligned(rows)])
+    jobs, hours = ([*of_all] for of_all in zip(*taken, strict=True))
+    last = [["in all, trainings", *columns], ["jobs", *(f"{n:,}" for n in jobs)], ["hours", *hours]]
+    return "\n\n".join([*parts, aligned(last)])

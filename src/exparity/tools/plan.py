@@ -20,11 +20,9 @@ from exparity.costs.forecast import at_trainings, estimated, hours, table, total
 from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.tools.detectable import (
     check_samples,
-    planned_gaps,
     planned_numbers,
     planned_samples,
     trainings_text,
-    undecidable,
 )
 
 if TYPE_CHECKING:
@@ -56,11 +54,7 @@ def plan(
     check_before_jobs(experiment)
     examples = PlannedExamples(experiment)
     samples = planned_samples(experiment, examples)
-    alpha = experiment.config.statistics.alpha
-    check_samples(samples, alpha)
-    planned = planned_gaps(experiment, samples)
-    for line in undecidable(experiment, planned):
-        log.warning("%s", line)
+    check_samples(samples, experiment.config.statistics.alpha)
     results = Path(experiment.results)
     for folder in sources:
         if not folder.is_dir():
@@ -96,7 +90,7 @@ def plan(
         at_trainings(jobs, len(experiment.seeds), count) for count in planned_numbers(experiment)
     ]
     amounts = [(n, "unknown" if nothing else f"{hours(seconds)}{mark}") for n, seconds in taken]
-    say(f"\n{trainings_text(experiment, planned, amounts)}")
+    say(f"\n{trainings_text(experiment, samples, amounts)}")
 
 
 def _work(job: JobCost) -> str:

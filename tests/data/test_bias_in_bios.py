@@ -106,7 +106,7 @@ def test_a_missing_column_and_an_unknown_profession_are_named(tmp_path):
     source = source_of(tmp_path)
     with pytest.raises(InputError, match="no profession 'nurs'; did you mean 'nurse'"):
         load(source, professions=["nurs", "poet"])
-    with pytest.raises(InputError, match="the only class is 'nurse'; a classifier needs two"):
+    with pytest.raises(InputError, match="the only class is 'nurse'; it takes two"):
         load(source, professions=["nurse"])
     rows = [{"text": "a", "profession": 0, "gender": 0}]
     with pytest.raises(InputError, match=r"dev.parquet: no column 'hard_text'"):

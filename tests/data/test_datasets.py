@@ -156,8 +156,8 @@ class TestCheckExamples:
         [
             ({"groups": tuple(map(str, range(51)))}, "51 groups, of at most 50: 1,275 comparisons"),
             ({"labels": tuple(map(str, range(1001)))}, "1,001 classes, of at most 1,000"),
-            ({"groups": ("male",)}, "dataset d: the only group is 'male'; comparing takes two"),
-            ({"labels": ("yes",)}, "dataset d: the only class is 'yes'; a classifier needs two"),
+            ({"groups": ("male",)}, "dataset d: the only group is 'male'; it takes two"),
+            ({"labels": ("yes",)}, "dataset d: the only class is 'yes'; it takes two"),
             ({"labels": ("no", "no")}, "a class is named twice in no, no"),
         ],
     )

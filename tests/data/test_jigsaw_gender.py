@@ -76,15 +76,6 @@ def test_the_selection_by_a_naive_count(tmp_path_factory, shares):
     assert {id: (e.group, e.label == 1) for id, e in found.items() if len(id) > 2} == expected
 
 
-def test_other_numbers_than_the_study_has_are_said(tmp_path, caplog):
-    caplog.set_level("WARNING")  # the digest of each file is no warning
-    load(source_of(tmp_path))
-    assert caplog.messages == [
-        "jigsaw_gender: 2 comments of train, and the study has 53154",
-        "jigsaw_gender: 4 comments of test, and the study has 5448",
-    ]
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [

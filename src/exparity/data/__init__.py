@@ -83,26 +83,23 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
     if twice:
         raise InputError(f"dataset {id}: example id '{twice[0]}' occurs more than once")
     split_of: dict[str, str] = {}
-    for example in examples:
-        where = f"dataset {id}, example '{example.example_id}'"
-        if not any(word.strip() for word in example.words):
-            raise InputError(f"{where}: the text is empty; remove the row")
-        if example.words_b is not None and not any(word.strip() for word in example.words_b):
-            raise InputError(f"{where}: the second text is empty; remove the row")
-        if example.group not in (facts.groups or [""]):
+    for one in examples:
+        where = f"dataset {id}, example '{one.example_id}'"
+        for name, words in (("text", one.words), ("second text", one.words_b)):
+            if words is not None and not any(map(str.strip, words)):
+                raise InputError(f"{where}: the {name} is empty; remove the row")
+        if one.group not in (facts.groups or [""]):
             known = ", ".join(facts.groups) or "none"
-            raise InputError(f"{where}: group '{example.group}' is not one of {known}")
-        if not 0 <= example.label < len(facts.labels):
-            raise InputError(f"{where}: label {example.label} is not in 0..{len(facts.labels) - 1}")
-        n_words = len(example.all_words)
-        if example.rationale is not None and len(example.rationale) != n_words:
+            raise InputError(f"{where}: group '{one.group}' is not one of {known}")
+        if not 0 <= one.label < len(facts.labels):
+            raise InputError(f"{where}: label {one.label} is not in 0..{len(facts.labels) - 1}")
+        marks, n_words = one.rationale, len(one.all_words)
+        if marks is not None and len(marks) != n_words:
+            raise InputError(f"{where}: {len(marks)} rationale marks for {n_words} words")
+        set_id = one.match_id
+        if set_id is not None and split_of.setdefault(set_id, one.split) != one.split:
             raise InputError(
-                f"{where}: {len(example.rationale)} rationale marks for {n_words} words"
-            )
-        match = example.match_id
-        if match is not None and split_of.setdefault(match, example.split) != example.split:
-            raise InputError(
-                f"{where}: its matched set '{match}' is in both splits; keep it in one"
+                f"{where}: its matched set '{set_id}' is in both splits; keep it in one"
             )
     counts = Counter((e.split, e.group) for e in examples)
     for group in facts.groups:
@@ -118,12 +115,11 @@ def _as_it_looks(name: str) -> str:
 
 
 def _check_facts(id: str, facts: DatasetFacts) -> None:
-    for kind, values, remedy in (
-        ("group", facts.groups, "comparing takes two"),
-        ("class", facts.labels, "a classifier needs two"),
-    ):
+    for kind, values in (("group", facts.groups), ("class", facts.labels)):
         if len(set(values)) < len(values):
             raise InputError(f"dataset {id}: a {kind} is named twice in {', '.join(values)}")
+        if len(values) == 1:
+            raise InputError(f"dataset {id}: the only {kind} is '{values[0]}'; it takes two")
         first_of: dict[str, str] = {}
         for name in values:
             first = first_of.setdefault(_as_it_looks(name), name)
@@ -132,8 +128,6 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
                     f"dataset {id}: '{first}' and '{name}' look the same, and are not: {first!a} "
                     f"and {name!a}; write them alike if they are one {kind}, or rename one"
                 )
-        if len(values) == 1:
-            raise InputError(f"dataset {id}: the only {kind} is '{values[0]}'; {remedy}")
     n = len(facts.groups)
     if n > MAX_GROUPS:
         pairs = n * (n - 1) // 2

@@ -37,9 +37,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name its files, as in {path}/*.parquet")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    reader = _READERS.get("".join(kind))
+    reader = _READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if reader is None:
         raise InputError(f"{path}: unknown kind of table; use one of {', '.join(_READERS)}")
     if not path.is_file():
@@ -144,16 +142,15 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
             outer = [name if name in schema.names else name.split(".")[0] for name in columns]
             _check_columns(path, outer, schema.names)
             classes = {name: of for name in columns if (of := _class_names(schema, name))}
-            number = 0
-            for batch in file.iter_batches(columns=list(dict.fromkeys(outer))):
-                for row in batch.to_pylist():
-                    number += 1
-                    where = f"{path}, row {number}"
-                    values = _chosen(where, row, columns)
-                    for name, of in classes.items():
-                        if values[name] is not None:  # as −1 is, which is none
-                            values[name] = None if values[name] == -1 else of[values[name]]
-                    yield where, values
+            batches = file.iter_batches(columns=list(dict.fromkeys(outer)))
+            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+            for number, row in enumerate(rows, start=1):
+                where = f"{path}, row {number}"
+                values = _chosen(where, row, columns)
+                for name, of in classes.items():  # −1 is none
+                    known = values[name] not in (None, -1)
+                    values[name] = of[values[name]] if known else None
+                yield where, values
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"{path}: not a readable Parquet file ({reason})") from None

@@ -9,20 +9,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
-from exparity.core.progress import Progress
 from exparity.core.strict import parse_json
 from exparity.data.facts import RemoteFile
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
-
-_BLOCK = 1 << 20  # bytes of a download that are held at once
 
 FETCH = "where there is a network, `snakemake fetch` with the run's config gets it"
 
@@ -46,12 +45,12 @@ class DataSource:
             InputError: the file is missing and cannot be downloaded.
         """
         path = self.folder / file.path
-        if not path.is_file():
-            if file.by_hand:
-                raise InputError(_advice(path, file, "is missing"))
-            if not self.download:
-                raise InputError(f"{_advice(path, file, 'is missing')}; {FETCH}")
-            _download(file, path)
+        if path.is_file():
+            return path
+        if file.by_hand or not self.download:
+            fetch = "" if file.by_hand else f"; {FETCH}"
+            raise InputError(f"{_advice(path, file, 'is missing')}{fetch}")
+        _download(file, path)
         return path
 
     def find(self, file: RemoteFile, *, verify: bool = True) -> Path:
@@ -135,7 +134,7 @@ def published_row(where: str) -> Iterator[None]:
 
 def _advice(path: Path, file: RemoteFile, problem: str) -> str:
     member = f"{file.member} of " if file.member else ""
-    digest = "" if file.sha256 is None else f" (SHA-256 {file.sha256})"
+    digest = f" (SHA-256 {file.sha256})" if file.sha256 else ""
     how = f", {file.by_hand}," if file.by_hand else ""
     return (
         f"{path.absolute()} {problem}; get {member}{file.url}{digest}{how} and put it there, or "
@@ -148,27 +147,20 @@ def _download(file: RemoteFile, path: Path) -> None:
 
     log.info("downloading %s", file.url)
     try:
-        with (
-            atomic_path(path) as temporary,
-            requests.get(file.url, timeout=60, stream=True) as answer,
-        ):
-            answer.raise_for_status()
-            length = answer.headers.get("Content-Length")
-            blocks = None if length is None else -(-int(length) // _BLOCK)
-            with temporary.open("wb") as out, Progress(blocks, path.name, "MiB") as progress:
-                for block in answer.iter_content(_BLOCK):
-                    out.write(block)
-                    progress.advance()
-            if file.member:
-                with zipfile.ZipFile(temporary) as archive:
-                    content = archive.read(file.member)
-                temporary.write_bytes(content)
-            digest = sha256_of(temporary)
-            if file.sha256 is not None and digest != file.sha256:
-                raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {digest})"))
+        answer = requests.get(file.url, timeout=60)
+        answer.raise_for_status()
+        content = answer.content
+        if file.member:
+            with zipfile.ZipFile(BytesIO(content)) as archive:
+                content = archive.read(file.member)
     except (requests.RequestException, zipfile.BadZipFile, KeyError) as error:
         reason = f"is missing and could not be downloaded ({type(error).__name__})"
         raise InputError(_advice(path, file, reason)) from error
+    digest = sha256(content).hexdigest()
+    if file.sha256 not in (None, digest):
+        raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {digest})"))
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def text_lines(path: Path) -> Iterator[str]:

@@ -76,25 +76,23 @@ def hatexplain(
         "train": train or (() if train_texts else ("train", "val")),
         "test": test or ("test",),
     }
-    path = source.find(POSTS, verify=verify)
-    divisions = source.find(PARTS, verify=verify)
+    path, divisions = (source.find(file, verify=verify) for file in (POSTS, PARTS))
     posts, ids = read_yaml(path), read_yaml(divisions)
     communities = tuple(COMMUNITIES if groups is None else groups)
-    examples: list[Example] = []
-    undecided = 0
-    for split, of_split in parts.items():
-        for part in of_split:
-            with published_row(f"{divisions}, part '{part}'"):
-                ids_of_part = list(ids[part])
-            _check_complete(path, posts, ids_of_part, part)
-            for id in ids_of_part:
-                with published_row(f"{path}: post '{id}'"):
-                    example = _example(id, posts[id], split, rationales, communities)
-                if example is None:
-                    undecided += 1
-                else:
-                    examples.append(example)
-    if undecided:
+    found: list[Example | None] = []
+    for split, part in [(split, part) for split, named in parts.items() for part in named]:
+        with published_row(f"{divisions}, part '{part}'"):
+            ids_of_part = list(ids[part])
+        if missing := sum(id not in posts for id in ids_of_part):
+            raise InputError(
+                f"{path}: lacks {missing:,} of the {len(ids_of_part):,} posts of part '{part}'; "
+                f"get {POSTS.url}, or name the parts that are there in `train` and `test`"
+            )
+        for id in ids_of_part:
+            with published_row(f"{path}: post '{id}'"):
+                found.append(_example(id, posts[id], split, rationales, communities))
+    examples = [example for example in found if example is not None]
+    if undecided := len(found) - len(examples):
         log.warning(
             "hatexplain: left out %d posts on whose label no two annotators agree", undecided
         )
@@ -103,15 +101,6 @@ def hatexplain(
     if communities:
         return Loaded(examples, "community", (*communities, REST), LABELS)
     return Loaded(examples, "", (), LABELS)
-
-
-def _check_complete(path: Path, posts: Any, ids: Sequence[str], part: Part) -> None:
-    missing = sum(id not in posts for id in ids)
-    if missing:
-        raise InputError(
-            f"{path}: lacks {missing:,} of the {len(ids):,} posts of part '{part}'; get "
-            f"{POSTS.url}, or name the parts that are there in `train` and `test`"
-        )
 
 
 def _example(

@@ -142,20 +142,18 @@ def _parts(first: Run, second: Run, *, every: bool) -> Iterator[RenderableType]:
 
 def _extent(cells: Sequence[ComparedCell], first: Run, second: Run) -> str:
     """Return how many cells both have, and how many verdicts agree, in words."""
-    alone = {
-        "A": len(first.verdicts.keys() - second.verdicts.keys()),
-        "B": len(second.verdicts.keys() - first.verdicts.keys()),
-    }
-    testable = [cell.difference for cell in cells if cell.difference.is_testable]
-    alike = sum(cell.is_alike for cell in cells)
-    parts = [f"{len(cells):,} cells of both", f"{alike:,} with the same verdict"]
-    if testable:
-        apart = sum(difference.apart for difference in testable)
-        parts.append(f"{apart:,} with gaps further apart than by chance")
-    if untestable := len(cells) - len(testable):
-        parts.append(f"{untestable:,} whose gaps cannot be tested, with one training in a run")
-    parts += [f"{n} of {name} alone" for name, n in alone.items() if n]
-    return ", ".join(parts)
+    differences = [cell.difference for cell in cells]
+    testable = sum(difference.is_testable for difference in differences)
+    apart = sum(difference.apart for difference in differences)
+    counts = (
+        (len(cells), "cells of both", True),
+        (sum(cell.is_alike for cell in cells), "with the same verdict", True),
+        (apart, "with gaps further apart than by chance", testable),
+        (len(cells) - testable, "whose gaps cannot be tested, with one training in a run", False),
+        (len(first.verdicts.keys() - second.verdicts.keys()), "of A alone", False),
+        (len(second.verdicts.keys() - first.verdicts.keys()), "of B alone", False),
+    )
+    return ", ".join(f"{n:,} {words}" for n, words, anyway in counts if n or anyway)
 
 
 def _table(cells: Sequence[ComparedCell]) -> Table:
@@ -167,10 +165,7 @@ def _table(cells: Sequence[ComparedCell]) -> Table:
         interval = "one training"
         if difference.is_testable:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
-        written = [
-            text
-            for row in (cell.first, cell.second)
-            for text in (row["verdict"] or "–", signed(row["d"]))
-        ]
-        rows.append((*cell.ids[:4], groups, *written, signed(difference.estimate), interval))
+        both = [(row["verdict"] or "–", signed(row["d"])) for row in (cell.first, cell.second)]
+        gaps = (*both[0], *both[1], signed(difference.estimate), interval)
+        rows.append((*cell.ids[:4], groups, *gaps))
     return table_of(heads, rows)

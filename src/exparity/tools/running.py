@@ -53,19 +53,17 @@ def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None
 
 def _logged(command: Sequence[str], file: TextIO) -> int:
     """Run a command with its output in a file, tell progress, and return its exit status."""
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with (
         Progress(None, "running", "jobs") as progress,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-        ) as process,
+        subprocess.Popen(command, **streams, text=True, errors="replace") as process,
     ):
-        assert process.stdout is not None
         try:
-            for line in process.stdout:
+            for line in process.stdout or ():
                 file.write(line)
                 file.flush()
-                if found := _STEPS.match(line):
-                    done, total = (int(number.replace(",", "")) for number in found.groups())
+                if steps := _STEPS.match(line):
+                    done, total = (int(number.replace(",", "")) for number in steps.groups())
                     progress.expect(total)
                     progress.advance(done - progress.done)
                 elif line.startswith("exparity: ") and not progress.done:

@@ -8,13 +8,14 @@ differences of about 1e-7 in float32), and gives a row the same bits whatever it
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch.nn import functional as F
 from transformers.pytorch_utils import Conv1D
+
+from exparity.models.lookup import replaced
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -48,18 +49,11 @@ class PackedLayers:
             if type(module).forward in (torch.nn.Linear.forward, Conv1D.forward)
         ]
 
-    @contextlib.contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> AbstractContextManager[None]:
         """Within the context, the model runs on packed layers; weights must not need gradients."""
         # A layer that somebody else has replaced (a shortcut) stays replaced.
-        chosen = [layer for layer in self._layers if "forward" not in vars(layer.module)]
-        for layer in chosen:
-            layer.module.forward = layer
-        try:
-            yield
-        finally:
-            for layer in chosen:
-                del layer.module.forward
+        chosen = (layer for layer in self._layers if "forward" not in vars(layer.module))
+        return replaced({layer.module: layer for layer in chosen})
 
 
 class _Layer:

@@ -7,14 +7,15 @@ read, so that probabilities differ by rounding alone.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn import functional as F
 
 from exparity.core.errors import InputError
+from exparity.models.lookup import replaced
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -37,8 +38,9 @@ def check_family(model: PreTrainedModel) -> None:
         )
 
 
-@contextlib.contextmanager
-def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iterator[None]:
+def pooled_position_only(
+    model: PreTrainedModel, lengths: Sequence[int]
+) -> AbstractContextManager[None]:
     """Within the context, the last layer computes only the position that the head reads.
 
     Args:
@@ -46,25 +48,13 @@ def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iter
         lengths: (b,) rows that count of the batch that will be run.
     """
     base: Any = model.base_model
-    replacement: Forward
     if model.config.model_type in ENCODERS:
         layer = base.encoder.layer[-1]
-        replacement = _encoder_layer(layer)
-    elif model.config.model_type in ONE_LAYER:
-        layer, whole = base.attention, base.attention.forward
-
-        def replacement(hidden: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-            output: torch.Tensor = whole(hidden, mask, hidden[:, :1])
-            return output
-
-    else:
-        layer = base.h[-1]
-        replacement = _decoder_layer(layer, lengths)
-    layer.forward = replacement
-    try:
-        yield
-    finally:
-        del layer.forward  # the class's own shows again
+        return replaced({layer: _encoder_layer(layer)})
+    if model.config.model_type in DECODERS:
+        return replaced({base.h[-1]: _decoder_layer(base.h[-1], lengths)})
+    whole = base.attention.forward
+    return replaced({base.attention: lambda rows, mask=None: whole(rows, mask, rows[:, :1])})
 
 
 def _attend(
@@ -174,16 +164,9 @@ class FirstLayer:
         own = texts[:, None] * self._width + positions
         self._index = torch.where(stays, own, self._absent + positions)
 
-    @contextlib.contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> AbstractContextManager[None]:
         """Within the context, the first layer looks its projections up."""
-        for module, table in zip(self._modules, self._tables, strict=True):
-            module.forward = self._lookup(table)
-        try:
-            yield
-        finally:
-            for module in self._modules:
-                del module.forward
+        return replaced(dict(zip(self._modules, map(self._lookup, self._tables), strict=True)))
 
     def _lookup(self, table: torch.Tensor) -> Forward:
         def forward(hidden_states: torch.Tensor) -> torch.Tensor:

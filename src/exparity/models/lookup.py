@@ -112,7 +112,7 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
     with (
         _settings(config, settings),
         _settings(_text_config(config), {"pad_token_id": padding}),
-        _answering(model, ids, embeddings),
+        replaced(_answering(model, ids, embeddings)),
     ):
         return run_model(model, **inputs)
 
@@ -173,8 +173,25 @@ def _settings(config: Any, settings: dict[str, Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _answering(model: Any, ids: torch.Tensor, embeddings: torch.Tensor) -> Iterator[None]:
-    """Within the context, a model's table of input embeddings returns the rows of places."""
+def replaced(forwards: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
+    """Within the context, modules run these functions as their forward passes."""
+    before = {module: vars(module).get("forward") for module in forwards}
+    for module, forward in forwards.items():
+        module.forward = forward
+    try:
+        yield
+    finally:
+        for module, own in before.items():
+            if own is None:
+                del module.forward  # the class's own shows again
+            else:
+                module.forward = own
+
+
+def _answering(
+    model: Any, ids: torch.Tensor, embeddings: torch.Tensor
+) -> dict[Any, Callable[..., Any]]:
+    """Return forwards with which a model's tables of embeddings return the rows of places."""
     import torch
 
     table = model.get_input_embeddings()
@@ -195,14 +212,4 @@ def _answering(model: Any, ids: torch.Tensor, embeddings: torch.Tensor) -> Itera
 
         return forward
 
-    before = [(part, vars(part).get("forward")) for part in tables]
-    for part in tables:
-        part.forward = answering(part.forward)
-    try:
-        yield
-    finally:
-        for part, own in before:
-            if own is None:
-                del part.forward
-            else:
-                part.forward = own
+    return {part: answering(part.forward) for part in tables}

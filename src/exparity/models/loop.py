@@ -36,8 +36,6 @@ class Item(NamedTuple):
 
     token_ids: list[int]
     label: int
-    example_id: str
-    group: str
     weight: float = 1.0
     token_types: list[int] | None = None
 
@@ -221,22 +219,18 @@ class TrainingLoop:
         """Return the loss and hits of a batch, run in as many parts as memory needs."""
         import torch
 
+        rows, width = batch["input_ids"].shape
+        on_gpu = [self.device] if self.device.type == "cuda" else []
         while True:
-            rows, width = batch["input_ids"].shape
             height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
-            cuts = range(0, rows, height)
+            height = min(height, rows)
             # Each attempt draws the same dropout, so that a training does not depend on the last.
-            drawn = torch.get_rng_state()
-            on_gpu = self.device.type == "cuda"
-            drawn_on_gpu = torch.cuda.get_rng_state(self.device) if on_gpu else None
+            drawn = torch.get_rng_state(), *map(torch.cuda.get_rng_state, on_gpu)
             try:
-                return self._run_parts(
-                    [{k: v[at : at + height] for k, v in batch.items()} for at in cuts]
-                )
+                return self._run_parts(batch, height)
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
-                height = min(height, rows)
                 if height == 1 or not self.divisible:
                     raise ExparityError(
                         f"out of memory: {height} × {width} tokens cannot be trained on at once; "
@@ -246,18 +240,20 @@ class TrainingLoop:
             self.most_tokens = height // 2 * width
             log.warning("out of memory; a step goes on in parts of %d tokens", self.most_tokens)
             self.optimizer.zero_grad()
-            torch.set_rng_state(drawn)
-            if drawn_on_gpu is not None:
+            torch.set_rng_state(drawn[0])
+            for gpu, state in zip(on_gpu, drawn[1:], strict=True):
                 torch.cuda.empty_cache()
-                torch.cuda.set_rng_state(drawn_on_gpu, self.device)
+                torch.cuda.set_rng_state(state, gpu)
 
-    def _run_parts(self, parts: list[dict[str, torch.Tensor]]) -> tuple[float, int]:
+    def _run_parts(self, batch: dict[str, torch.Tensor], height: int) -> tuple[float, int]:
+        """Return the loss and hits of a batch, run in parts of some rows."""
         import torch
 
-        size, loss_sum, correct = sum(len(part["labels"]) for part in parts), 0.0, 0
-        for part in parts:
+        rows, loss_sum, correct = len(batch["labels"]), 0.0, 0
+        for first in range(0, rows, height):
+            part = {name: value[first : first + height] for name, value in batch.items()}
             loss, hits = self._loss(part)
-            loss = loss * (len(part["labels"]) / size)
+            loss = loss * (len(part["labels"]) / rows)
             if torch.is_grad_enabled():
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             loss_sum, correct = loss_sum + loss.item(), correct + int(hits)

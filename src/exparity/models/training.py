@@ -54,11 +54,9 @@ def finetune(
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
-    asked = (
-        ()
-        if prompt is None
-        else [prompt.model_copy(update={"template": t}) for t in templates] or [prompt]
-    )
+    asked = [prompt.model_copy(update={"template": t}) for t in templates] if prompt else []
+    if prompt is not None and not asked:
+        asked = [prompt]
     texts: Sequence[str | tuple[str, str]] = [e.pair or e.text for e in examples]
     if asked and model_spec.init == "scratch":
         texts = _answered(asked, training_set)
@@ -123,8 +121,7 @@ def _prompted(
         prompt = prompts[derive_seed(seed, "finetune", "template", owner) % len(prompts)]
         text = Text.of(example.text)
         (encoding,) = encode_prompt(tokenizer, prompt, [text], tokenizer.model_max_length)
-        ids = encoding.token_ids.tolist()
-        items.append(Item(ids, example.label, example.example_id, example.group))
+        items.append(Item(encoding.token_ids.tolist(), example.label))
     return items
 
 
@@ -155,15 +152,8 @@ def _encode(
     content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
     check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
     types = encoded.get("token_type_ids") if typed else None
-    return [
-        Item(
-            token_ids,
-            example.label,
-            example.example_id,
-            example.group,
-            token_types=types[place] if types and example.pair else None,
-        )
-        for place, (token_ids, example) in enumerate(
-            zip(encoded["input_ids"], examples, strict=True)
-        )
-    ]
+    items = []
+    for place, example in enumerate(examples):
+        own = types[place] if types and example.pair else None
+        items.append(Item(encoded["input_ids"][place], example.label, token_types=own))
+    return items

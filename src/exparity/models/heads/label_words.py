@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.errors import InputError
 from exparity.models.heads import Head, head
 from exparity.models.lookup import EmbeddedBatch, is_encoder_decoder, run_model, run_on_embeddings
-from exparity.models.manifest import write_record
+from exparity.models.manifest import read_record, write_record
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
 
 if TYPE_CHECKING:
@@ -21,6 +20,16 @@ if TYPE_CHECKING:
 _FILE = "label_words.json"
 _FEWEST_ROWS = 4
 """Matrix products of fewer rows round otherwise on a CPU."""
+
+
+class _Facts(NamedTuple):
+    """Contents of the file beside the weights."""
+
+    spec: dict[str, Any]
+    prompt: dict[str, Any]
+    token_ids: list[int]
+    absent_id: int | None
+    bias: list[float]
 
 
 @head(
@@ -54,27 +63,18 @@ class LabelWords(Head):
     def write(self, folder: Path) -> None:
         """See :meth:`Head.write`."""
         assert self.prompt is not None
-        facts = {
-            "spec": self.spec.whole,
-            "prompt": asdict(self.prompt),
-            "token_ids": self.token_ids,
-            "absent_id": self.absent_id,
-            "bias": self.bias,
-        }
-        write_record(folder, _FILE, facts)
+        facts = _Facts(
+            self.spec.whole, asdict(self.prompt), self.token_ids, self.absent_id, self.bias
+        )
+        write_record(folder, _FILE, facts._asdict())
 
     def read(self, folder: Path) -> None:
         """See :meth:`Head.read`."""
-        try:
-            facts = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-            self.spec, self.prompt = PromptSpec(**facts["spec"]), Prompt(**facts["prompt"])
-            self.token_ids, self.bias = facts["token_ids"], facts["bias"]
-            self.absent_id = facts["absent_id"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"checkpoint {folder}: {_FILE}, which says how the model is asked, is missing or "
-                f"damaged ({type(error).__name__}); give `prompt` and `words`"
-            ) from error
+        facts = read_record(folder, _FILE, _Facts)
+        if facts is None:
+            raise InputError(f"checkpoint {folder}: has no {_FILE}; give `prompt` and `words`")
+        self.spec, self.prompt = PromptSpec(**facts.spec), Prompt(**facts.prompt)
+        self.token_ids, self.bias, self.absent_id = facts.token_ids, facts.bias, facts.absent_id
 
     def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
         """See :meth:`Head.require`."""

@@ -318,7 +318,6 @@ def test_a_benchmark_takes_what_a_function_can_do():
     [
         (linear, {}, "classes: name the columns"),
         (linear, {"classes": ["a", "a"]}, "two different names"),
-        (linear, {"classes": CLASSES, "max_calls": 0}, "1 text or more"),
         (linear, {"classes": CLASSES, "device": "cpu"}, "device: is for models"),
         ("somewhere", {"classes": CLASSES}, "classes: is for a function of texts"),
     ],

@@ -140,7 +140,7 @@ def test_plan_covers_everything_once_within_budget(lengths, budget):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"precision": "fp8"}, "use fp32, bf16 or fp16"),
+        ({"precision": "fp8"}, "precision: .*'fp8'"),
         ({"device": "gpu"}, "use auto, cpu, cuda"),
         ({"device": "cuda:77"}, "GPUs"),
         ({"max_length": 10_000}, "the model takes 1 to"),

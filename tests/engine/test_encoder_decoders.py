@@ -9,7 +9,7 @@ from stages.cells import inputs_of, prepare_pairs, train
 from tiny_models import TEXTS, ids_of, make, pipeline_probabilities, unigram
 
 import exparity
-from exparity import InputError
+from exparity import ExparityError
 
 BART = {"d_model": 32, "max_position_embeddings": 130, "scale_embedding": True}
 for side in ("encoder", "decoder"):
@@ -100,18 +100,16 @@ def test_a_token_is_removed_on_both_sides(double):
     assert np.isfinite(scores).all()
 
 
-def test_texts_that_do_not_end_are_refused_at_load(parts):
-    model, tokenizer = parts[0], unigram()
-    tokenizer.backend_tokenizer.post_processor = None
-    with pytest.raises(InputError, match="pools the end of a text"):
-        exparity.load_classifier((model, tokenizer), "cpu")
-
-
-def test_two_tables_of_embeddings_are_refused_at_load():
-    tokenizer = unigram()
-    model = make("bart", tokenizer, **BART, tie_word_embeddings=False)
-    with pytest.raises(InputError, match="has two tables of embeddings"):
-        exparity.load_classifier((model, tokenizer), "cpu")
+def test_what_cannot_be_run_on_embeddings_is_refused():
+    """Texts that do not end, and two tables of embeddings."""
+    endless = unigram()
+    endless.backend_tokenizer.post_processor = None
+    for tokenizer, settings in ((endless, {}), (unigram(), {"tie_word_embeddings": False})):
+        classifier = exparity.load_classifier(
+            (make("bart", tokenizer, **BART, **settings), tokenizer)
+        )
+        with pytest.raises(ExparityError, match="preflight"):
+            exparity.explain(classifier, TEXTS)
 
 
 def test_a_config_takes_one(tmp_path):

@@ -57,7 +57,7 @@ def test_the_hub_is_asked_once_for_what_is_no_folder(monkeypatch):
         ("config.json", b"{", "cannot be loaded"),
         ("config.json", None, "has no config.json"),
         ("", None, "model: no such folder"),
-        ("", b"", "model: is a file; name the folder of a model"),
+        ("", b"", "model: no such folder"),
     ],
 )
 def test_a_folder_that_lacks_something_or_is_damaged(folder, file, content, message):
@@ -253,8 +253,8 @@ class TestRandomWeights:
             (without("classifier."), r"lacks classifier\.bias, classifier\.weight, or has"),
             (without("bert.pooler.dense.bias"), r"lacks bert\.pooler\.dense\.bias, or has"),
             (prefixed, r"lacks .*without a prefix \(module\., _orig_mod\.\) before its names"),
-            (undefined, r"bert\.pooler\.dense\.bias hold values that are not finite"),
-            (quantised, r": classifier\.weight hold whole numbers, .*; save it dequantised"),
+            (undefined, r"holds bert\.pooler\.dense\.bias with values that are not finite"),
+            (quantised, r"holds classifier\.weight as whole numbers, .*; save it dequantised"),
         ],
     )
     def test_tensors_of_another_model_are_refused(self, folder, edit, message):

@@ -123,10 +123,6 @@ class TestChat:
             "<|system|>Be brief.\n<|user|>Is ", " good?\n<|assistant|>", special=False
         )
 
-    def test_none_is_refused(self, tokenizer):
-        with pytest.raises(InputError, match="has no chat template"):
-            self.rendered(tokenizer, None)
-
     @pytest.mark.parametrize(
         ("template", "reason"), REFUSED["one_that_loses_the_text_or_thinks_is_refused"]
     )

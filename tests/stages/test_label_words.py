@@ -169,7 +169,7 @@ class TestAsItIs:
         with pytest.raises(InputError, match="which has changed since"):
             exparity.load_classifier(str(cell.checkpoint), "cpu")
         shutil.rmtree(copy)
-        with pytest.raises(InputError, match="no longer there"):
+        with pytest.raises(InputError, match="which has changed since"):
             exparity.load_classifier(str(cell.checkpoint), "cpu")
 
     def test_a_prompt_that_is_not_answered_is_flagged_up_to_the_scores(

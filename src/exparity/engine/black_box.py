@@ -19,7 +19,7 @@ import torch
 from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.engine.batching import Build
 from exparity.engine.classifier import Classifier
-from exparity.engine.encoding import parted
+from exparity.engine.encoding import parted, single
 from exparity.engine.objectives import Outputs
 from exparity.models.heads import SEQUENCE, new_head
 from exparity.models.inputs import few_of
@@ -113,11 +113,7 @@ class BlackBox(Classifier):
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Return texts as words, separated by blanks unless an :class:`exparity.Text` differs."""
         encodings = []
-        for position, text in enumerate(parted(texts)):
-            if isinstance(text, tuple):
-                raise InputError(
-                    f"text {position}: is a pair, and a function takes one text; join them"
-                )
+        for position, text in enumerate(single(parted(texts), "function")):
             pieces = pieces_of(text)
             if not pieces:
                 raise InputError(f"text {position}: is empty; there is nothing to explain")

@@ -84,7 +84,7 @@ def encode_texts(
     if prompt is None:
         encodings = _encoded(tokenizer, with_words, max_length, type_stride)
     else:
-        encodings = _prompted(tokenizer, prompt, with_words, max_length)
+        encodings = encode_prompt(tokenizer, prompt, single(with_words, "prompt"), max_length)
     for position, encoding in enumerate(encodings):
         if encoding.special_mask.all():
             raise InputError(f"text {position}: {encoding.text!r} has no token to explain")
@@ -96,17 +96,13 @@ def encode_texts(
     return encodings
 
 
-def _prompted(
-    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, texts: Sequence[Parts], max_length: int
-) -> list[Encoding]:
-    single: list[Text] = []
-    for position, text in enumerate(texts):
-        if isinstance(text, tuple):
-            raise InputError(
-                f"text {position}: is a pair, and the prompt takes one text; join them"
-            )
-        single.append(text)
-    return encode_prompt(tokenizer, prompt, single, max_length)
+def single(texts: Sequence[Parts], taker: str) -> list[Text]:
+    """Return texts for a prompt or a function, the ``taker``; refuse pairs."""
+    alone = [text for text in texts if not isinstance(text, tuple)]
+    if len(alone) < len(texts):
+        place = next(place for place, text in enumerate(texts) if isinstance(text, tuple))
+        raise InputError(f"text {place}: is a pair, and a {taker} takes one text; join them")
+    return alone
 
 
 def _encoded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from exparity.core.calls import checked, checked_value, listed
 from exparity.core.device import require_bf16, resolve_device
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def load_classifier(
     checkpoint: Any,
     device: str = "auto",
-    precision: str = "fp32",
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32",
     *,
     revision: str | None = None,
     max_length: int | None = None,
@@ -82,20 +82,15 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
-    of_model = {
-        **{"device": device, "precision": precision, "revision": revision},
-        **{"max_length": max_length, "token_budget": token_budget, "shortcuts": shortcuts},
-        **{"prompt": prompt, "words": words, "chat": chat, "label": label},
-    }
-    of_function = {"classes": classes, "mask": mask, "max_calls": max_calls}
+    given = dict(locals())
     if isinstance(checkpoint, Classifier):
         here = checkpoint.device
         if device != "auto" and resolve_device(device) != here:
             raise InputError(
                 f"device '{device}': the classifier is loaded, on {here}; leave it out"
             )
-        del of_model["device"]
-        _refuse(of_model | of_function, "the classifier is loaded already; set it there")
+        of_others = (*_OF_MODELS[1:], *_OF_FUNCTIONS)
+        _refuse(given, of_others, "the classifier is loaded already; set it there")
         return checkpoint
     if hasattr(checkpoint, "predict_proba") and not callable(checkpoint):
         raise InputError(
@@ -103,11 +98,13 @@ def load_classifier(
             "model.predict_proba, classes=[...])"
         )
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
-        _refuse(of_model, "is for models; a function of texts runs as it is, so leave it out")
+        reason = "is for models; a function of texts runs as it is, so leave it out"
+        _refuse(given, _OF_MODELS, reason)
         return _of_function(checkpoint, classes, mask, max_calls)
-    if is_name := isinstance(checkpoint, str | Path):  # a folder may refer to a function
-        del of_function["max_calls"]
-    _refuse(of_function, f"is for a function of texts, not for {shown(checkpoint)}; leave it out")
+    is_name = isinstance(checkpoint, str | Path)
+    reason = f"is for a function of texts, not for {shown(checkpoint)}; leave it out"
+    # A folder may refer to a function.
+    _refuse(given, _OF_FUNCTIONS[:2] if is_name else _OF_FUNCTIONS, reason)
     if label is not None and words is not None:
         raise InputError("label: is for models with a classification head; leave it out")
     if words is None and (prompt is not None or chat):
@@ -125,8 +122,7 @@ def load_classifier(
             require_bf16(target, "precision")
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
-        loaded = {"revision": revision, "precision": precision}
-        _refuse(loaded, "a loaded model has its own; leave it out")
+        _refuse(given, ("revision", "precision"), "a loaded model has its own; leave it out")
         name, model, tokenizer, head, target = _taken(checkpoint, device, spec)
         max_length = max_length or settings_of(checkpoint).max_length
     head.label = label
@@ -135,8 +131,6 @@ def load_classifier(
     limit = input_limit(model, tokenizer)
     if max_length is not None and not 1 <= max_length <= limit:
         raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
-    if token_budget is not None and token_budget < 1:
-        raise InputError(f"token_budget {token_budget}: give 1 token or more")
     classifier = Classifier(
         model,
         tokenizer,
@@ -150,12 +144,14 @@ def load_classifier(
 
 
 _PARAMETERS = signature(load_classifier).parameters
+_OF_FUNCTIONS = ("classes", "mask", "max_calls")
+_OF_MODELS = tuple(name for name in [*_PARAMETERS][1:] if name not in _OF_FUNCTIONS)
 
 
-def _refuse(arguments: Mapping[str, Any], reason: str) -> None:
-    """Refuse arguments that are not at their defaults."""
-    for name, value in arguments.items():
-        default = _PARAMETERS[name].default
+def _refuse(given: Mapping[str, Any], names: Sequence[str], reason: str) -> None:
+    """Refuse arguments of these names that are not at their defaults."""
+    for name in names:
+        value, default = given[name], _PARAMETERS[name].default
         if type(value) is not type(default) or value != default:
             raise InputError(f"{name}: {reason}")
 
@@ -172,17 +168,13 @@ def _of_function(
     names = [str(checked_value(name, str | int, "classes")) for name in listed_names]
     if len(set(names)) < max(2, len(names)):
         raise InputError(f"classes: must be two different names or more, not {shown(names)}")
-    if max_calls is not None and max_calls < 1:
-        raise InputError(f"max_calls {max_calls}: give 1 text or more")
     return BlackBox(predict, names, mask=mask, max_calls=max_calls)
 
 
 def _loaded(
     checkpoint: str, revision: str | None, precision: str, spec: PromptSpec | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
-    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float32"}
-    if precision not in dtypes:
-        raise InputError(f"precision '{precision}': use fp32, bf16 or fp16")
+    dtype = "bfloat16" if precision == "bf16" else "float32"
     folder, base = Path(checkpoint), read_reference(Path(checkpoint))
     if base is not None:
         require_intact(folder)
@@ -190,7 +182,7 @@ def _loaded(
         head = new_head(LABEL_WORDS)
     else:
         head = new_head(LABEL_WORDS) if spec else head_of(load_config(checkpoint, revision))
-    model = load_model(checkpoint, revision, dtype=dtypes[precision], head=head)
+    model = load_model(checkpoint, revision, dtype=dtype, head=head)
     tokenizer = load_tokenizer(checkpoint, revision)
     if base is not None:
         tokenizer.model_max_length = base.max_length

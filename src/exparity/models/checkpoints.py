@@ -14,12 +14,11 @@ from exparity.models.folders import clear_errors, folder_of, quiet_transformers
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.inputs import check_vocabulary
 from exparity.models.lora import (
-    base_of,
     check_base,
-    is_adapter,
     read_adapter,
     replaced_weights,
     with_adapter,
+    with_base,
 )
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import SETTLED, random_model, train_tokenizer
@@ -39,9 +38,7 @@ def load_config(name: str, revision: str | None = None, adapter: Path | None = N
     """Load a checkpoint's configuration; that of an adapter is its base's, with its own head."""
     from exparity.models.auto import AutoConfig
 
-    if is_adapter(Path(name)):
-        adapter = Path(name)
-        name, revision = base_of(adapter)
+    name, revision, adapter = with_base(name, revision, adapter)
     folder = folder_of(name, revision)
     with quiet_transformers(), clear_errors(name, revision):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
@@ -70,8 +67,8 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
     """Load a tokenizer that can tell which characters each token covers."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    if is_adapter(Path(name)) and not (Path(name) / "tokenizer.json").is_file():
-        name, revision = base_of(Path(name))
+    if not (Path(name) / "tokenizer.json").is_file():
+        name, revision, _ = with_base(name, revision)
     folder = folder_of(name, revision)
     with quiet_transformers(), clear_errors(name, revision):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
@@ -111,11 +108,9 @@ def load_model(
 ) -> PreTrainedModel:
     """Load a classifier's weights, with those of an adapter merged into them."""
     head = head or new_head(SEQUENCE)
-    if is_adapter(Path(name)):
-        adapter = Path(name)
-        name, revision = base_of(adapter)
-    elif adapter is not None:
+    if adapter is not None:
         check_base(adapter, name)
+    name, revision, adapter = with_base(name, revision, adapter)
     config = load_config(name, revision, adapter)
     with clear_errors(name, revision):
         if scheme is None:
@@ -169,44 +164,39 @@ def load_weights(
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
     with quiet_transformers(), clear_errors(name, revision):
         model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
-    _check_tensors(name, model, report["unexpected_keys"])
+    _check_tensors(name, folder, model, report["unexpected_keys"])
     model.config._name_or_path = model.name_or_path = name
-    _check_types(name, folder)
     return model, sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
 
 
-def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str]) -> None:
-    inside = (model.base_model_prefix, *(child for child, _ in model.base_model.named_children()))
-    foreign = [
-        key for key in sorted(unexpected) if key.split(".")[0] in inside and not _IDLE.search(key)
-    ]
-    if foreign:
-        raise InputError(
-            f"checkpoint {name}: holds {_names(foreign)}, which a model of its config.json does "
-            "not have; save weights and config.json from one model"
-        )
-    broken = [key for key, tensor in model.state_dict().items() if not tensor.isfinite().all()]
-    if broken:
-        raise InputError(
-            f"checkpoint {name}: {_names(broken)} hold values that are not finite; its training "
-            "has diverged, or the file is damaged"
-        )
-
-
-def _check_types(name: str, folder: Path) -> None:
-    """Refuse weights that are kept as whole numbers: the scale that belongs to them is lost."""
+def _check_tensors(
+    name: str, folder: Path, model: PreTrainedModel, unexpected: Iterable[str]
+) -> None:
+    """Refuse tensors of another model, of a diverged training or of quantised weights."""
     from safetensors import safe_open
 
+    inside = (model.base_model_prefix, *(child for child, _ in model.base_model.named_children()))
+    whole = []
     for path in sorted(folder.glob("model*.safetensors")):
         with clear_errors(name), safe_open(path, framework="pt") as file:
             weights = [key for key in file.keys() if key.endswith(".weight")]  # noqa: SIM118
             types = {key: file.get_slice(key).get_dtype() for key in weights}
-        whole = [key for key, dtype in types.items() if not dtype.startswith(("F", "BF"))]
-        if whole:
-            raise InputError(
-                f"checkpoint {name}: {_names(whole)} hold whole numbers, as quantised weights do; "
-                "save it dequantised"
-            )
+        whole += [key for key, dtype in types.items() if not dtype.startswith(("F", "BF"))]
+    faults = {
+        "not in a model of its config.json; save weights and config.json from one model": [
+            key
+            for key in sorted(unexpected)
+            if key.split(".")[0] in inside and not _IDLE.search(key)
+        ],
+        "with values that are not finite; its training has diverged, or the file is damaged": [
+            key for key, tensor in model.state_dict().items() if not tensor.isfinite().all()
+        ],
+        # The scale that belongs to them is lost.
+        "as whole numbers, as of quantised weights; save it dequantised": whole,
+    }
+    for fault, keys in faults.items():
+        if keys:
+            raise InputError(f"checkpoint {name}: holds {_names(keys)} {fault}")
 
 
 def build_model(

@@ -18,7 +18,7 @@ from typing import Any
 from exparity.core.errors import InputError, reason_of
 from exparity.core.hub import hub_problem
 from exparity.models.functions import source_of
-from exparity.models.lora import base_of, is_adapter, read_adapter
+from exparity.models.lora import base_of, is_adapter, with_base
 from exparity.models.manifest import require_intact
 from exparity.models.spec import ModelSpec
 
@@ -109,9 +109,12 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
         if not (folder / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
         _check_sentencepiece(name, folder)
-    elif path.is_file():
-        raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
-    elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
+    elif (
+        path.is_file()
+        or name.startswith((".", "/", "~"))
+        or name.endswith("/")
+        or name.count("/") > 1
+    ):
         raise InputError(f"checkpoint {path}: no such folder")
 
 
@@ -201,11 +204,10 @@ def own_sources(spec: ModelSpec) -> list[str]:
     """Return the folders of a checkpoint, its adapter and its base, or the file of a function."""
     if spec.predict is not None:
         return [str(source_of(spec.predict))]
-    given = spec.checkpoint and Path(spec.checkpoint)
-    base = (
-        read_adapter(given).get("base_model_name_or_path") if given and is_adapter(given) else None
-    )
-    return [p for p in (spec.checkpoint, spec.adapter, base) if p and Path(p).is_dir()]
+    base = with_base(spec.checkpoint)[0] if spec.checkpoint else None
+    return [
+        p for p in dict.fromkeys((spec.checkpoint, spec.adapter, base)) if p and Path(p).is_dir()
+    ]
 
 
 @cache
@@ -213,8 +215,7 @@ def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
     """Return the number of weights of a checkpoint; None where its files are not here."""
     from safetensors import SafetensorError, safe_open
 
-    if is_adapter(Path(checkpoint)):
-        checkpoint, revision = base_of(Path(checkpoint))
+    checkpoint, revision, _ = with_base(checkpoint, revision)
     given = Path(checkpoint)
     folder = given if given.is_dir() else cached_folder(checkpoint, revision)
     count = 0

@@ -14,8 +14,6 @@ from functools import cache
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exparity.core.errors import InputError
-
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -50,19 +48,7 @@ class Frame(NamedTuple):
         padding = getattr(model.config, "pad_token_id", None)
         pads = next((n for n, id in enumerate(reversed(ids)) if id != padding), len(ids))
         end = getattr(model.config, "eos_token_id", None)
-        ends = [n for n, id in enumerate(reversed(ids)) if id == end]
-        if is_encoder_decoder(model):
-            if len({id(part.weight) for part in _tables(model)}) > 1:
-                raise InputError(
-                    f"{type(model).__name__} has two tables of embeddings, so that a text has no "
-                    "embedding of its own; take a model whose encoder and decoder share one (BART, "
-                    "T5)"
-                )
-            if not ends:
-                raise InputError(
-                    f"{type(model).__name__} pools the end of a text (id {end}), and its tokenizer "
-                    "puts none there; take the tokenizer that the model was trained with"
-                )
+        ends = (n for n, id in enumerate(reversed(ids)) if id == end)
         types = None
         taken = parameters_of(type(model).forward)
         if typed and "token_type_ids" in encoded and "token_type_ids" in taken:
@@ -70,7 +56,7 @@ class Frame(NamedTuple):
             last = special[::-1].index(0) if 0 in special else 0
             of_tokens = encoded["token_type_ids"]
             types = of_tokens[:first], of_tokens[len(ids) - last :]
-        return cls(pads, ends[0] if ends else None, types)
+        return cls(pads, next(ends, None), types)
 
 
 class EmbeddedBatch(NamedTuple):

@@ -64,6 +64,14 @@ def base_of(folder: Path) -> tuple[str, str | None]:
     return settings[_BASE], settings.get("revision")
 
 
+def with_base(
+    name: str, revision: str | None = None, adapter: Path | None = None
+) -> tuple[str, str | None, Path | None]:
+    """Return a checkpoint, its revision and its adapter; those of an adapter's folder itself."""
+    folder = Path(name)
+    return (*base_of(folder), folder) if is_adapter(folder) else (name, revision, adapter)
+
+
 def check_base(folder: Path, checkpoint: str) -> None:
     """Refuse a checkpoint that is not the model that an adapter was trained on.
 
@@ -73,22 +81,17 @@ def check_base(folder: Path, checkpoint: str) -> None:
     if not base or base == checkpoint:
         return
     theirs, own = Path(checkpoint), Path(base)
-    same = False
     if theirs.is_dir() and own.is_dir():
-        same = _same_weights(own, theirs)
+        if _same_weights(own, theirs):
+            return
     elif theirs.is_dir() or base.startswith((".", "/", "~")):
-        log.warning(
-            "adapter %s: was trained on %s; nothing here tells whether %s is the same model",
-            folder,
-            base,
-            checkpoint,
-        )
+        unknown = "was trained on %s; nothing here tells whether %s is the same model"
+        log.warning("adapter %s: " + unknown, folder, base, checkpoint)
         return
-    if not same:
-        raise InputError(
-            f"adapter {folder}: was trained on {base}, and the checkpoint is {checkpoint}; take "
-            f"that one as checkpoint, or correct {_BASE} in its {ADAPTER_SETTINGS}"
-        )
+    raise InputError(
+        f"adapter {folder}: was trained on {base}, and the checkpoint is {checkpoint}; take "
+        f"that one as checkpoint, or correct {_BASE} in its {ADAPTER_SETTINGS}"
+    )
 
 
 def _same_weights(one: Path, other: Path) -> bool:

@@ -157,12 +157,10 @@ def read_reference(folder: Path) -> Reference | None:
     base = read_record(folder, _REFERENCE, Reference)
     if base is not None and base.digest is not None:
         source = Path(base.checkpoint)
-        if not source.is_dir():
-            raise InputError(f"checkpoint {folder}: refers to {source}, which is no longer there")
-        if _digest_of_ends(source) != base.digest:
+        if not source.is_dir() or _digest_of_ends(source) != base.digest:
             raise InputError(
-                f"checkpoint {folder}: refers to {source}, which has changed since; delete "
-                f"{folder} and run again"
+                f"checkpoint {folder}: refers to {source}, which has changed since or is no longer "
+                f"there; delete {folder} and run again"
             )
     return base
 

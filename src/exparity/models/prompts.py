@@ -83,29 +83,20 @@ class Prompt:
         if not spec.chat:
             prefix, suffix = spec.template.split(TEXT)
             return cls(prefix, suffix)
-        if not tokenizer.chat_template:
-            raise InputError("chat: the tokenizer has no chat template; leave chat out")
         system = [{"role": "system", "content": spec.system}] if spec.system is not None else []
         user = {"role": "user", "content": spec.template.replace(TEXT, _MARKER)}
         try:
-            rendered = str(
-                tokenizer.apply_chat_template(
-                    [*system, user],
-                    tokenize=False,
-                    add_generation_prompt=True,
-                    enable_thinking=False,
-                )
+            rendered: Any = tokenizer.apply_chat_template(
+                [*system, user], tokenize=False, add_generation_prompt=True, enable_thinking=False
             )
         except Exception as error:  # a template is a program of the checkpoint's
             raise InputError(
                 f"chat: the tokenizer's chat template fails: {reason_of(error)}"
             ) from None
-        if rendered.count(_MARKER) != 1:
-            raise InputError("chat: the tokenizer's chat template does not keep the text once")
-        if rendered.rstrip().endswith("<think>"):
+        if rendered.count(_MARKER) != 1 or rendered.rstrip().endswith("<think>"):
             raise InputError(
-                "chat: the tokenizer's chat template has the model think before it answers; take a "
-                "checkpoint that answers at once"
+                "chat: the tokenizer's chat template does not keep the text once, or has the model "
+                "think before it answers; take a checkpoint that answers at once"
             )
         prefix, suffix = rendered.split(_MARKER)
         return cls(prefix, suffix, special=False)
@@ -189,15 +180,14 @@ def label_tokens(
         after = _ids(tokenizer, [text + word for text in asked], prompt.special)
         answers = [ids[len(alone) :] for ids, alone in zip(after, before, strict=True)]
         joined = any(ids[: len(alone)] != alone for ids, alone in zip(after, before, strict=True))
-        if joined or not all(answers):
+        if joined or not all(answers) or len({answer[0] for answer in answers}) > 1:
             raise InputError(
                 f"words.{name}: with {word!r} behind it, the end of the prompt "
-                f"({prompt.suffix!r}) has other tokens than alone; put the blank between them "
-                "into the word, and none at the end of the template"
+                f"({prompt.suffix!r}) has other tokens than alone, or the word's first token "
+                "depends on the text; put the blank between them into the word, and none at the "
+                "end of the template"
             )
         first = answers[0][0]
-        if any(answer[0] != first for answer in answers):
-            raise InputError(f"words.{name}: the first token of {word!r} depends on the text")
         if first in tokens:
             raise InputError(
                 f"words.{name}: {word!r} and the word of a class before it begin with the same "

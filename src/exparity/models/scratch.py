@@ -113,8 +113,8 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator."""
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
-    settings: dict[str, Any] = {key: id for key, id in ids.items() if id is not None}
-    settings["vocab_size"] = len(tokenizer)
+    known = {key: id for key, id in ids.items() if id is not None}
+    settings = {"vocab_size": len(tokenizer), **known}
     head, config = _configured(spec, settings, labels)
     with _what_cannot_be_built(spec):
         return cast("PreTrainedModel", head.auto_class.from_config(config, trust_remote_code=False))
@@ -125,9 +125,8 @@ def check_buildable(spec: ModelSpec) -> None:
     from exparity.models.auto import on_meta
 
     # The family's usual ids may lie beyond a small vocabulary, and transformers would warn.
-    special = {f"{role}_token_id": 0 for role in _ROLES}
-    settings = {"vocab_size": spec.vocab_size, **special}
-    head, config = _configured(spec, settings, ("a", "b"))
+    special = dict.fromkeys((f"{role}_token_id" for role in _ROLES), 0)
+    head, config = _configured(spec, {"vocab_size": spec.vocab_size, **special}, ("a", "b"))
     if spec.checkpoint is None:  # which completes the shape in the job
         with _what_cannot_be_built(spec), suppress(NotImplementedError):  # values of meta tensors
             on_meta(head.auto_class, config)
@@ -147,15 +146,13 @@ def _configured(
     if type(usual) not in known:
         hint = did_you_mean(architecture, _USUAL)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
-    for key in spec.size:
-        if key in SETTLED:
+    for key in spec.size:  # transformers would keep these, without an effect
+        if key in SETTLED or not hasattr(usual, key):
+            hint = did_you_mean(key, usual.to_dict().keys() - SETTLED)
             raise InputError(
-                f"size: '{key}' has no effect: the classes of the data or the tokenizer settle it "
-                "(vocab_size is a key beside size)"
+                f"size: '{architecture}' has no setting '{key}' that could be chosen; {hint} "
+                "(vocab_size is a key beside size; the data settles classes and special tokens)"
             )
-        if not hasattr(usual, key):  # which transformers would keep, without an effect
-            hint = did_you_mean(key, usual.to_dict())
-            raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
     with _what_cannot_be_built(spec):
         own = {**spec.size, **settings, **head.settings(labels)}
         return head, AutoConfig.for_model(architecture, **own)

@@ -58,8 +58,12 @@ def finetune(
     if prompt is not None and not asked:
         asked = [prompt]
     texts: Sequence[str | tuple[str, str]] = [e.pair or e.text for e in examples]
-    if asked and model_spec.init == "scratch":
-        texts = _answered(asked, training_set)
+    if asked and model_spec.init == "scratch":  # each prompt with its answer
+        texts = [
+            one.template.replace(TEXT, e.text) + one.words[training_set.labels[e.label]]
+            for e in examples
+            for one in asked
+        ]
     model, tokenizer = build_model(
         model_spec, training_set.labels, texts, trained=training.epochs > 0
     )
@@ -69,16 +73,14 @@ def finetune(
         check(model, tokenizer, [texts[place] for place in few])
     if prompt is not None:
         head.bind(prompt, tokenizer)
-    adapted = None
+    if training.lora and training.epochs and prompt is None:
+        raise InputError(
+            "training.lora: would leave a new classification head as it is; take head: "
+            "label_words, or train the weights"
+        )
     if training.epochs:
         apply_scheme(model, model_spec.scheme)
-        if training.lora and prompt is None:
-            raise InputError(
-                "training.lora: would leave a new classification head as it is; take head: "
-                "label_words, or train the weights"
-            )
-        if training.lora:
-            adapted = add_adapters(model, training.lora)
+    adapted = add_adapters(model, training.lora) if training.lora and training.epochs else None
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
@@ -95,15 +97,6 @@ def finetune(
     loop.finish()
     model = model if adapted is None else merge_adapters(adapted)
     return Trained(model, tokenizer, history, head)
-
-
-def _answered(asked: Sequence[PromptSpec], training_set: TrainingSet) -> list[str]:
-    """Return the training texts in each prompt, with the word of their class behind it."""
-    return [
-        one.template.replace(TEXT, example.text) + one.words[training_set.labels[example.label]]
-        for example in training_set.examples
-        for one in asked
-    ]
 
 
 def _prompted(

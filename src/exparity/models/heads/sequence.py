@@ -69,29 +69,27 @@ class SequenceHead(Head):
             )
         where = f"checkpoint {name}"
         _check_outputs(where, config)
-        alone, n_classes = self.single_output(config), len(self.class_names(config))
-        if labels is not None and alone is None and config.problem_type == _SEVERAL:
+        if labels is None:
+            return
+        alone, classes = self.single_output(config), self.class_names(config)
+        if alone is None and config.problem_type == _SEVERAL:
             raise InputError(
                 f"{where}: has several labels, and a text of the data has one class; name the "
-                f"`label` to explain, such as {self.class_names(config)[0]} (in an audit: --output)"
+                f"`label` to explain, such as {classes[0]} (in an audit: --output)"
             )
-        if labels is not None and n_classes != len(labels):
+        if len(classes) != len(labels):
             raise InputError(
-                f"{where}: has {n_classes} classes and the data {len(labels)}; "
+                f"{where}: has {len(classes)} classes and the data {len(labels)}; "
                 "with 0 epochs its head would be random; train it, or bring data with its classes"
             )
-        if labels is not None and alone is not None:
-            _check_of_label(where, tuple(labels), self.class_names(config)[1])
+        if alone is not None:
+            _check_of_label(where, tuple(labels), classes[1])
             return
         outputs = output_names(config.id2label)
-        if labels is None or outputs is None:
-            return
-        order = in_order_of_outputs(outputs, labels, f"checkpoint {name}")
-        if order != tuple(labels):
+        if outputs is not None and in_order_of_outputs(outputs, labels, where) != tuple(labels):
             raise InputError(
-                f"checkpoint {name}: its classes are {', '.join(outputs)}, in this order, and "
-                f"those of the data {', '.join(labels)}; put the data's in the same order (of a "
-                "table: `labels`)"
+                f"{where}: its classes are {', '.join(outputs)}, in this order, and those of the "
+                f"data {', '.join(labels)}; put the data's in the same order (of a table: `labels`)"
             )
 
     def require_model(self, model: PreTrainedModel) -> None:

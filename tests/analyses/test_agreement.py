@@ -122,7 +122,7 @@ class Study:
 def shown(rows):
     """Return the section of some rows."""
     study = SimpleNamespace(display=lambda kind, id: id, run="training")
-    return page_of("agreement", findings(rows, None, {}), study)
+    return page_of("agreement", findings(rows, None), study)
 
 
 class TestAnalysis:

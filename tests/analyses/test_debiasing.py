@@ -152,7 +152,7 @@ def study(results):
 def test_the_section_says_what_is_planted(gap, outcome, tmp_path):
     rows, _ = Made(tmp_path, {"plain": 1.5, "cda": gap}, seeds=range(5)).run()
     of = study(tmp_path)
-    shown = findings(rows, of, {})
+    shown = findings(rows, of)
     (changes,) = shown.values["changes"].values()
     assert {one["quantity"] for one in changes} == {"change", "excess_change"}
     assert all(outcome_of(one) == f"{one['verdict']}, {outcome}" for one in changes)

@@ -79,7 +79,7 @@ class TestOnBiographies:
 
     def test_the_section_has_every_weight(self, bios):
         of_page = SimpleNamespace(display=lambda kind, id: id)
-        found = findings([{**row, "dataset": "bios"} for row in bios[0]], of_page, {})
+        found = findings([{**row, "dataset": "bios"} for row in bios[0]], of_page)
         page = page_of("term_weight_probe", found, of_page)
         assert page.count("<tr>") == 1 + 2 * 5  # trained with, weights
         assert found.values["probes"][0]["levels"][0.0]["causal_tpr_gap_rms"] == 0.0

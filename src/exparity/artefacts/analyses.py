@@ -131,7 +131,7 @@ class AnalysisFacts:
             options, ``digest`` is that of code that the config chooses; the job is not told of it.
         caution: called as ``caution(experiment, **settings)`` with the block of the config; returns
             what a plan has to warn of, or None.
-        section: called as ``section(rows, study, options)``; returns the :class:`Findings`, None
+        section: called as ``section(rows, study)``; returns the :class:`Findings`, None
             if there is nothing to say. If there is none, the report has no section of it.
         template: the section's template: a file beside the function's, or the text itself.
     """

@@ -13,6 +13,7 @@ from exparity.core.escaping import csv_text
 from exparity.types import IntArray
 
 ID = pa.dictionary(pa.int32(), pa.string())
+Row = Mapping[str, Any]
 _LEFT_OUT = {"left_out": "where empty"}
 _NAMED = {
     "id": ID,
@@ -128,7 +129,7 @@ class Export:
     name: str
     title: str
     schema: pa.Schema
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Row]
     latex: str | None = None
     digits: int | None = None
     folder: str = "tables"

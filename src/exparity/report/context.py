@@ -122,7 +122,7 @@ def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
         if not rows:
             continue
         with entry.running():
-            findings = entry.facts.section(rows, study, study.options)
+            findings = entry.facts.section(rows, study)
         if findings is not None:
             yield entry, findings
 

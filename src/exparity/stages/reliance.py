@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Findings, Table
-from exparity.artefacts.columns import Export, fields, plain_schema
+from exparity.artefacts.columns import Export, Row, fields, plain_schema
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
@@ -33,9 +33,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     }
 
 
-def _findings(
-    rows: Sequence[Mapping[str, Any]], study: Any, options: Mapping[str, Any]
-) -> Findings:
+def _findings(rows: Sequence[Row], study: Any) -> Findings:
     ids = ("dataset model: string", "seed: int64", "method metric: string")
     title = "Attribution on group terms and effect of the group"
     return Findings(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.analyses.agreement._pairwise import MEASURES
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.verdicts import named
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
-Row = Mapping[str, Any]
 _COLUMNS = plain_schema(
     "dataset model between method_a method_b measure group_a group_b: string",
     "mean_a mean_b d: float64",
@@ -59,10 +58,8 @@ def _width(row: Row) -> tuple[bool, float]:
     return is_gap, abs(row["d"]) if row["d"] == row["d"] else -1.0
 
 
-def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings | None:
-    """Return the section; None where no text has two explanations."""
-    if not rows:
-        return None
+def findings(rows: Sequence[Row], study: Study) -> Findings:
+    """Return the section."""
     values = {
         "tables": agreement_tables(rows),
         "top_share": rows[0]["top_share"],

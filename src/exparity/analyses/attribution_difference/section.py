@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
@@ -24,7 +24,7 @@ _COLUMNS = plain_schema(
 )
 
 
-def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[dict[str, Any]]:
+def difference_tables(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
     """Average the attribution_differences artefact over seeds: a table per dataset and pair.
 
     Its ``words`` are those with most matched sets that are tested, as (first, second); its
@@ -34,7 +34,7 @@ def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[d
     return [_table(part, alpha) for part in parts.values()]
 
 
-def _table(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, Any]:
+def _table(rows: Sequence[Row], alpha: float) -> dict[str, Any]:
     word_of = itemgetter("word_a", "word_b")
     parts = grouped(rows, lambda row: (row["model"], row["method"], word_of(row)))
     tested = grouped((row for row in rows if row["p"] == row["p"] and any(word_of(row))), word_of)
@@ -49,7 +49,7 @@ def _table(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, Any]:
     }
 
 
-def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, Any]:
+def _difference(rows: Sequence[Row], alpha: float) -> dict[str, Any]:
     """Return the means over the seeds, and how many of those tested are significant by Holm."""
     return {
         **{name: rows[0][name] for name in _IDS},
@@ -61,9 +61,7 @@ def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, An
     }
 
 
-def findings(
-    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
-) -> Findings:
+def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: the differences over seeds."""
     tables = difference_tables(rows, study.statistics["alpha"])
     title = "Attribution of words within matched sets"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
@@ -27,7 +27,7 @@ _MEASURES = {
 }
 
 
-def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def correctness_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Average the correctness artefact over seeds: a table per dataset and metric.
 
     Its methods are ``best_first``: the highest mean over models. Its ``levels`` are by (model,
@@ -36,7 +36,7 @@ def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return [_table(part) for part in grouped(rows, itemgetter("dataset", "metric")).values()]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _table(rows: Sequence[Row]) -> dict[str, Any]:
     parts = grouped(rows, itemgetter("model", "method", "subset", "group"))
     levels = {key: _level(part) for key, part in parts.items()}
     means = {key[:2]: level["mean"] for key, level in levels.items() if key[2:] == ("correct", "")}
@@ -54,7 +54,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _level(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _level(rows: Sequence[Row]) -> dict[str, Any]:
     """Return mean and standard deviation of the seeds' means, and the numbers of all scores."""
     mean, sd = mean_and_sd([row["mean"] for row in rows])
     n, undefined = (sum(row[name] for row in rows) for name in ("n", "n_undefined"))
@@ -62,9 +62,7 @@ def _level(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**ids, "mean": mean, "sd": sd, "n": n, "undefined": undefined}
 
 
-def findings(
-    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
-) -> Findings:
+def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: explanation performance over seeds, and published classifiers."""
     tables = correctness_tables(rows)
     levels = [level for table in tables for level in table["levels"].values()]
@@ -74,17 +72,17 @@ def findings(
             "noise": noise_of(study.rows),
             "meaning": meaning_of(ROUNDING_NOISE),
             "subsets": {"all": "all", "correct": "correct", "correct_sets": "sets all correct"},
-            "classifiers": _classifiers(study, options),
+            "classifiers": _classifiers(study),
             "reference": load_study(_STUDY).reference,
         },
         [Export("correctness", "Correctness of explanations", _COLUMNS, levels)],
     )
 
 
-def _classifiers(study: Study, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _classifiers(study: Study) -> list[dict[str, Any]]:
     """Return accuracy and bias of our training schemes beside the published ones."""
     classifiers, printed = [], load_study(_STUDY).values
-    schemes = dict(options.get("models", ()))
+    schemes = dict(study.options.get("models", ()))
     for dataset, model in study.pairs:
         scheme, lines = schemes.get(model, ""), []
         for measure, name in _MEASURES.items():

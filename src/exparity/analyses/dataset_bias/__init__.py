@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +22,13 @@ Forms = Sequence[Sequence[str]]
 """Terms that name a group, by form: words that stand for one another, such as him and his."""
 
 
-@dataclass(frozen=True)
-class Cooccurrence:
-    """Number of words beside the terms of a group.
-
-    Attributes:
-        n_texts: the group's texts with one of its terms.
-        count: pairs of a form and a word beside it, over these texts.
-        share: its part of the counts of all groups; NaN if there are none.
-    """
-
-    group: str
-    n_texts: int
-    count: int
-    share: float
-
-
 def cooccurrence(
     texts: Sequence[Sequence[str]],
     groups: Sequence[str],
     order: Sequence[str],
     terms: Mapping[str, Forms],
-) -> list[Cooccurrence]:
+    split: str = "all",
+) -> Iterator[dict[str, Any]]:
     r"""Count the words beside the terms of each group (Zhao et al. 2017; Cabello et al. 2023).
 
     In group g, :math:`C_g = \sum_S \sum_{a \in A_g} \sum_{w \in V} 1_S(a, w)`: over its texts S,
@@ -56,9 +40,12 @@ def cooccurrence(
         groups: (n,) each text's group.
         order: the groups.
         terms: the forms of each group.
+        split: the part of the dataset that these texts are.
 
-    Returns:
-        One per group; with two, a share of 0.5 is balance.
+    Yields:
+        Two rows of the artefact per group: the count, and its share of the counts of all groups,
+        NaN if there are none; with two groups, a share of 0.5 is balance. Their ``n`` is the number
+        of the group's texts with one of its terms.
     """
     forms = {g: [{word.lower() for word in form} for form in terms[g]] for g in order}
     every = {word for of_group in forms.values() for form in of_group for word in form}
@@ -69,10 +56,10 @@ def cooccurrence(
         counts[group] += there * sum(word not in every for word in words)
         with_terms[group] += there > 0
     total = sum(counts.values())
-    return [
-        Cooccurrence(g, with_terms[g], counts[g], counts[g] / total if total else np.nan)
-        for g in order
-    ]
+    for g in order:
+        share = counts[g] / total if total else np.nan
+        yield _row("cooccurrence", split, float(counts[g]), with_terms[g], group=g)
+        yield _row("cooccurrence_share", split, share, with_terms[g], group=g)
 
 
 def word_associations(
@@ -156,21 +143,18 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
     """
     prepared = read_prepared(data)
     every = prepared.examples
-    rows = [
-        *word_associations(
+    rows = list(
+        word_associations(
             [example.all_words for example in every],
             [example.label for example in every],
             prepared.labels,
             [example.rationale for example in every],
         )
-    ]
+    )
     for split in _SPLITS if terms else ():
         examples = [e for e in every if split in ("all", e.split)]
         texts, groups = [e.all_words for e in examples], [e.group for e in examples]
-        for count in cooccurrence(texts, groups, prepared.groups, terms or {}):
-            of: dict[str, Any] = {"n": count.n_texts, "group": count.group}
-            rows.append(_row("cooccurrence", split, float(count.count), **of))
-            rows.append(_row("cooccurrence_share", split, count.share, **of))
+        rows += cooccurrence(texts, groups, prepared.groups, terms or {}, split)
     facts = {**prepared.compared, "labels": list(prepared.labels)}
     return StageResult(rows, {"dataset": prepared.dataset}, facts)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
-Row = Mapping[str, Any]
 SHOWN_WORDS = 10
 _WORDS = plain_schema(
     "dataset class_name word: string",
@@ -69,7 +68,7 @@ def associations_of(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings:
+def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: shares by group and words by class."""
     biases = [
         {

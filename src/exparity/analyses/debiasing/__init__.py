@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
-from exparity.analyses.debiasing._changes import Scores, rows_of_changes
+from exparity.analyses.debiasing._changes import read_scores, rows_of_changes
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import read_tables
 from exparity.core.errors import InputError, did_you_mean
@@ -117,12 +117,8 @@ def debiasing_cell(
         if "collapsed" in row["flags"]
     }
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
-    every = Scores([base, *recipes], scores, random_scores or (), removal_limits or ())
-    rows = [
-        row
-        for recipe in recipes
-        for row in rows_of_changes(every, base, recipe, collapsed, options)
-    ]
+    every = read_scores([base, *recipes], scores, random_scores or (), removal_limits or ())
+    rows = [r for one in recipes for r in rows_of_changes(every, base, one, collapsed, options)]
     ids = {"dataset": every.metadata["wildcards"]["dataset"]}
     return StageResult(rows, ids, compared_in(every.metadata))
 
@@ -140,17 +136,10 @@ def _difference(experiment: ExperimentView, base: str, model: str) -> str:
         return f"shares no dataset with {base}"
     differ: dict[str, None] = {}
     for dataset, seed in product(datasets, experiment.seeds):
-        own, of_base = (_training_options(experiment, dataset, m, seed) for m in (model, base))
-        if own.pop("debias") == of_base.pop("debias"):
+        options = [experiment.finetune_options(dataset, m, seed) for m in (model, base)]
+        if options[0].get("debias") == options[1].get("debias"):
             return "has the same debias"
-        differ |= dict.fromkeys(k for k in own | of_base if own.get(k) != of_base.get(k))
+        own, of_base = (dict(dotted(of_model)) for of_model in options)
+        changed = (k for k in own | of_base if own.get(k) != of_base.get(k))
+        differ |= dict.fromkeys(k for k in changed if k.partition(".")[0] not in _OF_DEBIASING)
     return f"differs in {', '.join(differ)}" if differ else ""
-
-
-def _training_options(
-    experiment: ExperimentView, dataset: str, model: str, seed: int
-) -> dict[str, Any]:
-    """Return what a checkpoint depends on, by dotted key; its interventions are ``debias``."""
-    options = experiment.finetune_options(dataset, model, seed)
-    debias = [options.pop(name, None) for name in _OF_DEBIASING]
-    return {**dict(dotted(options)), "debias": debias[0]}

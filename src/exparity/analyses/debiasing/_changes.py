@@ -43,14 +43,8 @@ class ScoredCell(NamedTuple):
     metadata: Mapping[str, Any]
 
 
-class Scores:
+class Scores(NamedTuple):
     """The scores of some models on one dataset.
-
-    Args:
-        models: their ids.
-        scores: scores artefacts, of these and maybe of others.
-        random_scores: those of random explanations.
-        removal_limits: removal_limits artefacts of the dataset, for the skill of explanations.
 
     Attributes:
         examples: all examples that have a score.
@@ -58,31 +52,36 @@ class Scores:
         metadata: that of the first of them.
     """
 
-    def __init__(
-        self,
-        models: Sequence[str],
-        scores: Sequence[Path],
-        random_scores: Sequence[Path],
-        removal_limits: Sequence[Path],
-    ) -> None:
-        controls = Controls(removal_limits)
-        random = random_by(random_scores, "model", "metric", "seed")
-        self.examples, self.metadata = Examples(), dict[str, Any]()
-        self.cells: dict[tuple[str, str], dict[tuple[str, int], ScoredCell]] = defaultdict(dict)
-        for path in scores:
-            table, metadata = read_artefact(path, "scores")
-            model, method, metric, seed = (
-                metadata["wildcards"][name] for name in ("model", "method", "metric", "seed")
-            )
-            if model not in models:
-                continue
-            self.metadata = self.metadata or metadata
-            first, own = ({"dataset": m["wildcards"]["dataset"]} for m in (self.metadata, metadata))
-            require_same_cell(("the first file", first), (path, own))
-            of_cell = random.get((model, metric, str(seed)))
-            quantities = quantities_of(table, metadata, of_cell, controls)
-            cell = ScoredCell(path, self.examples.places(table), quantities, metadata)
-            self.cells[method, metric][model, int(seed)] = cell
+    examples: Examples
+    cells: Mapping[tuple[str, str], Mapping[tuple[str, int], ScoredCell]]
+    metadata: Mapping[str, Any]
+
+
+def read_scores(
+    models: Sequence[str],
+    scores: Sequence[Path],
+    random_scores: Sequence[Path],
+    removal_limits: Sequence[Path],
+) -> Scores:
+    """Read the scores of some models, which are among those of ``scores``."""
+    controls, random = Controls(removal_limits), random_by(random_scores, "model", "metric", "seed")
+    examples, first = Examples(), dict[str, Any]()
+    cells: dict[tuple[str, str], dict[tuple[str, int], ScoredCell]] = defaultdict(dict)
+    for path in scores:
+        table, metadata = read_artefact(path, "scores")
+        names = ("dataset", "model", "method", "metric", "seed")
+        dataset, model, method, metric, seed = (metadata["wildcards"][name] for name in names)
+        if model not in models:
+            continue
+        first = first or metadata
+        of_first = {"dataset": first["wildcards"]["dataset"]}
+        require_same_cell(("the first file", of_first), (path, {"dataset": dataset}))
+        quantities = quantities_of(
+            table, metadata, random.get((model, metric, str(seed))), controls
+        )
+        cell = ScoredCell(path, examples.places(table), quantities, metadata)
+        cells[method, metric][model, int(seed)] = cell
+    return Scores(examples, cells, first)
 
 
 def rows_of_changes(
@@ -106,23 +105,20 @@ def rows_of_changes(
         pairs = [(cells[recipe, seed], cells[base, seed]) for seed in seeds]
         left_out = [bool({(recipe, seed), (base, seed)} & collapsed) for seed in seeds]
         every = [cell for pair in pairs for cell in pair]
-        flags = [flag for cell in every for flag in cell.metadata.get("flags", [])]
+        of_cells = [flag for cell in every for flag in cell.metadata.get("flags", [])]
+        ids = {"model": recipe, "base": base, "method": method, "metric": metric}
         for pair in pairs:
             _require_scored_alike(*pair)
         for quantity in dict.fromkeys(name for cell in every for name in cell.quantities):
             for changes in _changes(scores, quantity, pairs, left_out, options):
-                for seed, change, is_left_out in zip(
-                    [*seeds, None],
-                    [*changes.of_seeds, changes.over_seeds],
-                    [*left_out, all(left_out)],
-                    strict=True,
+                for seed, change, is_left_out in (
+                    *zip(seeds, changes.of_seeds, left_out, strict=True),
+                    (None, changes.over_seeds, all(left_out)),
                 ):
                     if quantity == "score" or change.n_seeds:
-                        row = {**asdict(change), "quantity": quantity, "seed": seed}
-                        collapse = ["collapsed"] if is_left_out else []
-                        row["flags"] = list(dict.fromkeys([*change.flags, *collapse, *flags]))
-                        ids = {"model": recipe, "base": base, "method": method, "metric": metric}
-                        yield {**ids, **row}
+                        flags = [*change.flags, *["collapsed"] * is_left_out, *of_cells]
+                        row = {**ids, **asdict(change), "quantity": quantity, "seed": seed}
+                        yield {**row, "flags": list(dict.fromkeys(flags))}
 
 
 def _changes(
@@ -133,10 +129,9 @@ def _changes(
     options: Mapping[str, Any],
 ) -> list[GapChanges]:
     """Return the changes of a quantity between every two groups; of skill on all scales."""
-    examples = scores.examples
-    each = [
-        cell.quantities[quantity] for pair in pairs for cell in pair if quantity in cell.quantities
-    ]
+    examples, order = scores.examples, scores.metadata["groups"]
+    cells = [cell for pair in pairs for cell in pair if quantity in cell.quantities]
+    each = [cell.quantities[quantity] for cell in cells]
     by_scale = {}
     for scale in scales_of(each):
         values = np.full((2, len(pairs), len(examples)), np.nan)
@@ -145,12 +140,7 @@ def _changes(
                 if quantity in cell.quantities and not left_out[s]:
                     values[m, s, cell.places] = cell.quantities[quantity].values[scale]
         by_scale[scale] = gap_changes(
-            values[0],
-            values[1],
-            examples.groups,
-            scores.metadata["groups"],
-            examples.sets,
-            **options,
+            values[0], values[1], examples.groups, order, examples.sets, **options
         )
     over_seeds = {scale: [one.over_seeds for one in own] for scale, own in by_scale.items()}
     tests = over_scales(each, over_seeds, "change")

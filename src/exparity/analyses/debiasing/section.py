@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exparity.artefacts.analyses import Findings
+from exparity.artefacts.columns import Row
 from exparity.core.grouping import grouped
 from exparity.report.verdicts import named
 from exparity.stages.judge import CHANGES
@@ -14,7 +15,6 @@ from exparity.stages.judge import CHANGES
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
-Row = Mapping[str, Any]
 _QUANTITIES = {change: quantity for quantity, change in CHANGES.items()}
 
 
@@ -25,7 +25,7 @@ def outcome_of(change: Row) -> str:
     return change["verdict"] or "not tested"
 
 
-def findings(rows: Sequence[Row], study: Study, options: Mapping[str, Any]) -> Findings:
+def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section; its numbers are rows of the verdicts."""
     changes = [row for row in study.judged if row["quantity"] in _QUANTITIES]
     return Findings(

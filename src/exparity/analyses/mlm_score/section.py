@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 from exparity.stats.compare import compare_groups
@@ -29,7 +29,7 @@ _COLUMNS = plain_schema(
 )
 
 
-def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[dict[str, Any]]:
+def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
     """Compare the MLM scores of groups, model by model.
 
     Returns:
@@ -44,9 +44,7 @@ def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[dict[str,
     ]
 
 
-def _line(
-    a: str, b: str, seeds: Sequence[Sequence[Mapping[str, Any]]], alpha: float
-) -> dict[str, Any]:
+def _line(a: str, b: str, seeds: Sequence[Sequence[Row]], alpha: float) -> dict[str, Any]:
     members = [[row for row in rows if row["group"] in (a, b)] for rows in seeds]
     comparisons = [
         compare_groups(
@@ -74,7 +72,7 @@ def _line(
     }
 
 
-def _share_likelier(rows: Sequence[Mapping[str, Any]], a: str, b: str) -> float:
+def _share_likelier(rows: Sequence[Row], a: str, b: str) -> float:
     sets: dict[str, dict[str, float]] = defaultdict(dict)
     for row in rows:
         if row["match_id"] is not None:
@@ -84,9 +82,7 @@ def _share_likelier(rows: Sequence[Mapping[str, Any]], a: str, b: str) -> float:
     return float(np.mean([(gap > 0) + 0.5 * (gap == 0) for gap in defined] or [np.nan]))
 
 
-def findings(
-    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
-) -> Findings:
+def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: the scores by group over seeds."""
     lines = mlm_lines(rows, study.statistics["alpha"])
     export = Export("mlm_scores", "Masked language model", _COLUMNS, lines)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Export, Row
 from exparity.artefacts.schemas import schema_of
 from exparity.core.grouping import grouped
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
-Rows = Sequence[Mapping[str, Any]]
 NONE = "none"
 """No debiasing."""
 
 
-def probes(rows: Rows) -> list[dict[str, Any]]:
+def probes(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Arrange the term_weight_probe artefact: ``levels`` are quantities over classes by weight."""
     place = itemgetter("dataset", "debias", "weight")
     accuracy = {place(row): row["value"] for row in rows if row["quantity"] == "accuracy"}
@@ -35,7 +34,7 @@ def probes(rows: Rows) -> list[dict[str, Any]]:
     return arranged
 
 
-def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
+def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: gaps by weight, by class and over classes."""
     title = "Gaps of a bag of words by the weight of the groups' words"
     return Findings(

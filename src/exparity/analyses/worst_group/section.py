@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd
 
@@ -28,7 +28,7 @@ _COLUMNS = plain_schema(
 
 
 def worst_groups(
-    rows: Sequence[Mapping[str, Any]], directions: Mapping[str, str], alpha: float
+    rows: Sequence[Row], directions: Mapping[str, str], alpha: float
 ) -> list[dict[str, Any]]:
     """Put the seeds of each method and metric together, found ones first.
 
@@ -49,7 +49,7 @@ def worst_groups(
 
 
 def _line(
-    quantity: str, rows: Sequence[Mapping[str, Any]], directions: Mapping[str, str], alpha: float
+    quantity: str, rows: Sequence[Row], directions: Mapping[str, str], alpha: float
 ) -> dict[str, Any]:
     # Facts of all groups are in every row.
     firsts = [of_seed[0] for of_seed in grouped(rows, itemgetter("seed")).values()]
@@ -71,9 +71,7 @@ def _line(
     }
 
 
-def findings(
-    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
-) -> Findings | None:
+def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where no groups could be compared."""
     directions = {metric: study.metric_facts(metric).direction for metric in study.metrics}
     lines = worst_groups(rows, directions, study.statistics["alpha"])

@@ -7,8 +7,9 @@ a text is about. The analysis reads attributions that are there, and runs no mod
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -30,8 +31,11 @@ from exparity.types import FloatArray
 Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _OPTIONS = ("alpha", "threshold", "confidence")
-_OF_TEXTS = ("mean_a", "mean_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d")
-"""Columns of a comparison that do not take trainings for a sample."""
+_OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d"}
+_UNTESTED = {k: v for k, v in vars(CrossedTest("", "")).items() if k not in _OF_TEXTS} | dict(
+    JUDGED
+)
+"""Columns of a comparison that take trainings for a sample, as without a test."""
 
 
 class Attribution(NamedTuple):
@@ -50,6 +54,8 @@ class Attribution(NamedTuple):
 
 Explained = Mapping[str, Attribution]
 """Attributions by one method in one training, by example."""
+Agreements = Callable[[Sequence[Explained]], dict[str, FloatArray]]
+"""Function of v explanations that returns (n, v, v) agreements, by measure."""
 
 
 def _job_options(
@@ -131,27 +137,18 @@ def agreement_cell(
             of[ids["seed"]][ids["method"]] = attributions
     trainings = [by_method for _, by_method in sorted(of.items())]
     examples = [example.example_id for example in prepared.examples]
-    compared = [
-        {"between": "methods", "method_a": a, "method_b": b, "measure": measure, **test}
-        for (measure, a, b), values in _between_methods(trainings, uses, examples, top_share)
-        for test in _tests(prepared, values, statistics)
-    ]
-    rows = list(judge(compared, (), alpha=statistics["alpha"]))
-    rows += [
-        {
-            **{"between": "trainings", "method_a": method, "method_b": "", "measure": measure},
-            **_described(test),
-            "n_seeds": len(of),
-        }
-        for (measure, method), values in _over_trainings(trainings, uses, examples, top_share)
-        for test in _tests(prepared, values[None], statistics)
-    ]
-    asked = {"unit": unit, "top_share": top_share}
-    return StageResult(
-        [{**row, **asked} for row in rows],
-        {name: ids[name] for name in ("dataset", "model")},
-        prepared.compared,
+    agreements_of = partial(_agreements, examples=examples, top_share=top_share)
+    between, over = (
+        [
+            {"between": kind, **pair, "unit": unit, "top_share": top_share, **test}
+            for pair, values in compared(trainings, uses, agreements_of)
+            for test in _tests(prepared, values, statistics)
+        ]
+        for kind, compared in (("methods", _between_methods), ("trainings", _over_trainings))
     )
+    rows = judge(between, (), alpha=statistics["alpha"])
+    rows += [{**row, **_UNTESTED, "n_seeds": len(of)} for row in over]
+    return StageResult(rows, {name: ids[name] for name in ("dataset", "model")}, prepared.compared)
 
 
 def _attribution(row: Mapping[str, Any], unit: Unit) -> Attribution:
@@ -166,43 +163,35 @@ def _attribution(row: Mapping[str, Any], unit: Unit) -> Attribution:
 
 
 def _between_methods(
-    trainings: Sequence[Mapping[str, Explained]],
-    uses: Mapping[str, str],
-    examples: Sequence[str],
-    top_share: float,
-) -> Iterator[tuple[tuple[str, str, str], FloatArray]]:
-    """Yield a measure and two methods, and their (s, n) values; empty names are of all pairs."""
+    trainings: Sequence[Mapping[str, Explained]], uses: Mapping[str, str], agreements_of: Agreements
+) -> Iterator[tuple[dict[str, str], FloatArray]]:
+    """Yield two methods and a measure, and their (s, n) values; empty names are of all pairs."""
     methods = sorted(uses)
-    found = [
-        _agreements([of.get(method, {}) for method in methods], examples, top_share)
-        for of in trainings
-    ]
-    signed = {method for method in methods if _is_signed(trainings, method)}
+    each = [agreements_of([of.get(method, {}) for method in methods]) for of in trainings]
+    signed = [_is_signed(trainings, method) for method in methods]
     for measure in MEASURES:
         real = []
         for (i, a), (j, b) in combinations(enumerate(methods), 2):
-            if measure != "sign" or {a, b} <= signed:
-                values = np.array([of[measure][:, i, j] for of in found])
-                yield (measure, a, b), values
+            if measure != "sign" or (signed[i] and signed[j]):
+                values = np.array([of[measure][:, i, j] for of in each])
+                yield {"method_a": a, "method_b": b, "measure": measure}, values
                 if _RANDOM not in (uses[a], uses[b]):
                     real.append(values)
         if len(real) > 1:
-            yield (measure, "", ""), _mean(np.stack(real))
+            yield {"method_a": "", "method_b": "", "measure": measure}, _mean(np.stack(real))
 
 
 def _over_trainings(
-    trainings: Sequence[Mapping[str, Explained]],
-    methods: Iterable[str],
-    examples: Sequence[str],
-    top_share: float,
-) -> Iterator[tuple[tuple[str, str], FloatArray]]:
-    """Yield a measure and a method, and its (n,) mean values over the pairs of trainings."""
+    trainings: Sequence[Mapping[str, Explained]], uses: Mapping[str, str], agreements_of: Agreements
+) -> Iterator[tuple[dict[str, str], FloatArray]]:
+    """Yield a method and a measure, and its (1, n) mean values over the pairs of trainings."""
     pairs = np.triu_indices(len(trainings), 1)
-    for method in sorted(methods):
-        found = _agreements([of.get(method, {}) for of in trainings], examples, top_share)
-        for measure, matrices in found.items():
-            if measure != "sign" or _is_signed(trainings, method):
-                yield (measure, method), _mean(matrices[:, *pairs], axis=1)
+    for method in sorted(uses):
+        signed = _is_signed(trainings, method)
+        for measure, matrices in agreements_of([of.get(method, {}) for of in trainings]).items():
+            if measure != "sign" or signed:
+                values = _mean(matrices[:, *pairs], axis=1)
+                yield {"method_a": method, "method_b": "", "measure": measure}, values[None]
 
 
 def _is_signed(trainings: Iterable[Mapping[str, Explained]], method: str) -> bool:
@@ -257,9 +246,3 @@ def _tests(
             for name, group in (("mean_a", test.group_a), ("mean_b", test.group_b))
         }
         yield {**means, **asdict(test)}
-
-
-def _described(test: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a test without what takes trainings for a sample."""
-    untested = asdict(CrossedTest(test["group_a"], test["group_b"]))
-    return {**untested, **JUDGED, **{name: test[name] for name in _OF_TEXTS}}

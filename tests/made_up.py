@@ -78,6 +78,18 @@ class Results:
         )  # fmt: skip
         return path
 
+    def write_scores(self, keys: list, values: Any, *place: str | int, **changes: Any) -> Path:
+        """Write the (n,) scores of n keys, or the (draws, n) scores of random explanations."""
+        if np.ndim(values) < 2:
+            rows = [{**key, "score": float(v)} for key, v in zip(keys, values, strict=True)]
+            return self.write("scores", rows, *place, **changes)
+        rows = [
+            {**key, "draw": draw, "score": float(v)}
+            for draw, drawn in enumerate(values)
+            for key, v in zip(keys, drawn, strict=True)
+        ]
+        return self.write("random_scores", rows, *place, **changes)
+
     def path(self, artefact: str, *place: str | int) -> Path:
         ids = dict(zip(layout.levels(artefact), place, strict=True))
         return self.root / layout.path_of(artefact, ids)
@@ -212,19 +224,15 @@ def with_earlier(path: Path, artefact: str, rows: list[dict]) -> list[dict]:
 
 def _explained(results: Results, cell: tuple, settings: dict, examples: list, rng, scored) -> None:
     """Write explanations, their scores, and those of random ones."""
+    keys = [of_example(example) for example in examples]
     for metric in settings["metrics"]:
         drawn = rng.normal(size=(DRAWS, len(examples)))
         if metric != "sensitivity":  # which explains again
-            rows = [
-                {**of_example(e), "score": float(v), "draw": draw}
-                for draw, values in enumerate(drawn)
-                for e, v in zip(examples, values, strict=True)
-            ]
-            results.write("random_scores", rows, *cell, metric, parameters={"use": metric})
+            results.write_scores(keys, drawn, *cell, metric, parameters={"use": metric})
     if {"comprehensiveness", "sufficiency"} & {*settings["metrics"]}:
         falls = {"random": [0.1], "random_log_odds": [0.1]}
         falls |= {"unit": "token", "size": 1, "reference": 0.2, "reference_log_odds": 0.2}
-        rows = [{**of_example(e), "direction": "removed", **falls} for e in examples]
+        rows = [{**key, "direction": "removed", **falls} for key in keys]
         results.write("removal_limits", rows, *cell)
     for m, method in enumerate(settings["methods"]):
         rows = []
@@ -239,9 +247,8 @@ def _explained(results: Results, cell: tuple, settings: dict, examples: list, rn
         for k, metric in enumerate(settings["metrics"]):
             values = rng.normal(size=len(examples))
             values += (m - k) / 5 * np.array([e["group"] == results.groups[0] for e in examples])
-            values = scored(method, metric, values).tolist()
-            rows = [{**of_example(e), "score": v} for e, v in zip(examples, values, strict=True)]
-            results.write("scores", rows, *cell, method, metric, parameters={"use": metric})
+            values = scored(method, metric, values)
+            results.write_scores(keys, values, *cell, method, metric, parameters={"use": metric})
 
 
 IDS = {"dataset": "pairs", "model": "bert", "seed": 3}

@@ -3,6 +3,7 @@
 import copy
 import math
 from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ class Made:
 
     def __init__(self, folder, gaps, seeds=(0, 1, 2), collapsed=(), draws=2, matched=True):
         self.folder, self.scores, self.random, self.bias = folder, [], [], []
-        write = Results(folder).write
+        results = Results(folder)
         keys = examples(matched)
         for model, gap in gaps.items():
             for seed in seeds:
@@ -56,18 +57,11 @@ class Made:
                 own = gap + 0.2 * rng.normal()
                 values = rng.normal(size=2 * N)
                 values[::2] += own
-                rows = [{**key, "score": value} for key, value in zip(keys, values, strict=True)]
-                cell = "d", model, seed
-                self.scores.append(write("scores", rows, *cell, "lime", "gini", parameters=SCORING))
-                drawn = [
-                    {**key, "draw": draw, "score": value}
-                    for draw in range(draws)
-                    for key, value in zip(keys, rng.normal(size=2 * N), strict=True)
-                ]
-                if drawn:
-                    self.random.append(
-                        write("random_scores", drawn, *cell, "gini", parameters=SCORING)
-                    )
+                drawn, cell = rng.normal(size=(draws, 2 * N)), ("d", model, seed)
+                write = partial(results.write_scores, keys, parameters=SCORING)
+                self.scores.append(write(values, *cell, "lime", "gini"))
+                if draws:
+                    self.random.append(write(drawn, *cell, "gini"))
             nothing = {"class_name": "", "ci_low": math.nan, "ci_high": math.nan, "n": 9}
             rows = [
                 {**nothing, "quantity": quantity, "group": pair[0], "group_b": pair[1], "seed": s,
@@ -75,7 +69,7 @@ class Made:
                 for quantity, pair in (("accuracy", ("", "")), ("tpr_gap_rms", GROUPS))
                 for s in seeds
             ]  # fmt: skip
-            self.bias.append(write("bias", rows, "d", model))
+            self.bias.append(results.write("bias", rows, "d", model))
 
     def run(self, recipes=("cda",), **options):
         output = self.folder / "out.parquet"
@@ -127,9 +121,8 @@ class TestArtefact:
 
 def test_models_that_were_scored_otherwise_are_refused(tmp_path):
     made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0)
-    rows = [{**key, "score": 0.5} for key in examples()]
-    other = {**SCORING, "params": {"epsilon": 1.0}}
-    Results(tmp_path).write("scores", rows, "d", "cda", 2, "lime", "gini", parameters=other)
+    other, cell = {**SCORING, "params": {"epsilon": 1.0}}, ("d", "cda", 2, "lime", "gini")
+    Results(tmp_path).write_scores(examples(), [0.5] * 2 * N, *cell, parameters=other)
     with pytest.raises(InputError, match="was scored with other options than"):
         made.run()
 

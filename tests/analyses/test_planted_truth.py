@@ -7,6 +7,7 @@ as in a run.
 """
 
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -93,17 +94,15 @@ def verdicts(folder, methods):
     results = Results(folder)
     scores, random_scores = [], []
     for seed in SEEDS:
-        drawn = []
-        for draw in range(DRAWS):
-            rng = np.random.default_rng(derive_seed(seed, "control", draw))
-            values = precision(rng.random((PAIRS * len(GROUPS), WORDS)), rationales())
-            drawn += [{**t, "draw": draw, "score": v} for t, v in zip(texts(), values, strict=True)]
-        random_scores.append(results.write("random_scores", drawn, "d", "m", seed, METRIC))
+        seeds = [derive_seed(seed, "control", draw) for draw in range(DRAWS)]
+        shape = PAIRS * len(GROUPS), WORDS
+        drawn = [precision(np.random.default_rng(s).random(shape), rationales()) for s in seeds]
+        write = partial(results.write_scores, list(texts()))
+        random_scores.append(write(drawn, "d", "m", seed, METRIC))
         for name, make in methods.items():
             rng = np.random.default_rng(derive_seed(seed, name))
             values = precision(make(seed, rng), rationales())
-            rows = [{**t, "score": v} for t, v in zip(texts(), values, strict=True)]
-            scores.append(results.write("scores", rows, "d", "m", seed, name, METRIC))
+            scores.append(write(values, "d", "m", seed, name, METRIC))
     compare(scores, random_scores, tests := folder / "tests.parquet", across := folder / "across")
     of_seeds = defaultdict(list)
     for row in read_artefact(tests, "tests")[0].to_pylist():

@@ -153,34 +153,26 @@ class TestTooLittle:
         assert [(m["group"], m["n"]) for m in means] == [("a", 10), ("b", 10), ("c", 10), ("d", 1)]
 
 
-def write_scores(folder, metric, shift, *, groups=GROUPS, random=False, predicted=(0, 1), **ids):
-    """Scores of 40 texts of each group, or of three random explanations of each."""
-    rng = np.random.default_rng(len(metric))
-    rows = []
-    for i in range(160):
-        row = {"example_id": f"{i:03d}", "group": GROUPS[i % 4], "match_id": None}
-        score = rng.normal() + shift * (row["group"] == "c")
-        if random:
-            rows += [
-                {**row, "draw": draw, "score": float(shift * (row["group"] == "c"))}
-                for draw in range(3)
-            ]
-        else:
-            rows.append({**row, "score": float(score)})
-    place = [*{**CELL, **ids}.values(), *([] if random else ["lime"]), metric]
+KEYS = [{"example_id": f"{i:03d}", "group": GROUPS[i % 4], "match_id": None} for i in range(160)]
+
+
+def write_scores(folder, metric, shift, *, random=False):
+    """Write scores of 40 texts of each group, or of three random explanations of each."""
+    gap = shift * np.array([key["group"] == "c" for key in KEYS])
+    noise = np.random.default_rng(len(metric)).normal(size=len(KEYS))
+    place = [*CELL.values(), *([] if random else ["lime"]), metric]
     parameters = {"use": metric, "params": {}, "precision": "fp32"}
-    return Results(folder, groups).write(
-        "random_scores" if random else "scores", rows, *place, parameters=parameters,
+    return Results(folder, GROUPS).write_scores(
+        KEYS, [gap] * 3 if random else gap + noise, *place, parameters=parameters,
         bounds=[-100, 100],
     )  # fmt: skip
 
 
 def write_predictions(folder, predicted=(0, 1)):
     rows = [
-        {"example_id": f"{i:03d}", "group": GROUPS[i % 4], "match_id": None, "label": i % 2,
-         "probabilities": [0.5, 0.5], "predicted": predicted[i % 2]}
-        for i in range(160)
-    ]  # fmt: skip
+        {**key, "label": i % 2, "probabilities": [0.5, 0.5], "predicted": predicted[i % 2]}
+        for i, key in enumerate(KEYS)
+    ]
     return Results(folder).write("predictions", rows, *CELL.values())
 
 

@@ -22,6 +22,7 @@ prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
 finetune --data d --output o --predictions p : {"model": {"checkpoint": "start"}} : d start
 finetune --data d --output o --predictions p : {FUNCTION} : d own.py
 finetune --data d --output o --predictions p : {ADAPTED} : d start lora
+explain --data d --checkpoint c --predictions p --output o : {IMPORTED} : d p own.csv
 evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} : d e
 {COMPARE} --scores s t --random-scores r : {"statistics": {}} : d p s t r
 {COMPARE} --scores s --random-scores : {"statistics": {}} : d p s
@@ -33,6 +34,7 @@ negative-control --data d --checkpoint c --predictions p --output o : {} : d c p
 mlm-score --data d --checkpoint c --output o : {} : d c
 """.replace("{COMPARE}", COMPARE)
     .replace("{FUNCTION}", FUNCTION)
+    .replace("{IMPORTED}", '{"use": "imported", "params": {"path": "own.csv"}}')
     .replace("{ADAPTED}", ADAPTED)
 )
 
@@ -73,20 +75,15 @@ def test_a_report_without_its_options_is_told_by_nothing(options):
     assert list(job_inputs(call_of("report --page r/p", options))) == []
 
 
-@pytest.mark.parametrize("more", ["--confidence 0.9", "--options {}"])
-def test_only_what_the_workflow_runs_has_a_key(more):
-    call = call_of(f"bias --data d --predictions p --output o {more}", None)
-    assert bool(lineage_of(call)) == (more == "--options {}")
-
-
 @pytest.mark.parametrize(
     "flag", ["--use lime", "--param n=1", "--target label", "--max-examples 2"]
 )
-def test_what_a_flag_overrides_has_no_key(flag):
+def test_only_what_the_workflow_runs_and_no_flag_overrides_has_a_key(flag):
     options = json.dumps({"use": "lime", "params": {}, "target": "label", "max_examples": None})
     flags = "explain --data d --checkpoint c --predictions p --output o --device cpu"
     assert lineage_of(call_of(flags, options))
     assert not lineage_of(call_of(f"{flags} {flag}", options))
+    assert not lineage_of(call_of(f"{flags} --use lime"))
 
 
 @pytest.mark.contract

@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,6 @@ KillWait=5
 MinJobAge=3600
 MailProg=/bin/true
 TaskProlog={folder}/task_prolog
-TaskEpilog={folder}/task_epilog
 GresTypes=gpu
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/linux
@@ -71,16 +71,6 @@ class QueuedJob:
     cpus: str
     folder: str
     comment: str
-
-
-@dataclass(frozen=True)
-class Use:
-    """A task's GPUs, from its own environment, and its time on them in seconds."""
-
-    job: str
-    devices: str
-    start: float
-    end: float
 
 
 class Cluster:
@@ -163,18 +153,9 @@ class Cluster:
             if rule in job.comment and job.folder == str(folder) and job.state == "RUNNING"
         ]
 
-    def uses(self) -> list[Use]:
-        """What every task that has ended ran on, as its own environment had it."""
-        begun: dict[str, tuple[float, str]] = {}
-        found = []
-        for line in (self.folder / "tasks").read_text().splitlines():
-            what, job, seconds, devices = line.split(" ")
-            if what == "begin":
-                begun[job] = (float(seconds), devices)
-            elif job in begun:
-                start, devices = begun.pop(job)
-                found.append(Use(job, devices, start, float(seconds)))
-        return found
+    def begun(self) -> Counter[str]:
+        """Return how many tasks each job has begun: its script is one, each step another."""
+        return Counter((self.folder / "tasks").read_text().split())
 
     def node_state(self) -> str:
         if not self._answers("scontrol", "ping"):
@@ -190,10 +171,6 @@ class Cluster:
         killed.wait()
         time.sleep(seconds)
         self._launch(daemon, "-D")
-
-    def expire(self, job: QueuedJob) -> None:
-        """Let a job's time limit end now; slurmctld acts on it within half a minute."""
-        self.command("scontrol", "update", f"JobId={job.id}", "EndTime=now+1")
 
     def cancel_all(self) -> None:
         for job in self.jobs():
@@ -220,11 +197,9 @@ class Cluster:
         key.write_bytes(secrets.token_bytes(128))
         tasks = self.folder / "tasks"
         tasks.touch()
-        for what in ("begin", "end"):
-            script = self.folder / {"begin": "task_prolog", "end": "task_epilog"}[what]
-            line = f"{what} $SLURM_JOB_ID $(date +%s.%N) ${{CUDA_VISIBLE_DEVICES:-}}"
-            script.write_text(f'#!/bin/sh\necho "{line}" >> {tasks}\n')
-            script.chmod(0o755)
+        script = self.folder / "task_prolog"
+        script.write_text(f"#!/bin/sh\necho $SLURM_JOB_ID >> {tasks}\n")
+        script.chmod(0o755)
         facts = {
             "host": self.host,
             "cpus": self.cpus,

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,11 +121,9 @@ def facts_of_code() -> dict[str, Any]:
 
     They are looked up once, also for the processes that this one forks.
     """
-    packages = {}
-    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers"):
-        with suppress(PackageNotFoundError):
-            packages[package] = version(package)
-    return {"version": version("exparity"), "commit": _commit(), "packages": packages}
+    packages = ("numpy", "scipy", "pyarrow", "torch", "transformers")
+    versions = {package: version(package) for package in packages}
+    return {"version": version("exparity"), "commit": _commit(), "packages": versions}
 
 
 def _commit() -> str:

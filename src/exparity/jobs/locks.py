@@ -8,7 +8,6 @@ runs apart, and which does what, says docs/cluster.md.
 from __future__ import annotations
 
 import fcntl
-import getpass
 import logging
 import os
 import socket
@@ -38,7 +37,8 @@ def hold(path: Path, what: str) -> None:
             return
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.truncate(0)
-        file.write(f"process {os.getpid()} of {_user()} on {socket.gethostname()}")
+        user = os.environ.get("USER", os.getuid())
+        file.write(f"process {os.getpid()} of {user} on {socket.gethostname()}")
         file.flush()
     except BlockingIOError:
         file.seek(0)
@@ -52,13 +52,6 @@ def give_up(reason: str) -> NoReturn:
     """Say why a run cannot begin, and exit with 2."""
     print(f"exparity: {reason}", file=sys.stderr)
     raise SystemExit(2)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container's user may have no name
-        return str(os.getuid())
 
 
 @contextmanager

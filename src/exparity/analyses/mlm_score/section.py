@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 from operator import itemgetter
@@ -73,13 +72,11 @@ def _line(a: str, b: str, seeds: Sequence[Sequence[Row]], alpha: float) -> dict[
 
 
 def _share_likelier(rows: Sequence[Row], a: str, b: str) -> float:
-    sets: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in rows:
-        if row["match_id"] is not None:
-            sets[row["match_id"]][row["group"]] = row["log_likelihood"]
-    gaps = [members[a] - members[b] for members in sets.values() if len(members) == 2]
-    defined = [gap for gap in gaps if gap == gap]
-    return float(np.mean([(gap > 0) + 0.5 * (gap == 0) for gap in defined] or [np.nan]))
+    matched = grouped((r for r in rows if r["match_id"] is not None), itemgetter("match_id"))
+    sets = ({r["group"]: r["log_likelihood"] for r in members} for members in matched.values())
+    gaps = np.array([members[a] - members[b] for members in sets if len(members) == 2])
+    defined = gaps[~np.isnan(gaps)]
+    return float(((defined > 0) + 0.5 * (defined == 0)).mean()) if len(defined) else np.nan
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:

@@ -155,10 +155,7 @@ def gap_rows(
 def _calls(debias: str) -> list[dict[str, Any]]:
     """Return ``use`` and ``params`` of the interventions that a name stands for."""
     written = [] if debias == NONE else calls_of(debias, f"{_WHERE}.debias")
-    return [
-        {"use": call["use"], "params": {key: call[key] for key in call if key != "use"}}
-        for call in written
-    ]
+    return [{"use": call.pop("use"), "params": call} for call in written]
 
 
 def _versions(

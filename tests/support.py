@@ -8,7 +8,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -85,14 +85,18 @@ def interpreter_seconds() -> float:
     return time.process_time() - before
 
 
+def wait_until(holds: Callable[[], object], seconds: float = 120, what: str = "") -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.01)
+
+
 def is_gone(process: psutil.Process) -> bool:
     """Wait until a process has ended; one that nobody asks for its status has."""
-    deadline = time.monotonic() + 120
     with suppress(psutil.NoSuchProcess):
-        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
+        wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
     return True
 
 

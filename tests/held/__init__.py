@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from support import wait_until
 
 from workflow import forked
 
@@ -39,11 +39,9 @@ class Held:
 
     def wait(self, run: forked.Run | subprocess.Popen, seconds: float = 900) -> None:
         """Wait until a process waits; the run that is to start it must not end before."""
-        deadline = time.monotonic() + seconds
-        while not (self.folder / "waits").exists():
-            assert run.poll() is None, "the run ended, and nothing waited"
-            assert time.monotonic() < deadline, "nothing waited"
-            time.sleep(0.01)
+        waits = (self.folder / "waits").exists
+        wait_until(lambda: waits() or run.poll() is not None, seconds, "nothing waited")
+        assert waits(), "the run ended, and nothing waited"
 
     def release(self) -> None:
         """Let them go on, and all that come."""

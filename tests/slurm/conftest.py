@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from held import Held
 from slurm.cluster import Cluster, missing_programs
-from support import need
+from support import need, wait_until
 from workflow.conftest import Checkout, add_slow, copy_checkout
 from workflow.conftest import baseline as baseline
 
@@ -82,10 +81,7 @@ class ClusterCheckout(Checkout):
         return [key for line in lines for key in line.split()[1:]]
 
     def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 900) -> None:
-        deadline = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}\n{self.said}"
-            time.sleep(0.2)
+        wait_until(holds, seconds, what)
 
 
 @pytest.fixture(scope="session")

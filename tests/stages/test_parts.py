@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from held import held
 from stages import cells
+from support import wait_until
 
 from exparity.artefacts.files import job, read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
@@ -253,11 +253,8 @@ def start(cell, output, calls, **more):
 
 
 def wait_for(condition, job):
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert job.poll() is None, job.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: condition() or job.poll() is not None)
+    assert condition(), job.stderr.read()
 
 
 def test_term_keeps_what_is_done(cell, whole, slow, tmp_path, caplog):

@@ -62,16 +62,21 @@ def server(request, tmp_path, monkeypatch):
     assert process.poll() is not None
 
 
+def environment(**more):
+    """The environment of a job, without what pytest changes while a server runs."""
+    own = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return own | more
+
+
 def begin(*arguments, warm=True, **how):
-    environment = {**os.environ, **how.pop("env", {})}
-    environment.pop("PYTEST_CURRENT_TEST", None)
+    more = how.pop("env", {}) | ({} if warm else {"EXPARITY_WARM": "0"})
     return subprocess.Popen(
         [sys.executable, str(HERE / "client.py"), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment if warm else {**environment, "EXPARITY_WARM": "0"},
+        env=environment(**more),
         **how,
     )
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import pytest
 from support import need
-from warm.conftest import HERE, PATHS, address, result
+from warm.conftest import HERE, PATHS, address, environment, result
 
 from exparity.warm import messages, start
 
@@ -31,15 +31,13 @@ def run_in(folder, **how):
         f"job = [sys.executable, {str(HERE / 'client.py')!r}, 'leave', '5']\n"
         "sys.exit(subprocess.run(job).returncode)\n"
     )
-    environment = {**os.environ, **dict.fromkeys(start.THREAD_VARIABLES, "1")}
-    environment |= {"PYTHONPATH": PATHS, "TMPDIR": str(folder), "EXPARITY_WARM": ""}
-    environment.pop("PYTEST_CURRENT_TEST", None)
+    more = {"PYTHONPATH": PATHS, "TMPDIR": str(folder), "EXPARITY_WARM": ""}
     with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
         script.write(code)
         script.flush()
         return subprocess.run(
             [sys.executable, script.name],
-            env=environment,
+            env=environment(**dict.fromkeys(start.THREAD_VARIABLES, "1"), **more),
             capture_output=True,
             text=True,
             timeout=120,

@@ -6,13 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
-from support import is_gone
-from warm.conftest import PATHS, address, begin, result, worker_of
+from support import is_gone, wait_until
+from warm.conftest import PATHS, address, begin, environment, result, worker_of
 
 from exparity.warm import messages, start
 from exparity.warm.process import read_by_imports
@@ -146,10 +145,10 @@ class TestServer:
         request.getfixturevalue("server")
         for name in SESSION:
             monkeypatch.delenv(name, raising=False)
-        environment = SESSION if of_the_job else {}
-        portrait = result("portrait", env=environment)
+        own = SESSION if of_the_job else {}
+        portrait = result("portrait", env=own)
         assert "cold" not in portrait[1]
-        cold = result("portrait", warm=False, env=environment)
+        cold = result("portrait", warm=False, env=own)
         assert portrait[1].replace(os.environ["EXPARITY_WARM"], "0") == cold[1]
 
     @pytest.mark.parametrize("server", [("pyarrow.parquet", "torch")], indirect=True)
@@ -159,12 +158,8 @@ class TestServer:
         assert (tmp_path / "server.txt").read_text() == ""
 
     def test_it_imports_what_jobs_import(self, server):
-        outputs = []
-        deadline = time.monotonic() + 120
-        while "True\n" not in outputs:  # the server answers first, and imports then
-            assert time.monotonic() < deadline
-            outputs.append(result("imports")[1])
-        assert outputs[0] == "False\n"
+        assert result("imports")[1] == "False\n"
+        wait_until(lambda: result("imports")[1] == "True\n")  # it answers first, and imports then
 
     @pytest.mark.parametrize("server", [("safetensors",)], indirect=True)
     def test_it_imports_ahead_of_the_first_job(self, server):
@@ -190,10 +185,7 @@ class TestBadClients:
         for number in range(40):
             send(b"{}" if number % 2 else b"{", [0, 1, 2]).close()
         assert result("leave", "4")[:2] == (4, "")
-        deadline = time.monotonic() + 120
-        while len(list(files.iterdir())) > before:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: len(list(files.iterdir())) <= before)
 
     def test_a_worker_begins_when_its_client_says_so(self, server, tmp_path):
         """One that gave up meanwhile does the job itself."""
@@ -217,12 +209,10 @@ poll = select.poll()
 poll.register(worker, select.POLLIN)
 poll.poll()
 """
-        environment = {**os.environ}
-        environment.pop("PYTEST_CURRENT_TEST", None)
         command = [sys.executable, "-c", code, "mark", str(marks)]
-        subprocess.run([*command, "leave"], env=environment, timeout=60, check=True)
+        subprocess.run([*command, "leave"], env=environment(), timeout=60, check=True)
         assert not marks.exists()
-        subprocess.run([*command, "begin"], env=environment, timeout=60, check=True)
+        subprocess.run([*command, "begin"], env=environment(), timeout=60, check=True)
         assert marks.read_text() == "done\n"
 
 
@@ -230,10 +220,7 @@ def test_a_signal_that_arrives_before_a_worker_is_for_the_worker(server):
     server.send_signal(signal.SIGSTOP)
     job = begin("leave", "4")
     state = Path("/proc", str(job.pid), "status")
-    deadline = time.monotonic() + 120
-    while not int(state.read_text().split("SigBlk:")[1].split()[0], 16) & 1 << 14:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: int(state.read_text().split("SigBlk:")[1].split()[0], 16) & 1 << 14)
     job.send_signal(signal.SIGTERM)
     server.send_signal(signal.SIGCONT)
     assert job.communicate(timeout=60) == ("", "")
@@ -291,9 +278,8 @@ def test_killing_the_run_ends_its_server(tmp_path):
         "import time; from exparity.warm.start import start_server\n"
         "print(start_server('jobs:run').pid, flush=True); time.sleep(60)"
     )
-    environment = {**os.environ, "PYTHONPATH": PATHS}
-    environment |= {"TMPDIR": str(tmp_path), "EXPARITY_WARM": ""}
-    run = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
+    env = environment(PYTHONPATH=PATHS, TMPDIR=str(tmp_path), EXPARITY_WARM="")
+    run = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE)
     server = psutil.Process(int(run.stdout.readline()))
     run.kill()
     run.communicate()

@@ -8,8 +8,8 @@ from support import CPU
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import read_prepared
+from exparity.stages.controls import negative_control_cell
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.negative_control import negative_control_cell
 
 METRIC = {"use": "term_attribution", "params": {}, "metric_id": "terms"}
 

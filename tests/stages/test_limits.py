@@ -11,8 +11,8 @@ from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
-from exparity.stages.limits import limits_by_example, removal_limits_cell
-from exparity.stages.negative_control import negative_control_cell
+from exparity.stages.controls import negative_control_cell, removal_limits_cell
+from exparity.stages.skill import limits_by_example
 from exparity.types import Origin
 
 DRAWS, STAGES, SEED = 3, 4, 3

@@ -17,7 +17,7 @@ from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
 from exparity.stages.compare import compare_model
-from exparity.stages.negative_control import negative_control_cell
+from exparity.stages.controls import negative_control_cell
 from exparity.stages.skill import RandomScores
 from exparity.types import Origin
 

@@ -21,11 +21,10 @@ from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
 from exparity.metrics import MetricBatch
 from exparity.stages.compare import compare_model
+from exparity.stages.controls import negative_control_cell, removal_limits_cell
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
-from exparity.stages.limits import removal_limits_cell
-from exparity.stages.negative_control import negative_control_cell
 from exparity.stages.prepare import prepare
 from exparity.stages.skill import Controls, RandomScores, Skill, rooms_of, skill_of
 from exparity.stats.skill import LEAST_ROOM, SCALES
@@ -258,7 +257,7 @@ def test_gain_and_room_equal_loops(experiment, pytestconfig):
             ]
             expected = Text(classifier, encoding, target).skill(explained[id], random_scores)
             for scale in SCALES:
-                found = skill.gain[scale][place], skill.room[scale][place]
+                found = tuple(skill.steps[scale][place])
                 wanted = (math.nan, math.nan) if expected is None else expected[scale]
                 assert found == pytest.approx(wanted, abs=1e-9, nan_ok=True), (id, scale)
 
@@ -275,8 +274,8 @@ def test_noise_is_found_in_its_group_against_certainty(experiment):
 @pytest.mark.parametrize(("least_room", "flags"), [(LEAST_ROOM, ["room_differs"]), (0.0, [])])
 def test_rooms_that_are_shares_are_compared(least_room, flags):
     """Those of other scales have no common size."""
-    gain, room = np.full(4, 0.1), np.array([0.8, 0.8, 0.2, 0.2])
-    skill = Skill.of({"ranks": gain}, {"ranks": room}, ["a", "a", "b", "b"], least_room)
+    steps = [(0.1, room) for room in (0.8, 0.8, 0.2, 0.2)]
+    skill = Skill.of({"ranks": steps}, ["a", "a", "b", "b"], least_room)
     rooms, found = rooms_of([skill], "a", "b")
     assert (rooms.room_a, rooms.room_b) == pytest.approx((0.8, 0.2))
     assert found == flags

@@ -170,11 +170,10 @@ class AnalysisFacts:
 _STAGES = (
     "bias",
     "compare",
+    "controls",
     "counterfactual_predictions",
     "counterfactuals",
     "judge",
-    "limits",
-    "negative_control",
     "reliance",
 )
 """Modules of what is made unasked, beside the stages that have rules of their own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -72,54 +73,90 @@ def explain_cell(
     method_id = method_id or use
     entry = METHODS.get(use)
     options = complete(METHODS.options(entry), params, f"method {method_id}")
-    prepared, predicted, metadata = read_predicted(data, checkpoint, predictions)
-    chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
-    sampled = {"target": target, "examples": examples, "max_examples": max_examples}
+    texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
     own_files = entry.input_files(options, f"method {method_id}")
     own = {"files": {str(path): sha256_of(path) for path in own_files}} if own_files else {}
     job = Job(
         output,
         "explanations",
-        {**cell_of(metadata), "method": method_id},
-        {"use": use, "params": options, **sampled, "precision": machine.precision},
+        {**texts.ids, "method": method_id},
+        {"use": use, "params": options, **texts.choice, "precision": machine.precision},
         files=[data, predictions, *own_files],
         checkpoint=checkpoint,
         sources=[entry.source],
         passes=entry.facts.passes,
         load=partial(load, checkpoint, machine),
         doing=f"explaining with {method_id}",
-        known={"n_truncated": 0, "flags": metadata.get("flags", []), **own},
+        known={"n_truncated": 0, "flags": texts.flags, **own},
     )
-    run(job, chosen, partial(_explaining, job, predicted))
+    run(job, texts.examples, partial(_explaining, job, texts))
 
 
-def read_predicted(
-    data: Path, checkpoint: Path, predictions: Path
-) -> tuple[PreparedData, Lookup[int], dict[str, Any]]:
-    """Read the test split, what a classifier predicts for each of its examples, and the facts."""
-    prepared = read_prepared(data, "test")
-    table, metadata = read_artefact(predictions, "predictions")
-    require_same_cell(
-        (data, {"dataset": prepared.dataset}),
-        (predictions, cell_of(metadata)),
-        (checkpoint, checkpoint_ids(checkpoint)),
-    )
-    columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
-    predicted: Lookup[int] = Lookup(
-        predictions, "prediction of example", zip(*columns, strict=True)
-    )
-    return prepared, predicted, metadata
+@dataclass(frozen=True)
+class ChosenTexts:
+    """Test texts of a classifier, and the class of each that is explained.
+
+    Attributes:
+        data: the test split.
+        examples: the texts.
+        classes: class to explain, by example.
+        ids: dataset, model and seed.
+        flags: those of the predictions.
+        choice: the options by which texts and classes were chosen.
+    """
+
+    data: PreparedData
+    examples: Sequence[Example]
+    classes: Mapping[str, int]
+    ids: Mapping[str, Any]
+    flags: Sequence[str]
+    choice: Mapping[str, Any]
+
+    @classmethod
+    def read(
+        cls,
+        data: Path,
+        checkpoint: Path,
+        predictions: Path,
+        target: str,
+        examples: str,
+        max_examples: int | None,
+    ) -> ChosenTexts:
+        """Read the test split and what the classifier predicts for it, and choose texts."""
+        prepared = read_prepared(data, "test")
+        table, metadata = read_artefact(predictions, "predictions")
+        ids = cell_of(metadata)
+        require_same_cell(
+            (data, {"dataset": prepared.dataset}),
+            (predictions, ids),
+            (checkpoint, checkpoint_ids(checkpoint)),
+        )
+        columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
+        predicted = Lookup[int](predictions, "prediction of example", zip(*columns, strict=True))
+        chosen: Sequence[Example] = prepared.examples
+        if examples == "correct":
+            chosen = [e for e in chosen if predicted[e.example_id] == e.label]
+            if not chosen:
+                raise InputError(f"{predictions}: no test example is classified correctly")
+        chosen = sample(chosen, max_examples)
+        by_label = target == "label"
+        classes = {e.example_id: e.label if by_label else predicted[e.example_id] for e in chosen}
+        choice = {"target": target, "examples": examples, "max_examples": max_examples}
+        return cls(prepared, chosen, classes, ids, metadata.get("flags", []), choice)
+
+    def classes_of(self, part: Sequence[Example]) -> IntArray:
+        """Return the (n,) class to explain of some of the texts."""
+        return np.array([self.classes[example.example_id] for example in part])
 
 
 def _explaining(
-    job: Job, predicted: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
+    job: Job, texts: ChosenTexts, classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
     """Return the function that explains a part, with checks on the first texts."""
     from exparity.engine.preflight import check_attributions, check_function
     from exparity.methods import explain_encodings
 
     entry, method = METHODS.get(job.parameters["use"]), str(job.ids["method"])
-    targets = predicted if job.parameters["target"] == "predicted" else {}
     options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     encodings_of = checked_encoder(classifier, chunks)
@@ -130,7 +167,7 @@ def _explaining(
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         nonlocal untried
-        encodings, classes = encodings_of(part), classes_of(part, targets)
+        encodings, classes = encodings_of(part), texts.classes_of(part)
         origins = [Origin(entry.id, options, seed, e.example_id) for e in part]
         found: set[str] = set()
         explanations = explain_encodings(
@@ -146,11 +183,6 @@ def _explaining(
         return rows, {"n_truncated": truncated, "flags": sorted(found.union(job.known["flags"]))}
 
     return compute
-
-
-def classes_of(part: Sequence[Example], targets: Mapping[str, int]) -> IntArray:
-    """Return the (n,) class to explain of each example: its label without ``targets``."""
-    return np.array([targets[e.example_id] if targets else e.label for e in part])
 
 
 def checked_encoder(
@@ -197,21 +229,6 @@ def _training(data: Path, method_id: str) -> Training:
             f"{len(examples)} examples; prepare the data with more"
         )
     return Training.of(([e.parts for e in examples], [e.label for e in examples]))
-
-
-def choose(
-    test: list[Example],
-    predicted: Mapping[str, int],
-    examples: str,
-    max_examples: int | None,
-    source: Path,
-) -> list[Example]:
-    """Return the examples to explain."""
-    if examples == "correct":
-        test = [e for e in test if predicted[e.example_id] == e.label]
-        if not test:
-            raise InputError(f"{source}: no test example is classified correctly")
-    return sample(test, max_examples)
 
 
 def _row(example: Example, explanation: Explanation) -> dict[str, Any]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from exparity.artefacts.files import facts_of, read_artefact
 from exparity.artefacts.seal import read_metadata
 from exparity.explanations.units import Unit
 from exparity.stages.cell import Lookup
-from exparity.stages.limits import direction_of, limits_by_example
 from exparity.stats.skill import (
     LEAST_ROOM,
     LITTLE_ROOM,
@@ -126,8 +127,8 @@ class Skill(Quantity):
     """The skill of the explanations of a cell: the mean of the values in a group.
 
     Attributes:
-        gain: (n,) over chance, by scale; NaN where undefined.
-        room: (n,) that a reference leaves above chance, by scale.
+        steps: (n, 2) gain over chance, NaN where undefined, and room that a reference leaves above
+            chance, by scale.
         groups: (n,) group of each text.
         is_share: whether the room is a share, on the scale that is shown.
         flags: of the cell.
@@ -135,8 +136,7 @@ class Skill(Quantity):
             which other ways to count falls might contradict.
     """
 
-    gain: Mapping[Scale, FloatArray]
-    room: Mapping[Scale, FloatArray]
+    steps: Mapping[Scale, FloatArray]
     groups: Sequence[str]
     is_share: bool = True
     flags: Sequence[str] = ()
@@ -145,27 +145,68 @@ class Skill(Quantity):
     @classmethod
     def of(
         cls,
-        gain: Mapping[Scale, FloatArray],
-        room: Mapping[Scale, FloatArray],
+        steps: Mapping[Scale, Sequence[Step] | FloatArray],
         groups: Sequence[str],
         least_room: float = LEAST_ROOM,
         **facts: Any,
     ) -> Skill:
-        """Return a skill by gain and room.
+        """Return a skill by the steps of its texts.
 
         ``least_room`` is the mean room of a group that has a skill, on the scale that is shown.
         """
-        shown, *_ = gain
-        values: dict[Scale | None, FloatArray] = {}
-        for scale, own in gain.items():
-            least = least_room if scale == shown else 0.0
-            values[scale] = linearised(own, room[scale], groups, least_room=least)
-        return cls(values, gain, room, groups, least_room > 0, **facts)
+        arrays = {
+            scale: np.array(each, dtype=np.float64).reshape(-1, 2) for scale, each in steps.items()
+        }
+        shown, *_ = arrays
+        values: dict[Scale | None, FloatArray] = {
+            scale: linearised(
+                of[:, 0], of[:, 1], groups, least_room=least_room if scale == shown else 0.0
+            )
+            for scale, of in arrays.items()
+        }
+        return cls(values, arrays, groups, least_room > 0, **facts)
 
     @property
     def shown_room(self) -> FloatArray:
         """(n,) room on the scale that is shown."""
-        return next(iter(self.room.values()))
+        return next(iter(self.steps.values()))[:, 1]
+
+
+Direction = Literal["removed", "kept"]
+"""A step removes its units, or keeps them alone."""
+
+
+def direction_of(higher_is_better: bool) -> Direction:
+    """Return whether metrics remove or keep the units of a step, by which score is better."""
+    return "removed" if higher_is_better else "kept"
+
+
+def limits_by_example(
+    path: Path, direction: Direction, unit: Unit = "token"
+) -> Callable[[str], tuple[Falls, Falls]]:
+    """Return a function of an example's id that reads its falls from an artefact.
+
+    It returns the (r, k) falls of the random orders, and the (k,) falls of the reference, at k
+    rising sizes.
+    """
+    chosen = (pc.field("direction") == direction) & (pc.field("unit") == unit)
+    table = read_artefact(path, "removal_limits")[0].filter(chosen)
+    ids, starts = np.unique(table.column("example_id").to_pylist(), return_index=True)
+    ends = [*starts[1:], None]  # rows are sorted
+    places = zip(ids.tolist(), map(slice, starts, ends), strict=True)
+    rows_of = Lookup(path, f"limits for {unit}s {direction} of example", places)
+    sizes = table.column("size").to_numpy().astype(np.int64)
+    columns = {
+        name: np.array(table.column(name).to_pylist(), dtype=np.float64)
+        for name in ("random", "random_log_odds", "reference", "reference_log_odds")
+    }
+
+    def falls_of(example_id: str) -> tuple[Falls, Falls]:
+        rows = rows_of[example_id]
+        random, random_odds, *reference = (column[rows].T for column in columns.values())
+        return Falls(sizes[rows], random, random_odds), Falls(sizes[rows], *reference)
+
+    return falls_of
 
 
 class Controls:
@@ -181,16 +222,12 @@ class Controls:
     def __contains__(self, training: Training) -> bool:
         return training in self._files
 
-    def falls(
-        self, training: Training, higher: bool, unit: Unit, example: str
-    ) -> tuple[Falls, Falls]:
-        """Return the falls of the random orders of a text's units, and of the reference."""
-        random, reference = self._read(self._files[training], direction_of(higher), unit)(example)
-        some = random.sizes > 0
-        return _at(random, some), _at(reference, some)
-
     def _limits(self, training: Training, higher: bool, unit: Unit, example: str) -> Limits:
-        random, reference = self.falls(training, higher, unit, example)
+        falls = self._read(self._files[training], direction_of(higher), unit)(example)
+        random, reference = (
+            Falls(sizes[sizes > 0], *(each[..., sizes > 0] for each in of_sizes))
+            for sizes, *of_sizes in falls
+        )
         return Limits(random, reference, higher_is_better=higher)
 
 
@@ -278,75 +315,64 @@ def is_skill(quantity: str) -> bool:
 
 def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms, list[str]]:
     """Return skill and room of two groups over trainings, and the flags of a cell by these."""
-    means: dict[str, list[float]] = {name: [] for name in ("skill", "room", "little_room")}
-    without = False
+    by_group, flags = [], []
     for group in (group_a, group_b):
         chosen = [np.array(skill.groups) == group for skill in skills]
-        values, room = (
+        values, rooms = (
             [part[own & np.isfinite(part)] for part, own in zip(parts, chosen, strict=True)]
             for parts in ([s.shown for s in skills], [s.shown_room for s in skills])
         )
-        every = np.concatenate(room)
-        means["skill"].append(_mean([part.mean() for part in values if part.size]))
-        means["room"].append(_mean([part.mean() for part in room if part.size]))
-        means["little_room"].append(float((every < LITTLE_ROOM).mean()) if every.size else np.nan)
-        without |= bool(every.size) and not any(part.size for part in values)
+        means = [[float(part.mean()) for part in parts if part.size] for parts in (values, rooms)]
+        measured: list[Any] = [*means, np.concatenate(rooms) < LITTLE_ROOM]
+        by_group.append([float(np.mean(of)) if len(of) else np.nan for of in measured])
+        if len(measured[2]) and not means[0]:
+            flags = ["no_room"]
+    whole = Rooms(*(mean for pair in zip(*by_group, strict=True) for mean in pair))
     is_share = all(skill.is_share for skill in skills)
-    rooms = Rooms(*(mean for pair in means.values() for mean in pair))
-    differs = is_share and abs(rooms.room_a - rooms.room_b) > LITTLE_ROOM
-    flags = ["no_room"] if without else []
-    if differs:
+    if is_share and abs(whole.room_a - whole.room_b) > LITTLE_ROOM:
         flags.append("room_differs")
-    return rooms, [*flags, *(flag for skill in skills for flag in skill.flags)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else float("nan")
+    return whole, [*flags, *(flag for skill in skills for flag in skill.flags)]
 
 
 def _of_removal(
     table: pa.Table, controls: Controls, asked: tuple[Training, bool, Unit], is_drawn: bool
 ) -> Skill | None:
     """Return gain and room at the explanations' own steps, on all scales."""
-    examples, higher = table.column("example_id").to_pylist(), asked[1]
-    found: list[tuple[Falls | None, Limits]] = []
+    own: list[Falls | None] = [*_falls(table)]
+    limits = [controls.limits(*asked, key) for key in table.column("example_id").to_pylist()]
     if is_drawn:
-        for example in examples:
-            random, reference = controls.falls(*asked, example)
-            if len(random.probability) < 2:
-                return None
-            own, others = (
-                Falls(random.sizes, random.probability[which], random.log_odds[which])
-                for which in (0, slice(1, None))
-            )
-            found.append((own, Limits(others, reference, higher_is_better=higher)))
-    else:
-        limits = [controls.limits(*asked, example) for example in examples]
-        found = list(zip(_falls(table), limits, strict=True))
+        if any(len(of.random.probability) < 2 for of in limits):
+            return None
+        own = [_draws(of.random, 0) for of in limits]
+        limits = [
+            Limits(_draws(of.random, slice(1, None)), of.reference, higher_is_better=asked[1])
+            for of in limits
+        ]
+    pairs = list(zip(own, limits, strict=True))
     steps = {
-        scale: [NO_STEP if own is None else limits.step(own, scale) for own, limits in found]
+        scale: [NO_STEP if falls is None else of.step(falls, scale) for falls, of in pairs]
         for scale in SCALES
     }
-    stepless = any(own is not None and not (own.sizes > 0).any() for own, _ in found)
+    stepless = any(falls is not None and not (falls.sizes > 0).any() for falls in own)
     flags = [STEPLESS] if stepless else []
-    return Skill.of(*_columns(steps), table.column("group").to_pylist(), flags=flags)
+    return Skill.of(steps, table.column("group").to_pylist(), flags=flags)
 
 
 def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
     """Return gain and room in the ranks of the draws of all random explanations."""
-    pools: dict[str, list[FloatArray]] = {}
+    pools: dict[str, list[FloatArray]] = defaultdict(list)
     for example, falls in zip(random.column("example_id").to_pylist(), _falls(random), strict=True):
         if falls is not None:
-            pools.setdefault(example, []).append(falls.log_odds)
-    steps: list[Step] = []
-    for example, falls in zip(table.column("example_id").to_pylist(), _falls(table), strict=True):
-        if falls is None or example not in pools:
-            steps.append(NO_STEP)
-            continue
-        pool = np.concatenate(pools[example])
-        steps.append(step_among(pool, falls.log_odds, higher_is_better=higher))
-    groups = table.column("group").to_pylist()
-    return Skill.of(*_columns({"ranks": steps}), groups, claims_means=False)
+            pools[example].append(falls.log_odds)
+    steps = [
+        step_among(np.concatenate(pools[example]), falls.log_odds, higher_is_better=higher)
+        if falls is not None and example in pools
+        else NO_STEP
+        for example, falls in zip(
+            table.column("example_id").to_pylist(), _falls(table), strict=True
+        )
+    ]
+    return Skill.of({"ranks": steps}, table.column("group").to_pylist(), claims_means=False)
 
 
 def _of_ratio(
@@ -363,8 +389,8 @@ def _of_ratio(
         best = np.array([of_example.get(example) for example in examples], dtype=np.float64)
     sign = 1.0 if higher else -1.0
     least = LEAST_ROOM if np.isfinite([low, high]).all() else 0.0  # of a share
-    gain, room = sign * (scores - chance), sign * (best - chance)
-    return Skill.of({"score": gain}, {"score": room}, table.column("group").to_pylist(), least)
+    steps = sign * (np.column_stack([scores, best]) - chance[:, None])
+    return Skill.of({"score": steps}, table.column("group").to_pylist(), least)
 
 
 def _falls(table: pa.Table) -> Iterator[Falls | None]:
@@ -379,15 +405,5 @@ def _falls(table: pa.Table) -> Iterator[Falls | None]:
         )
 
 
-def _at(falls: Falls, chosen: Any) -> Falls:
-    return Falls(falls.sizes[chosen], falls.probability[..., chosen], falls.log_odds[..., chosen])
-
-
-def _columns(
-    steps: Mapping[Scale, Sequence[Step]],
-) -> tuple[dict[Scale, FloatArray], dict[Scale, FloatArray]]:
-    """Return the (n,) gains and rooms by scale."""
-    arrays = {
-        scale: np.array(each, dtype=np.float64).reshape(-1, 2) for scale, each in steps.items()
-    }
-    return ({s: a[:, 0] for s, a in arrays.items()}, {s: a[:, 1] for s, a in arrays.items()})
+def _draws(falls: Falls, which: int | slice) -> Falls:
+    return Falls(falls.sizes, falls.probability[which], falls.log_odds[which])

@@ -13,7 +13,7 @@ import numpy as np
 from exparity.artefacts.columns import Examples
 from exparity.metrics import METRICS
 from exparity.stages.cell import Lookup, read_all, require_same_cell
-from exparity.stages.limits import RANDOM
+from exparity.stages.controls import RANDOM
 from exparity.stages.skill import Controls, Quantity, quantities_of, random_by
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d

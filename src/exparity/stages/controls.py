@@ -1,0 +1,414 @@
+"""Stages removal_limits and negative_control: what explanations are compared with.
+
+Random explanations are scored like those of a method. They depend on seed and text alone, so they
+are drawn where they are scored, with a number for each unit of the metric. If the tokens of a word
+shared a number, words of one token would come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.running import analysis
+from exparity.core import flags
+from exparity.core.device import Inference
+from exparity.core.digest import source_digest
+from exparity.core.seeding import derive_seed
+from exparity.explanations import Explanation, alignment, units
+from exparity.explanations.units import Unit
+from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.parts import Job
+from exparity.methods import METHODS, explain_encodings
+from exparity.metrics import MARKS, MetricBatch, limits, removal
+from exparity.metrics.removal import Steps
+from exparity.stages.cell import key_of
+from exparity.stages.evaluate import Metric, Scoring
+from exparity.stages.explain import ChosenTexts, checked_encoder
+from exparity.stages.skill import Direction, direction_of, limits_by_example
+from exparity.types import Encoding, Example, IntArray, Origin
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+Draws = Annotated[int, flags.Range(at_least=1, at_most=1000)]
+RANDOM = "uniform_random"
+"""The method of random explanations."""
+_RANDOM_SOURCE = METHODS.get(RANDOM).source
+_LIMITS = Path(str(limits.__file__))
+_SOURCES = (_LIMITS, *(Path(str(one.__file__)) for one in (removal, units)), _RANDOM_SOURCE)
+_TOKENS = 40  # of a text, as far as the size of parts needs it
+
+
+def _drawn(
+    classifier: Classifier,
+    texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
+    seed: int,
+    draws: int,
+    unit: Unit,
+) -> list[Explanation]:
+    """Explain texts at random, draw after draw, the same for every metric.
+
+    ``texts`` are their encodings, the classes to explain and the ids of the examples.
+    """
+    encodings, classes, keys = texts
+    explanations = []
+    for draw in range(draws):
+        of_draw = derive_seed(seed, "negative_control", draw)
+        origins = [Origin(RANDOM, {"unit": unit}, of_draw, key) for key in keys]
+        explanations += explain_encodings(classifier, encodings, classes, origins)
+    return explanations
+
+
+def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the options from those of the controls, where a metric of the dataset takes units.
+
+    The texts are those that some method explains, and the units those of the metrics.
+    """
+    controls = experiment.config.controls
+    applying = experiment.applying("metrics", ids["dataset"])
+    metrics = [id for id in experiment.metrics_that_need("removal") if id in applying]
+    if not controls.random.draws or not metrics:
+        return None
+    takes: dict[str, set[str]] = {}
+    for id in metrics:
+        scoring = experiment.evaluate_options(**ids, metric=id)
+        direction = direction_of(experiment.metrics[id].entry.facts.direction == "higher")
+        takes.setdefault(direction, set()).add(scoring["params"].get("unit", "token"))
+    return {
+        "takes": {direction: sorted(own) for direction, own in takes.items()},
+        "precision": scoring["precision"],
+        "draws": controls.random.draws,
+        "stages": controls.reference.stages,
+        "target": experiment.config.target,
+        "examples": experiment.config.examples,
+        "max_examples": experiment.most_explained(ids),
+        "digest": source_digest(*_SOURCES),
+    }
+
+
+@analysis(
+    "removal_limits",
+    level="seed",
+    reads=("data", "models", "predictions"),
+    writes={
+        "removal_limits": Table(
+            KEY
+            + fields(
+                "direction unit: string",
+                "size: int32",
+                "random random_log_odds: list<float64>",
+                "reference reference_log_odds: float64",
+            ),
+            keys=("example_id", "direction", "unit", "size"),
+        )
+    },
+    display="Limits of removal",
+    runs_model=True,
+    always=True,
+    memory_mb=8000,
+    minutes=240,
+    job_options=_limits_options,
+)
+def removal_limits_cell(
+    data: Path,
+    checkpoint: Path,
+    predictions: Path,
+    output: flags.Output,
+    *,
+    takes: Mapping[Direction, Sequence[Unit]] | None = None,
+    draws: Draws = 5,
+    stages: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 10,
+    target: Literal["label", "predicted"] = "label",
+    examples: Literal["all", "correct"] = "all",
+    max_examples: int | None = None,
+    machine: Inference = Inference(),
+) -> None:
+    """Take tenths of each text's units in random orders, and in the order of a search.
+
+    A row has, of one text and ``size`` units that are ``removed`` or alone ``kept``, the fall from
+    the whole text in the target's probability and in its log odds: of each random order, and of the
+    reference explanation. Units that are ``kept`` also have the size 0, where special tokens are
+    left alone.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the removal_limits artefact to write.
+        takes: units that are ``removed``, and those that are ``kept``; tokens for both if None.
+        draws: random orders of each text.
+        stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
+        target: class whose probability falls, the true or the predicted one.
+        examples: examples to take, all or those classified correctly.
+        max_examples: size of a deterministic sample; all if None.
+        machine: where and how the model is run.
+
+    Raises:
+        InputError: bad options, or artefacts that do not belong together.
+    """
+    texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
+    takes = takes or {"kept": ["token"], "removed": ["token"]}
+    search = {"takes": takes, "draws": draws, "stages": stages}
+    job = Job(
+        output,
+        "removal_limits",
+        texts.ids,
+        {**search, **texts.choice, "precision": machine.precision},
+        files=[data, predictions],
+        checkpoint=checkpoint,
+        sources=_SOURCES,
+        passes=sum(map(len, takes.values())) * (10 * draws + _TOKENS * (stages + 1) // 2),
+        load=partial(load, checkpoint, machine),
+        doing="searching limits of removal",
+        known={**texts.data.compared, "flags": texts.flags},
+    )
+    run(job, texts.examples, partial(_searching, job, texts))
+
+
+def _searching(
+    job: Job, texts: ChosenTexts, classifier: Classifier, chunks: Chunks, afresh: bool
+) -> Compute:
+    """Return the function that searches the limits of a part, in all directions and units."""
+    encodings_of = checked_encoder(classifier, chunks)
+    takes: Mapping[Direction, Sequence[Unit]] = job.parameters["takes"]
+    turns = [(direction, unit) for direction, units in takes.items() for unit in units]
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        encodings, classes = encodings_of(part), texts.classes_of(part)
+
+        def limits_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
+            keys = [part[place].example_id for place in places]
+            asked = [encodings[place] for place in places], classes[places], keys
+            rows: list[list[dict[str, Any]]] = [[] for _ in places]
+            with chosen.remembering():
+                for turn in turns:
+                    for of_text, own in zip(rows, _limits(job, chosen, asked, *turn), strict=True):
+                        of_text += own
+            return rows
+
+        by_text = classifier.run_by_precision([e.token_ids for e in encodings], limits_of)
+        each = zip(part, by_text, strict=True)
+        return [{**key_of(example), **row} for example, own in each for row in own], {}
+
+    return compute
+
+
+def _limits(
+    job: Job,
+    classifier: Classifier,
+    texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
+    direction: Direction,
+    unit: Unit,
+) -> list[list[dict[str, Any]]]:
+    """Return a row for each size of each text: falls of random orders, and of the search."""
+    seed, keys = int(job.ids["seed"]), tuple(texts[2])
+    draws, stages = int(job.parameters["draws"]), int(job.parameters["stages"])
+    keep = direction == "kept"
+    every = tuple(_drawn(classifier, texts, seed, draws, unit))
+    scores = tuple(one.units(unit).summed(one.scores) for one in every)
+
+    def batch(size: int) -> MetricBatch:
+        of_draws = every[:size], scores[:size], (keys * draws)[:size]
+        return MetricBatch(classifier, *of_draws, seed, job.artefact, unit=unit)
+
+    one_each = batch(len(keys))
+    random = limits.falls_in_tenths(batch(len(every)), scores, keep)
+    searched = limits.reference_scores(one_each, keep, stages)
+    references = limits.falls_in_tenths(one_each, searched, keep)
+    names = ("size", "random", "random_log_odds", "reference", "reference_log_odds")
+    rows = []
+    for index, reference in enumerate(references):
+        _, *of_draws = (np.array(each).T for each in zip(*random[index :: len(keys)], strict=True))
+        columns = (each.tolist() for each in (reference[0], *of_draws, *reference[1:]))
+        sizes = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+        rows.append([{"direction": direction, "unit": unit, **row} for row in sizes])
+    return rows
+
+
+def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the options of the metric, and what of the explanations decides on their texts.
+
+    Texts that no method explains are not scored: on more texts than explanations have, random ones
+    would differ more often. A metric that runs the method again is left out: what is drawn does not
+    depend on the model's input, so that there is nothing for it to measure.
+    """
+    draws = experiment.config.controls.random.draws
+    if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
+        return None
+    scoring = experiment.evaluate_options(**ids)
+    sizes = [scoring["max_examples"], experiment.most_explained(ids)]
+    return {
+        **scoring,
+        "max_examples": min((size for size in sizes if size is not None), default=None),
+        "digest": scoring["digest"] + source_digest(_RANDOM_SOURCE, _LIMITS),
+        "draws": draws,
+        "target": experiment.config.target,
+        "examples": experiment.config.examples,
+    }
+
+
+@analysis(
+    "negative_control",
+    level="metric",
+    reads=("data", "models", "predictions", "counterfactuals", "removal_limits"),
+    of_metrics={"counterfactuals": "counterfactual", "removal_limits": "removal"},
+    writes={
+        "random_scores": Table(
+            KEY
+            + fields("draw: int16", "score: float64", "reference: float64??")
+            + fields("sizes: list<int32>??", "falls falls_log_odds: list<float64>??"),
+            keys=("example_id", "draw"),
+        )
+    },
+    display="Random explanations",
+    runs_model=True,
+    always=True,
+    memory_mb=8000,
+    minutes=240,
+    job_options=_random_options,
+)
+def negative_control_cell(
+    data: Path,
+    checkpoint: Path,
+    predictions: Path,
+    output: flags.Output,
+    counterfactuals: Sequence[Path] | None = None,
+    removal_limits: Sequence[Path] | None = None,
+    *,
+    use: flags.Id,
+    params: flags.Params,
+    metric_id: flags.Id | None = None,
+    draws: Draws = 5,
+    target: Literal["label", "predicted"] = "label",
+    examples: Literal["all", "correct"] = "all",
+    max_examples: int | None = None,
+    machine: Inference = Inference(),
+) -> None:
+    """Explain test texts at random, several times, and score that with one metric.
+
+    Random numbers of the metric are those that it draws for explanations by any method. Metrics
+    that compare with rationales also score these as explanations, the ``reference``. Metrics that
+    take fractions of the units run no model where the limits of removal are there.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the random_scores artefact to write.
+        counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
+        removal_limits: the classifier's removal_limits artefact, for metrics that take tokens.
+        use: metric, as registered; see ``exparity list``.
+        params: option of the metric.
+        metric_id: name of the metric's instance; as ``use`` if None.
+        draws: random explanations of each text.
+        target: class to explain, the true or the predicted one.
+        examples: examples to explain, all or those classified correctly.
+        max_examples: size of a deterministic sample; all if None.
+        machine: where and how the model is run.
+
+    Raises:
+        InputError: bad options, or artefacts that do not belong together.
+    """
+    metric = Metric.of(use, params, metric_id)
+    texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
+    scoring = Scoring(
+        metric=metric,
+        path=data,
+        data=texts.data,
+        examples=texts.examples,
+        ids=texts.ids,
+        flags=texts.flags,
+        counterfactuals=counterfactuals or (),
+    )
+    steps = _steps(metric)
+    found = removal_limits if steps else None
+    begin = partial(_drawing, scoring, draws, texts)
+    if steps and found:
+        begin = partial(_looking_up, metric, steps, found[0], draws)
+    scoring.run(
+        output,
+        {**texts.choice, "draws": draws},
+        [predictions, *(found or ())],
+        [METHODS.get(RANDOM)],
+        None if found else checkpoint,
+        machine,
+        begin,
+    )
+
+
+def _unit(metric: Metric) -> Unit:
+    """Return the unit of a metric, for each of which random explanations have a number."""
+    if metric.entry.facts.needs in MARKS:
+        return "word"
+    unit: Unit = metric.options.get("unit", "token")
+    return unit
+
+
+def _steps(metric: Metric) -> Steps | None:
+    """Return a metric's steps, if each takes a fraction of the units, whatever their scores."""
+    known: list[Any] = [metric.options.get(name) for name in Steps._fields]
+    return Steps(*known) if known[0] == "fraction" and None not in known else None
+
+
+def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -> Compute:
+    """Return the function that takes the scores of a part from limits of removal."""
+    direction = direction_of(metric.entry.facts.direction == "higher")
+    falls_of = limits_by_example(path, direction, _unit(metric))
+    options = {"normalised": bool(metric.options.get("normalised")), "keep": direction == "kept"}
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        rows = []
+        for example in part:
+            random, _ = falls_of(example.example_id)
+            values = limits.scores_of_orders(random, steps, **options)[:draws].tolist()
+            rows += [
+                {**key_of(example), "draw": draw, "score": value}
+                for draw, value in enumerate(values)
+            ]
+        return rows, {}
+
+    return compute
+
+
+def _drawing(
+    scoring: Scoring,
+    draws: int,
+    texts: ChosenTexts,
+    classifier: Classifier,
+    chunks: Chunks,
+    afresh: bool,
+) -> Compute:
+    """Return the function that explains a part at random, draw by draw, and scores all at once."""
+    encodings_of = checked_encoder(classifier, chunks)
+    unit = _unit(scoring.metric)
+    has_reference = scoring.metric.entry.facts.needs == "rationale"
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        asked = encodings_of(part), texts.classes_of(part), [e.example_id for e in part]
+        explanations = _drawn(classifier, asked, scoring.ids["seed"], draws, unit)
+        rows, notes = scoring.score(classifier, list(part) * draws, explanations)
+        for index, row in enumerate(rows):
+            row["draw"] = index // len(part)
+        if has_reference:
+            ideal = list(map(_as_attribution, part, explanations[: len(part)]))
+            best, _ = scoring.score(classifier, part, ideal)
+            for row, of_rationale in zip(rows, best * draws, strict=True):
+                row["reference"] = of_rationale["score"]
+        return rows, {"notes": notes}
+
+    return compute
+
+
+def _as_attribution(example: Example, explanation: Explanation) -> Explanation:
+    """Return an explanation whose scores are those of the rationale itself: 1 a word."""
+    assert explanation.word_ids is not None
+    marks = np.array([0] if example.rationale is None else example.rationale, dtype=np.float64)
+    return replace(explanation, scores=alignment.shared(explanation.word_ids, marks))

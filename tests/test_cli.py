@@ -95,17 +95,6 @@ class TestHelp:
         ]  # fmt: skip
         assert "``" not in out
 
-    @pytest.mark.parametrize(
-        ("line", "words"),
-        [
-            ("prepare", "--download, --no-download download what is missing"),
-            ("finetune", "--model KEY=VALUE key of an entry of the config's models, such as init="),
-            ("debiasing", "--base ID the model without debiasing --recipes ID [ID ...]"),
-        ],
-    )
-    def test_flags_say_what_they_do(self, line, words, run):
-        assert words in " ".join(run(line, "--help")[1].split())
-
     def test_a_path_may_come_first(self, run, tmp_path):
         code, _, err = run("plan", tmp_path / "my.yaml", "--device", "cpu")
         assert (code, len(err)) == (2, 1)
@@ -195,14 +184,6 @@ class TestList:
         command = f"{sys.executable} -m exparity list | head -n 1"
         done = subprocess.run(command, shell=True, capture_output=True, text=True)
         assert (done.stdout, done.stderr) == ("datasets\n", "")
-
-
-class TestData:
-    def test_what_it_quotes_acts_on_nothing(self, run):
-        code, _, err = run("data", "check", "--\x1b[2J")
-        assert code == 2
-        assert r"\x1b[2J" in err[-1]
-        assert "\x1b" not in "".join(err)
 
 
 class TestPrepare:

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import time
+from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -78,7 +79,7 @@ def _command(name: str, arguments: Sequence[str]) -> Command:
     if name not in known_commands():
         from exparity.core.registry import load_plugin
 
-        parser = Parser(add_help=False)
+        parser = Parser(add_help=False, allow_abbrev=False)
         add_plugins(parser)
         for plugin in parser.parse_known_args(arguments)[0].plugins:
             load_plugin(plugin)
@@ -169,9 +170,11 @@ def _parser() -> Parser:
     parser = Parser(
         prog="exparity",
         usage="exparity [-h] COMMAND ...",
-        description="Measure whether explanations of text classifiers work equally well for every "
-        "group of people. Each stage reads and writes Parquet; the Snakemake workflow runs them "
-        "all.",
+        description="Measure whether explanations of text classifiers work equally well for every\n"
+        "group of people. Each stage reads and writes Parquet; the Snakemake workflow\n"
+        "runs them all.",
+        formatter_class=RawDescriptionHelpFormatter,  # the list of commands is broken by hand
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument(

@@ -168,16 +168,3 @@ def test_a_table_may_bring_them(table):
         match=r"does not apply to 'own': .* \(datasets\.own\.rationale names",
     ):
         experiment({"own": {"use": "table", "path": table}}, MASS)
-
-
-def test_a_column_without_any_is_an_error_of_the_first_job(table, tmp_path):
-    from exparity.stages.prepare import prepare
-
-    with pytest.raises(InputError, match="column 'why' is empty in every row; leave `rationale`"):
-        prepare(
-            tmp_path / "d.parquet",
-            use="table",
-            params={"path": table, "rationale": "why"},
-            data_dir=tmp_path,
-            dataset_id="own",
-        )

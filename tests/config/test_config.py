@@ -188,14 +188,6 @@ class TestRefused:
         with pytest.raises(InputError, match="config: results: "):
             experiment(results=path)
 
-    def test_snakemake_gets_one_line_and_exit_code_2(self, capsys):
-        with pytest.raises(SystemExit) as stop:
-            load_or_exit({**SMALL, "sedes": [1]})
-        assert stop.value.code == 2
-        assert capsys.readouterr().err == (
-            "exparity: config: unknown key 'sedes'; did you mean 'seeds'?\n"
-        )
-
     def test_cores_below_one(self, capsys):
         with pytest.raises(SystemExit) as stop:
             load_or_exit(SMALL, (), -5)

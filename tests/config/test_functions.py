@@ -43,9 +43,7 @@ def test_a_function_is_a_model_that_is_not_trained():
     ("model", "changes", "message"),
     [
         ({}, {"methods": {"gradient": {}}}, "methods.gradient: .*take .*lime.* or uniform_random"),
-        ({}, {"metrics": {"sensitivity": {}}}, "metrics.sensitivity: .* gradients or weights"),
         ({"training": {"epochs": 3}}, {}, "models.asked: a function is not trained"),
-        ({"debias": "us_cda"}, {}, "a function is not trained"),
         ({"classes": CLASSES[::-1]}, {}, "models.asked.classes: are male, female, and those of"),
         (
             {"predict": "gone_black_box:predict"},

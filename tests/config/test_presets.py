@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from exparity.config.experiment import Experiment
 from exparity.config.models import Config
-from exparity.config.presets import preset, with_preset
+from exparity.config.presets import preset
 from exparity.core.validation import complete, read_settings
 from exparity.data import DATASETS
 from exparity.methods import METHODS
@@ -82,11 +82,6 @@ class TestFiles:
         for override in chosen.get("overrides", []):
             assert set(override["match"]["dataset"]) <= set(DATASETS.ids())
             assert set(override["match"].get("model", [])) <= set(known_models())
-
-    def test_the_default_is_empty(self):
-        assert preset("default") == {}
-        assert with_preset(GRID) == GRID
-        assert with_preset({**GRID, "study": "default"}) == {**GRID, "study": "default"}
 
 
 METHODS_OF_GECOBENCH = {

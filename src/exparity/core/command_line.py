@@ -11,7 +11,6 @@ import argparse
 import inspect
 import os
 import re
-import shutil
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
-from textwrap import fill
 from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import create_model
@@ -39,14 +37,7 @@ _RENAMED = {"compare": "compare-groups"}
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that takes no abbreviated flags and answers a mistyped one with the nearest."""
-
-    def __init__(self, description: str = "", **settings: Any) -> None:
-        form = argparse.RawDescriptionHelpFormatter  # a list of commands is broken by hand
-        description = fill(description, shutil.get_terminal_size().columns - 2)
-        super().__init__(
-            description=description, allow_abbrev=False, formatter_class=form, **settings
-        )
+    """Parser that answers a mistyped flag with the nearest."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse a line."""
@@ -266,7 +257,9 @@ class Command:
     def parser(self, *, has_options: bool = False) -> Parser:
         """Return a parser, with defaults that the environment sets now."""
         description = _SECTION.split(inspect.getdoc(self.function) or "", maxsplit=1)[0]
-        parser = Parser(prog=f"exparity {self.name}", description=plain(description))
+        parser = Parser(
+            prog=f"exparity {self.name}", description=plain(description), allow_abbrev=False
+        )
         for name, argument in self.arguments.items():
             if name != "options" and not argument.flag.hidden:
                 required = argument.is_required and not (has_options and argument.is_option)

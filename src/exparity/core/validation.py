@@ -219,14 +219,11 @@ def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[s
     head, stem = where.rstrip(":"), where if where.endswith(":") or not where else f"{where}."
     lines = []
     for place, faults in by_place.items():
-        # Of a union, the branches that have the type of the value say more than the others.
-        is_decided = any(other != place and other[: len(place)] == place for other in by_place)
-        of_values = [fault for fault in faults if not _is_of_type(fault)]
-        if is_decided:
-            of_values = [fault for fault in of_values if fault["type"] != "too_short"]
-        faults = of_values if of_values or is_decided else faults
-        if not faults:
+        # Of a union, the branch that leads furthest says most, then those of the value's type.
+        if any(other != place and other[: len(place)] == place for other in by_place):
             continue
+        of_type = ("_type", "literal_error")
+        faults = [one for one in faults if not str(one["type"]).endswith(of_type)] or faults
         path = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", ".".join(map(str, place)))
         if faults[0]["type"] == "extra_forbidden":
             hint = did_you_mean(str(place[-1]), _keys(kind, place[:-1]))
@@ -251,10 +248,6 @@ def _place(fault: Any, values: Any) -> tuple[Any, ...]:
     if fault["type"] == "missing":
         place.append(steps[-1])
     return tuple(place)
-
-
-def _is_of_type(fault: Any) -> bool:
-    return str(fault["type"]).endswith(("_type", "literal_error"))
 
 
 def _keys(kind: Any, place: Sequence[Any]) -> Sequence[str]:

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+import exparity
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
 from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, say, visible
@@ -176,7 +177,8 @@ def _parser() -> Parser:
         formatter_class=RawDescriptionHelpFormatter,  # the list of commands is broken by hand
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="store_true", help="show the version")
+    version = f"exparity {exparity.__version__}"
+    parser.add_argument("--version", action="version", version=version, help="show the version")
     parser.add_argument(
         "--print-completion",
         choices=("bash", "zsh", "tcsh"),
@@ -229,14 +231,8 @@ def _without_command(arguments: Sequence[str]) -> NoReturn:
     parser = _parser()
     if "-h" in arguments or "--help" in arguments:
         parser.epilog = _commands_in_words()
-    parsed = parser.parse_args(arguments)
-    if parsed.version:
-        from exparity import __version__
-
-        say(f"exparity {__version__}")
-        parser.exit()
-    if parsed.print_completion:
-        say(_completion(parsed.print_completion))
+    if shell := parser.parse_args(arguments).print_completion:
+        say(_completion(shell))
         parser.exit()
     parser.error("name a command: `exparity --help` lists them")
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from annotated_types import MinLen
 from pydantic import AfterValidator, WithJsonSchema, model_validator
 
-from exparity.core.errors import did_you_mean
+from exparity.core.errors import did_you_mean, shown
 from exparity.core.flags import Range, Seed
 from exparity.core.settings import Statistics
 from exparity.core.validation import DISTINCT, Open, Settings, Text
@@ -37,10 +37,9 @@ def _check_id(known: Callable[[], Iterable[str]], written: str) -> str:
         return written
     meant = re.sub(r"[^a-z0-9]+", "_", written.lower()).strip("_")
     hint = did_you_mean(meant, known())
-    shown = written if len(written) <= MAX_ID else f"{written[:MAX_ID]}..."
     raise ValueError(
-        f"'{shown}' is not an id: use lower-case letters, digits and underscores, at most {MAX_ID}"
-        + (f"; {hint}" if hint.startswith("did you mean") else "")
+        f"{shown(written)} is not an id: use lower-case letters, digits and underscores, at most "
+        f"{MAX_ID}" + (f"; {hint}" if hint.startswith("did you mean") else "")
     )
 
 

@@ -8,13 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, shown
 from exparity.core.escaping import UNSAFE
 
 if TYPE_CHECKING:
     import yaml
 
-_SHOWN = 80
 _OF_LINES = "prompts."
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -77,11 +76,7 @@ def parse_json(text: str, where: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)
         if "\\ud" in text.lower():
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff)") from None
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+            json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair cannot be
     except ValueError as error:
         raise InputError(f"{where}: not valid JSON ({error})") from None
     return value
@@ -92,7 +87,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(items) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"the key '{twice}' is there twice; keep one")
+        raise ValueError(f"the key '{twice}' is there twice; keep one")
     return items
 
 
@@ -113,10 +108,10 @@ def json_value(value: Any, where: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [json_value(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
     place = f"config: {where}: " if where else "config: "
-    lines = isinstance(value, str) and where.startswith(_OF_LINES)
-    shown = value.replace("\n", " ") if lines else value
-    if isinstance(value, str) and (unfit := UNSAFE.search(shown)):
-        raise InputError(f"{place}{value[:_SHOWN]!a} holds the character {unfit[0]!a}; remove it")
+    if isinstance(value, str):
+        text = value.replace("\n", " ") if where.startswith(_OF_LINES) else value
+        if unfit := UNSAFE.search(text):
+            raise InputError(f"{place}{shown(value)} holds the character {unfit[0]!a}; remove it")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise InputError(f"{place}{value!a} is no value of a config; put it in quotes")

@@ -1,12 +1,9 @@
 """Seeds depend on the run's seed and the key, on every machine and in every process alike."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import run_code
 
 from exparity.core.seeding import derive_seed, generator
 
@@ -42,12 +39,3 @@ def test_the_global_state_of_numpy_is_left_alone():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     generator(5, "a").random(10)
     assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-
-def test_another_process_draws_the_same():
-    code = (
-        "from exparity.core.seeding import generator; print(generator(1, 'x', 'é').random().hex())"
-    )
-    environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONIOENCODING": "ascii"}
-    said = run_code(code, env=environment)
-    assert float.fromhex(said) == generator(1, "x", "é").random()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from annotated_types import MinLen
-from pydantic import AfterValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, WithJsonSchema
 
 from exparity.core.errors import did_you_mean, shown
 from exparity.core.flags import Range, Seed
@@ -233,7 +233,7 @@ class Prompts(Settings):
 Ids = str | Names
 
 
-class Match(Settings, json_schema_extra={"minProperties": 1}):
+class Match(Settings):
     """Ids of cells.
 
     Attributes:
@@ -249,12 +249,6 @@ class Match(Settings, json_schema_extra={"minProperties": 1}):
     seed: int | Annotated[Sequence[int], MinLen(1)] = LEFT_OUT
     method: Ids = LEFT_OUT
     metric: Ids = LEFT_OUT
-
-    @model_validator(mode="after")
-    def _names_one(self) -> Self:
-        if not self.model_fields_set:
-            raise ValueError("{} is empty; name at least one")
-        return self
 
 
 class Override(Settings):

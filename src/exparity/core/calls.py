@@ -56,8 +56,6 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
         _adapter(annotation).validate_python(value)
     except ValidationError as error:
         raise InputError(f"{name}: {words_of(error.errors())}") from None
-    if name == "seed" and value < 0:
-        raise InputError(f"seed must be 0 or more, not {value}")
     return value
 
 

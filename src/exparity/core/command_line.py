@@ -275,7 +275,11 @@ class Command:
         return parser
 
     def parse(self, argv: Sequence[str]) -> Call:
-        """Return the call that a command line asks for; a bad line ends the process with 2."""
+        """Return the call that a command line asks for.
+
+        Raises:
+            InputError: the line is no call of the command.
+        """
         bare = next((one for one in self.arguments.values() if one.flag.bare), None)
         if bare and argv and not argv[0].startswith("-"):
             argv = [bare.written, *argv]
@@ -286,9 +290,6 @@ class Command:
             options = parse_json(options, "--options")
             if not isinstance(options, dict):
                 raise InputError("--options: must be a JSON object")
-        for name, argument in self.arguments.items():
-            if argument.is_block and name in flags:
-                flags[name] = dict(flags[name])
         return Call(self, flags, options, plugins)
 
 
@@ -298,7 +299,7 @@ class Call:
 
     Attributes:
         command: the command.
-        flags: values of its flags, by argument.
+        flags: values of its flags, by argument; of a block, pairs of key and value.
         options: content of ``--options``; None without it.
         plugins: modules to load first.
     """
@@ -347,7 +348,7 @@ class Call:
             if argument.is_block and (name in keywords or argument.default is argument.empty):
                 block = options.get(name, {})
                 is_extended = name in flags and isinstance(block, Mapping)
-                keywords[name] = {**block, **flags[name]} if is_extended else block
+                keywords[name] = {**block, **dict(flags[name])} if is_extended else block
         if "digest" not in arguments:
             keywords.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
         types: dict[str, Any] = {

@@ -369,21 +369,11 @@ FILE = RemoteFile("some/file.jsonl", "https://example.org/file.jsonl", "")
 
 class Answer:
     def __init__(self, content=CONTENT, error=None):
-        self.content, self.error, self.headers = content, error, {}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
+        self.content, self.error = content, error
 
     def raise_for_status(self):
         if self.error:
             raise self.error
-
-    def iter_content(self, size):
-        yield self.content[:3]
-        yield self.content[3:]
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """`exparity data` with checkpoints and config files; the Hub is played by a function."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -70,13 +67,6 @@ class TestModels:
         ]  # fmt: skip
         assert list(filter_repo_objects(files, allow_patterns=WITH_WEIGHTS)) == files[10:]
 
-    def test_a_checkpoint_in_part_is_fetched_again(self, run, hub, tmp_path):
-        folder = tmp_path / "cache" / "some--model"
-        folder.mkdir(parents=True)
-        (folder / "config.json").touch()
-        assert " is here: " in run("data", "fetch", "--models", "some/model@main")[1]
-        assert (folder / "model.safetensors").is_file()
-
     @pytest.mark.parametrize(
         ("files", "message"),
         [
@@ -98,27 +88,6 @@ class TestModels:
         assert err.count("\n") == 1
         assert "could not be reached (ConnectionError: no route)" in err
         assert len(hub.asked) == 1
-
-
-def test_the_real_client_finds_its_cache_without_a_network(tmp_path):
-    """Under HF_HOME, where a login node has put it."""
-    cache = tmp_path / "hub" / "models--some--model"
-    for name in ("config.json", "model.safetensors"):
-        path = cache / "snapshots" / COMMIT / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
-    plain = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "exparity", "data", "fetch", "--models", f"some/model@{COMMIT}",
-         "other/model"],
-        env={**plain, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    name = f"some/model@{COMMIT}"
-    assert done.stdout == f"{name}: {name} is here: {cache}/snapshots/{COMMIT}\n"
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("exparity: checkpoint other/model: there is no folder other/model here")
 
 
 class TestConfig:

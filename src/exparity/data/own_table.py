@@ -48,11 +48,6 @@ class _Row(NamedTuple):
     number: str  # in the table, from 1, with leading zeros
     columns: Mapping[str, str]  # by option
 
-    def get(self, option: str) -> Any:
-        """Return the value in the column that an option names; None if that is missing."""
-        value = self.values[self.columns[option]] if option in self.columns else None
-        return None if _missing(value) else value
-
     def name(self, column: str) -> str:
         """Return a value that names something: text, a whole number, true or false."""
         value = self.values[column]
@@ -217,6 +212,7 @@ def own_table(
 def _example(row: _Row, separator: str, label: int, group: str) -> Example:
     """Return the example of a complete row."""
     columns = row.columns
+    match = columns.get("match")
     text, text_b = _text(row, "text", separator), None
     marks = _marks(row, "rationale", "text", text)
     if not _empty(row.values.get(columns.get("text_b", ""))):
@@ -242,7 +238,7 @@ def _example(row: _Row, separator: str, label: int, group: str) -> Example:
         label=label,
         group=group,
         split=cast(Split, split),
-        match_id=None if row.get("match") is None else row.name(columns["match"]),
+        match_id=None if match is None or _missing(row.values[match]) else row.name(match),
         rationale=marks,
         words_b=None if text_b is None else text_b.words,
         written=None if text.is_plain else text,

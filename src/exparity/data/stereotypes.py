@@ -40,14 +40,11 @@ def stereotypes(source: DataSource) -> list[Example]:
     examples = []
     for _, pair in read_jsonl(shipped("stereotypes/pairs.jsonl")):
         stereotype = known[pair["stereotype"]]
-        parts = pair["text"].split(" ")
-        slots = [_SLOT.fullmatch(part) for part in parts]
+        slots = [_SLOT.fullmatch(part) for part in pair["text"].split(" ")]
         examples += [
             Example(
                 example_id=f"{pair['pair']}-{group}",
-                words=tuple(
-                    slot[side] if slot else part for part, slot in zip(parts, slots, strict=True)
-                ),
+                words=tuple(_SLOT.sub(rf"\{side}", pair["text"]).split(" ")),
                 label=int(group == stereotype["target"]),
                 group=group,
                 split=stereotype["split"],

@@ -12,9 +12,10 @@ from typing import Any
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Count
 from exparity.data import dataset
+from exparity.data._published import published_facts, published_files
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
-from exparity.data.facts import Loaded, published_files
+from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
@@ -22,27 +23,10 @@ from exparity.types import Example
 log = logging.getLogger(__name__)
 
 FILES = published_files("bias_in_bios")
-SIZES = {"train": 257_478, "dev": 39_642, "test": 99_069}
-LABELS = (
-    *("accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist"),
-    *("dietitian", "dj", "filmmaker", "interior_designer", "journalist", "model", "nurse"),
-    *("painter", "paralegal", "pastor", "personal_trainer", "photographer", "physician", "poet"),
-    *("professor", "psychologist", "rapper", "software_engineer", "surgeon", "teacher"),
-    "yoga_teacher",
-)
+LABELS: tuple[str, ...] = published_facts("bias_in_bios")["labels"]
 
 
-@dataset(
-    "bias_in_bios",
-    attribute="gender",
-    groups=GROUPS,
-    labels=LABELS,
-    licence="MIT",
-    reference="De-Arteaga et al. 2019, arXiv:1901.09451; split of Ravfogel et al. 2020",
-    files=tuple(FILES.values()),
-    display="BiasBios",
-    sizes=(SIZES["train"] + SIZES["dev"], SIZES["test"]),
-)
+@dataset("bias_in_bios", **published_facts("bias_in_bios"))
 def bias_in_bios(
     source: DataSource,
     *,

@@ -8,8 +8,9 @@ from typing import Literal
 
 from exparity.core.flags import Share
 from exparity.data import dataset
+from exparity.data._published import published_facts, published_files
 from exparity.data._split import split_examples
-from exparity.data.facts import Loaded, published_files
+from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, published_row, read_published
 from exparity.types import Example
 
@@ -29,17 +30,7 @@ _GENDERS = {"Male": "male", "Female": "female"}
 _RACES = {"African-American": "African American", "Other": "other race"}
 
 
-@dataset(
-    "compas",
-    attribute="gender",
-    groups=GROUPS["gender"],
-    labels=LABELS,
-    licence="published by ProPublica; personal records",
-    reference="Angwin et al. 2016, ProPublica",
-    files=(FILE,),
-    display="COMPAS",
-    sizes=(4938, 1234),
-)
+@dataset("compas", **published_facts("compas"))
 def compas(
     source: DataSource,
     *,

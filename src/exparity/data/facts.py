@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Any
 
-from exparity.core.strict import read_yaml
-from exparity.resources import resource
 from exparity.types import Example, Facts
 
 
@@ -29,26 +26,6 @@ class RemoteFile:
     sha256: str | None = None
     member: str | None = None
     by_hand: str | None = None
-
-
-_FIELDS = [field.name for field in fields(RemoteFile)]
-
-
-@cache
-def _written() -> Mapping[str, Mapping[str, Any]]:
-    """Return what ``resources/raw_files.yaml`` says of each dataset."""
-    written: Mapping[str, Mapping[str, Any]] = read_yaml(resource("raw_files.yaml"))
-    return written
-
-
-def published_files(id: str) -> dict[str, RemoteFile]:
-    """Return the raw files of a published dataset by the part that each holds."""
-    files = {}
-    for part, of_part in _written()[id]["parts"].items():
-        values = {**_written()[id], "part": part, **of_part}
-        known = {name: values[name] for name in _FIELDS if values.get(name) is not None}
-        files[part] = RemoteFile(**{name: text.format_map(values) for name, text in known.items()})
-    return files
 
 
 @dataclass(frozen=True, kw_only=True)

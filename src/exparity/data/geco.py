@@ -6,23 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data.facts import published_files
+from exparity.data._published import published_facts, published_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
-from exparity.data.genders import GROUPS, LABELS, gender_facts
+from exparity.data.genders import GROUPS, gender_facts
 from exparity.types import Example
 
 
 def _register(id: str) -> None:
     """Register a published folder: pairs, or sets of three with a neutral sentence."""
-    scope, nonbinary = id.rpartition("_")[2], "nonbinary" in id
-    sizes = {"train": 3864, "test": 966} if nonbinary else {"train": 2576, "test": 644}
-    neutral = ("neutral",) if nonbinary else ()
-    files = published_files(id)
+    facts, files = published_facts(id), published_files(id)
+    n_train, n_test = facts["sizes"]
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
         return read_published(source, files, read_jsonl, example_of, verify=verify)
 
-    changed = "every gendered word" if scope == "all" else "the words of the grammatical subject"
+    subject = id.endswith("subj")
+    changed = "the words of the grammatical subject" if subject else "every gendered word"
     load.__doc__ = f"""GECO with {changed} changed between the sentences of a set.
 
     Args:
@@ -30,19 +29,10 @@ def _register(id: str) -> None:
         verify: refuse files that are not the published ones, by their SHA-256.
 
     Returns:
-        {sizes["train"]:,} training and {sizes["test"]:,} test examples in 1,610 matched sets.
+        {n_train:,} training and {n_test:,} test examples in 1,610 matched sets.
     """
-    dataset(
-        id,
-        labels=(*LABELS, *neutral),
-        licence="BSD 3-Clause",
-        reference="Wilming et al. 2024, GECOBench",
-        files=tuple(files.values()),
-        display=f"GECO-{scope.upper()}{'-NB' if nonbinary else ''}",
-        **gender_facts((*GROUPS, *neutral)),
-        sizes=tuple(sizes.values()),
-        group_decides_label=True,
-    )(load)
+    neutral = facts["labels"][len(GROUPS) :]
+    dataset(id, **facts, **gender_facts((*GROUPS, *neutral)))(load)
 
 
 def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:

@@ -11,38 +11,24 @@ from typing import Any, Literal
 from exparity.core.errors import InputError
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
+from exparity.data._published import published_facts, published_files
 from exparity.data._rows import read_rows, words_in
-from exparity.data.facts import Loaded, published_files
+from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, published_row
 from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
 POSTS, PARTS = published_files("hatexplain").values()
-SIZES = {"train": 15_383, "val": 1_922, "test": 1_924}
-LABELS = ("hatespeech", "normal", "offensive")
-COMMUNITIES = ("African", "Islam", "Homosexual", "Jewish", "Women")
-REST = "rest"
-"""Group of the posts that are not most often said to be of one of the chosen communities."""
-
+_FACTS = published_facts("hatexplain")
+LABELS: tuple[str, ...] = _FACTS["labels"]
+# The rest: posts of which no chosen community is named most often.
+*COMMUNITIES, REST = _FACTS["groups"]
 Part = Literal["train", "val", "test"]
 Marking = Literal["union", "majority"]
 
 
-@dataset(
-    "hatexplain",
-    attribute="community",
-    groups=(*COMMUNITIES, REST),
-    labels=LABELS,
-    rationales=True,
-    licence="MIT; CC BY 4.0",
-    reference="Mathew et al. 2021, arXiv:2012.10289",
-    files=(POSTS, PARTS),
-    path_options=("train_texts",),
-    group_option="groups",
-    display="HateXplain",
-    sizes=(SIZES["train"] + SIZES["val"], SIZES["test"]),
-)
+@dataset("hatexplain", **_FACTS, path_options=("train_texts",), group_option="groups")
 def hatexplain(
     source: DataSource,
     *,

@@ -6,27 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exparity.data import dataset
+from exparity.data._published import published_facts, published_files
 from exparity.data._rows import PlacedRow, csv_rows
-from exparity.data.facts import published_files
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 FILES = published_files("jigsaw_gender")
-LABELS = ("non_toxic", "toxic")
 
 
-@dataset(
-    "jigsaw_gender",
-    attribute="gender",
-    groups=GROUPS,
-    labels=LABELS,
-    licence="CC0",
-    reference="Borkan et al. 2019, arXiv:1903.04561; subset of Chen et al. 2024, arXiv:2404.00463",
-    files=tuple(FILES.values()),
-    display="Jigsaw",
-    sizes=(53_154, 5_448),
-)
+@dataset("jigsaw_gender", **published_facts("jigsaw_gender"))
 def jigsaw_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Online comments that mention women or men, and whether they are toxic.
 

@@ -6,26 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data.facts import published_files
+from exparity.data._published import published_facts, published_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.types import Example
 
 FILES = published_files("movie_reviews")
-SIZES = {"train": 1_600, "val": 200, "test": 199}
-LABELS = ("negative", "positive")
 _CLASSES = ("NEG", "POS")
 
 
-@dataset(
-    "movie_reviews",
-    labels=LABELS,
-    rationales=True,
-    licence="none stated; research use",
-    reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408; Zaidan et al. 2007",
-    files=tuple(FILES.values()),
-    display="Movie reviews",
-    sizes=(SIZES["train"] + SIZES["val"], SIZES["test"]),
-)
+@dataset("movie_reviews", **published_facts("movie_reviews"))
 def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Long film reviews with the passages marked that tell a negative from a positive one.
 

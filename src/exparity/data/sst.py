@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from exparity.data import dataset
-from exparity.data.facts import published_files
+from exparity.data._published import published_facts, published_files
 from exparity.data.files import DataSource, placed_lines, read_published, split_of
 from exparity.data.genders import GROUPS, read_lexicon
 from exparity.resources import shipped
@@ -15,7 +15,6 @@ from exparity.types import Example
 
 FILES = published_files("sst")
 NEUTRAL = 2
-LABELS = ("negative", "positive")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 LEXICON = shipped("gender_words/lexicon.yaml")
 _PART = re.compile(r"[^\W_]+")
@@ -38,17 +37,7 @@ class Sentence(NamedTuple):
     phrases: tuple[Phrase, ...]
 
 
-@dataset(
-    "sst",
-    labels=LABELS,
-    rationales=True,
-    licence="research use",
-    reference="Socher et al. 2013, Stanford Sentiment Treebank; rationales of Carton et al. 2020, "
-    "arXiv:2010.04736",
-    files=tuple(FILES.values()),
-    display="SST",
-    sizes=(7792, 1821),
-)
+@dataset("sst", **published_facts("sst"))
 def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Sentences of film reviews, with the phrases that are rated more strongly than their parts.
 
@@ -62,17 +51,7 @@ def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     return _examples(source, verify, lambda words: "", with_rationale=True)
 
 
-@dataset(
-    "sst_gender",
-    attribute="gender",
-    groups=GROUPS,
-    labels=LABELS,
-    licence="research use",
-    reference="Socher et al. 2013, Stanford Sentiment Treebank",
-    files=tuple(FILES.values()),
-    display="SST-gender",
-    sizes=(1050, 267),
-)
+@dataset("sst_gender", **published_facts("sst_gender"))
 def sst_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Sentences of film reviews with more words of one gender than of the other.
 

@@ -12,7 +12,7 @@ from typing import Any
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Count
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded
@@ -22,11 +22,11 @@ from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
-FILES = published_files("bias_in_bios")
-LABELS: tuple[str, ...] = published_facts("bias_in_bios")["labels"]
+FILES = known_files("bias_in_bios")
+LABELS: tuple[str, ...] = known_facts("bias_in_bios")["labels"]
 
 
-@dataset("bias_in_bios", **published_facts("bias_in_bios"))
+@dataset("bias_in_bios", **known_facts("bias_in_bios"))
 def bias_in_bios(
     source: DataSource,
     *,

@@ -7,25 +7,18 @@ from typing import Annotated, Literal
 from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
+from exparity.data._known import known_facts
 from exparity.data.files import DataSource
-from exparity.data.genders import gender_facts
 from exparity.types import Example
 
-LABELS = ("baker", "gardener", "journalist", "pharmacist")
+LABELS: tuple[str, ...] = known_facts("bios")["labels"]
 # With the fewest, both splits have a biography of every class; with the most, every template still
 # gives far more distinct ones than its share (see the tests).
 MIN_BIOGRAPHIES = 2 * len(LABELS)
 MAX_BIOGRAPHIES = 10_000
 
 
-@dataset(
-    "bios",
-    labels=LABELS,
-    licence="MIT",
-    reference="exparity's own grammar, after the task of De-Arteaga et al. 2019",
-    display="Bios",
-    **gender_facts(),
-)
+@dataset("bios", **known_facts("bios"))
 def bios(
     source: DataSource,
     *,

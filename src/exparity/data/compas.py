@@ -8,13 +8,13 @@ from typing import Literal
 
 from exparity.core.flags import Share
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data._split import split_examples
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, published_row, read_published
 from exparity.types import Example
 
-FILE = published_files("compas")["all"]
+FILE = known_files("compas")["all"]
 LABELS = ("no_recidivism", "recidivism")
 GROUPS = {"gender": ("male", "female"), "race": ("African-American", "Caucasian")}
 _COLUMNS = (
@@ -30,7 +30,7 @@ _GENDERS = {"Male": "male", "Female": "female"}
 _RACES = {"African-American": "African American", "Other": "other race"}
 
 
-@dataset("compas", **published_facts("compas"))
+@dataset("compas", **known_facts("compas"))
 def compas(
     source: DataSource,
     *,

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
-from exparity.data.genders import GROUPS, gender_facts
 from exparity.types import Example
 
 
 def _register(id: str) -> None:
     """Register a published folder: pairs, or sets of three with a neutral sentence."""
-    facts, files = published_facts(id), published_files(id)
+    facts, files = known_facts(id), known_files(id)
     n_train, n_test = facts["sizes"]
 
     def load(source: DataSource, *, verify: bool = True) -> list[Example]:
@@ -31,8 +30,7 @@ def _register(id: str) -> None:
     Returns:
         {n_train:,} training and {n_test:,} test examples in 1,610 matched sets.
     """
-    neutral = facts["labels"][len(GROUPS) :]
-    dataset(id, **facts, **gender_facts((*GROUPS, *neutral)))(load)
+    dataset(id, **facts)(load)
 
 
 def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from exparity.core.strict import read_yaml
 
@@ -14,25 +14,6 @@ LABELS = ("female", "male")
 """Classes of GECO and of what follows its format, where the label is the gender."""
 Partners = Mapping[str, Mapping[str, str]]
 """By gender: the words of the other gender, and their partners of this one."""
-
-# For the co-occurrence bias (Wilming et al. 2024, A.1.3), by form: the object and the possessive,
-# which English tells apart for men alone, count as one.
-_PRONOUNS = {
-    "male": (("he",), ("him", "his")),
-    "female": (("she",), ("her",)),
-    "neutral": (("they",), ("them", "their")),
-}
-
-
-def gender_facts(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
-    """Return the facts of datasets whose sentences have one version for each gender."""
-    return {
-        "attribute": "gender",
-        "groups": groups,
-        "matched": True,
-        "rationales": True,
-        "group_terms": {group: _PRONOUNS[group] for group in groups},
-    }
 
 
 class Lexicon(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from exparity.core.errors import InputError
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data._rows import read_rows, words_in
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource, published_row
@@ -19,11 +19,12 @@ from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
-POSTS, PARTS = published_files("hatexplain").values()
-_FACTS = published_facts("hatexplain")
+POSTS, PARTS = known_files("hatexplain").values()
+_FACTS = known_facts("hatexplain")
 LABELS: tuple[str, ...] = _FACTS["labels"]
 # The rest: posts of which no chosen community is named most often.
-*COMMUNITIES, REST = _FACTS["groups"]
+COMMUNITIES: tuple[str, ...] = _FACTS["groups"][:-1]
+REST: str = _FACTS["groups"][-1]
 Part = Literal["train", "val", "test"]
 Marking = Literal["union", "majority"]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data._rows import PlacedRow, csv_rows
 from exparity.data.files import DataSource, read_published, split_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
-FILES = published_files("jigsaw_gender")
+FILES = known_files("jigsaw_gender")
 
 
-@dataset("jigsaw_gender", **published_facts("jigsaw_gender"))
+@dataset("jigsaw_gender", **known_facts("jigsaw_gender"))
 def jigsaw_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Online comments that mention women or men, and whether they are toxic.
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, read_jsonl, read_published, split_of
 from exparity.types import Example
 
-FILES = published_files("movie_reviews")
+FILES = known_files("movie_reviews")
 _CLASSES = ("NEG", "POS")
 
 
-@dataset("movie_reviews", **published_facts("movie_reviews"))
+@dataset("movie_reviews", **known_facts("movie_reviews"))
 def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Long film reviews with the passages marked that tell a negative from a positive one.
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
+from exparity.data._known import known_facts
 from exparity.data.files import DataSource
-from exparity.data.genders import LABELS, gender_facts
 from exparity.types import Example
 
 # Every template gives far more distinct pairs than its share of this many (see the tests), whatever
@@ -46,12 +46,5 @@ for _variant, _changed in {
     "all": "every gendered word",
     "subj": "the words of the grammatical subject alone",
 }.items():
-    dataset(
-        f"pairs_{_variant}",
-        labels=LABELS,
-        licence="MIT",
-        reference="exparity's own grammar, in the format of Wilming et al. 2024",
-        display=f"Pairs-{_variant.upper()}",
-        group_decides_label=True,
-        **gender_facts(),
-    )(_generated(_variant, _changed))
+    _id = f"pairs_{_variant}"
+    dataset(_id, **known_facts(_id))(_generated(_variant, _changed))

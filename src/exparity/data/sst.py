@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from exparity.data import dataset
-from exparity.data._published import published_facts, published_files
+from exparity.data._known import known_facts, known_files
 from exparity.data.files import DataSource, placed_lines, read_published, split_of
 from exparity.data.genders import GROUPS, read_lexicon
 from exparity.resources import shipped
 from exparity.types import Example
 
-FILES = published_files("sst")
+FILES = known_files("sst")
 NEUTRAL = 2
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 LEXICON = shipped("gender_words/lexicon.yaml")
@@ -37,7 +37,7 @@ class Sentence(NamedTuple):
     phrases: tuple[Phrase, ...]
 
 
-@dataset("sst", **published_facts("sst"))
+@dataset("sst", **known_facts("sst"))
 def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Sentences of film reviews, with the phrases that are rated more strongly than their parts.
 
@@ -51,7 +51,7 @@ def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     return _examples(source, verify, lambda words: "", with_rationale=True)
 
 
-@dataset("sst_gender", **published_facts("sst_gender"))
+@dataset("sst_gender", **known_facts("sst_gender"))
 def sst_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     """Sentences of film reviews with more words of one gender than of the other.
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 import re
 
 from exparity.data import dataset
+from exparity.data._known import known_facts
 from exparity.data.files import DataSource, read_jsonl
-from exparity.data.genders import GROUPS, gender_facts
+from exparity.data.genders import GROUPS
 from exparity.resources import shipped
 from exparity.types import Example
 
-LABELS = ("counterpart", "stereotype")
 _SLOT = re.compile(r"\[([^\[\]|\s]+)\|([^\[\]|\s]+)\]")
 
 
-@dataset(
-    "stereotypes",
-    labels=LABELS,
-    licence="MIT",
-    reference="exparity's own sentences, after the recipe of Dhaini et al. 2025",
-    display="Stereotypes",
-    **gender_facts(),
-    group_decides_label=True,
-)
+@dataset("stereotypes", **known_facts("stereotypes"))
 def stereotypes(source: DataSource) -> list[Example]:
     """Sentences that express a stereotype of one gender, and the same about the other one.
 

@@ -1,4 +1,4 @@
-"""Facts and raw files of published datasets, by ``resources/datasets.yaml``."""
+"""Facts and raw files of datasets that come with exparity, in ``resources/datasets.yaml``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,23 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
     return table
 
 
-def published_facts(id: str) -> dict[str, Any]:
-    """Return the facts of a published dataset, to register it with."""
-    values = {key: tuple(v) if isinstance(v, list) else v for key, v in _table()[id].items()}
-    return {**values, "files": tuple(published_files(id).values())}
+def known_facts(id: str) -> dict[str, Any]:
+    """Return the facts of a dataset that comes with exparity, to register it with."""
+    facts = {**_table()[id], "files": list(known_files(id).values())}
+    return {name: _as_tuples(value) for name, value in facts.items()}
 
 
-def published_files(id: str) -> dict[str, RemoteFile]:
+def _as_tuples(value: Any) -> Any:
+    """Return a value in which all lists are tuples."""
+    if isinstance(value, Mapping):
+        return {key: _as_tuples(inner) for key, inner in value.items()}
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def known_files(id: str) -> dict[str, RemoteFile]:
     """Return the raw files of a published dataset by the part that each holds."""
-    common, files = _table()[id]["files"], {}
-    for part, of_part in common["parts"].items():
+    common, files = _table()[id].get("files", {}), {}
+    for part, of_part in common.get("parts", {}).items():
         values = {**common, "part": part, **of_part}
         known = {name: values[name] for name in _FIELDS if values.get(name) is not None}
         files[part] = RemoteFile(**{name: text.format_map(values) for name, text in known.items()})

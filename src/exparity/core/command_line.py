@@ -153,8 +153,6 @@ class Argument:
         text = self.help
         if self.is_block:
             text += "; repeat for several"
-        if self.flag.bare:
-            text += "; the first argument without a flag is one"
         defaults = self.default if isinstance(self.default, tuple) else (self.default,)
         values = [str(value) for value in defaults if isinstance(value, str | int | float | Path)]
         if not required and self.kind is not bool and any(values):

@@ -42,7 +42,7 @@ def plan(
     """Estimate what an experiment takes, from finished jobs, and what it can show.
 
     Args:
-        configfile: the experiment.
+        configfile: the experiment; the first argument without a flag is one.
         config: values over those of the config file.
         sources: folder of results of another run to learn from.
         device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.

@@ -128,11 +128,6 @@ def test_weights_of_a_bag_of_words_are_found(method, options):
         assert found.scores == pytest.approx(wanted, abs=1e-6)
 
 
-def test_a_word_that_occurs_twice_goes_as_one_in_the_bag():
-    (found,) = exparity.explain(box(), "warm , warm film", 1, "lime_words", ridge=1e-9)
-    assert found.scores == pytest.approx([0.4, 0, 0.4, 0], abs=1e-6)
-
-
 @pytest.mark.parametrize("text", [*PLAIN, *WILD, Text.of_words(["我", "喜欢", "", "电影"], "")])
 def test_a_whole_text_is_asked_about_byte_for_byte(text):
     predict = Recording()

@@ -151,16 +151,6 @@ def test_bad_arguments_are_named(checkpoints, arguments, message):
         load_classifier(checkpoints["bert"], **arguments)
 
 
-@pytest.mark.parametrize(
-    ("family", "limit"), [("bert", 64), ("roberta", 64), ("gpt2", 64)], ids=str
-)
-def test_input_limit_counts_positions_as_the_family_does(classifiers, family, limit):
-    found = classifiers[family]
-    assert found.max_length == limit
-    ids = np.full(limit, 10)
-    assert np.isfinite(found.probabilities([ids])).all()
-
-
 def test_probabilities_that_are_no_numbers_are_an_error(checkpoints):
     classifier = load_classifier(checkpoints["bert"], "cpu")
     classifier.model.get_input_embeddings().weight.data[7] = float("inf")

@@ -34,14 +34,6 @@ def test_targets_of_every_form(classifier, form):
     assert [e.target for e in found] == [1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    "texts", [pd.Series(TEXTS), np.array(TEXTS), tuple(TEXTS), (text for text in TEXTS)]
-)
-def test_texts_of_every_form(classifier, texts):
-    found = exparity.explain(classifier, texts, 0, "uniform_random")
-    assert [e.text for e in found] == TEXTS
-
-
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
 def test_a_missing_text_is_named(classifier, missing):
     with pytest.raises(InputError, match="missing text in row 1; leave it out"):

@@ -59,18 +59,6 @@ def test_words_are_those_between_blanks_whatever_blanks_these_are(classifier):
         assert list(words.values()) == [text.split()[i] for i in words], repr(text)
 
 
-def test_pairs_keep_both_texts():
-    tokenizer = wordpiece()
-    classifier = exparity.load_classifier((make("bert", tokenizer), tokenizer), "cpu")
-    pair = ("the  nurse\nwas late", " she was\ttired ")
-    (encoding,) = classifier.encode([pair])
-    assert encoding.pair == pair
-    ids, types = classifier.split_types(encoding.token_ids)
-    plain = tokenizer(*pair)
-    assert (ids.tolist(), types.tolist()) == (plain["input_ids"], plain["token_type_ids"])
-    assert list(words_of(encoding).values()) == [*pair[0].split(), *pair[1].split()]
-
-
 FORMS = {
     "separator": Text.of_words(WORDS, separator=""),
     "spans": Text(CHINESE, ((0, 1), (1, 3), (3, 5), (5, 7))),
@@ -119,13 +107,6 @@ def test_other_words_keep_what_stood_between(string, words):
     if len(words) == len(text.words):
         blanks = "".join(c for c in string if c.isspace())
         assert "".join(c for c in changed.string if c.isspace()) == blanks
-
-
-def test_words_that_come_and_go_leave_the_lines_of_the_others():
-    text = Text.of("he was\nlate\n\n  again ")
-    more = text.with_words(("she", "was", "very", "late", "again"))
-    assert more.string == "she was very\nlate\n\n  again "
-    assert text.with_words(("was", "late")).words == ("was", "late")
 
 
 @pytest.mark.parametrize("spans", [((0, 2), (1, 3)), ((3, 1),), ((0, 9),), ((-1, 2),)])

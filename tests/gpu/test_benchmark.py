@@ -2,10 +2,8 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -53,23 +51,3 @@ def test_the_page_holds_the_estimates_that_the_command_writes(gpu, repository, t
     page.write_text(written)
     gpu.write(page, [])
     assert page.read_text() == written
-
-
-def test_a_part_that_lacks_time_or_fails_leaves_the_others_theirs(gpu, monkeypatch):
-    def endless(bench):
-        yield {}, lambda: {"row": 1}
-        yield {}, lambda: time.sleep(60)
-
-    def broken(bench):
-        yield {"row": 2}, dict
-        raise ValueError("odd")
-
-    monkeypatch.setattr(gpu, "PARTS", {"a": (endless, 1), "b": (broken, 1), "c": (endless, 1)})
-    begin = time.monotonic()
-    rows = list(gpu.measured(None, 0.5 / 60))
-    assert time.monotonic() - begin < 20
-    assert [row.get("row") for row in rows] == [1, None, 2, None, 1, None]
-    reasons = [row["not_measured"] for row in rows if "not_measured" in row]
-    assert re.match(r"the rest, for lack of time \(\d+ s\)", reasons[0])
-    assert reasons[1] == "the rest: ValueError: odd"
-    assert "lack of time" in reasons[2]

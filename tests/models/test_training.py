@@ -14,7 +14,6 @@ from support import CPU, NARROW, killed_after
 from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData
-from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import load_model
 from exparity.models.loop import TrainingLoop, linear_schedule
 from exparity.models.spec import ModelSpec, TrainingSpec
@@ -103,15 +102,6 @@ def test_early_stopping_keeps_the_best_epoch(data, tmp_path, monkeypatch):
     found = train(data, tmp_path, training=spec)
     assert [r.validation_loss for r in found.history] == [0.9, 0.5, 0.6, 0.7]
     assert same(found.model, seen[1])
-
-
-def test_validation_holds_out_whole_pairs(data):
-    training_set = TrainingSet.of(data, 0.25, 0)
-    assert len(training_set.held_out) == 24
-    sets = {e.match_id for e in training_set.examples}
-    assert sets.isdisjoint(e.match_id for e in training_set.held_out)
-    both = [*training_set.examples, *training_set.held_out]
-    assert sorted(e.example_id for e in both) == [e.example_id for e in data.split("train")]
 
 
 def test_bf16_training_runs(data, tmp_path):

@@ -65,17 +65,6 @@ def test_what_stands_between_is_in_the_text(pair_classifier):
     assert encoding.text[start:end] == separator
 
 
-def test_only_models_with_token_types_get_them(pair_classifiers):
-    for family, classifier in pair_classifiers.items():
-        (encoding,) = classifier.encode([PAIRS[0]])
-        second = encoding.word_ids >= len(PAIRS[0][0].split())
-        _, types = classifier.split_types(encoding.token_ids)
-        assert (types[second] == (family == "bert")).all()
-        assert (types[: second.argmax()] == 0).all()
-        single = classifier.encode([PAIRS[0][0]])[0].token_ids
-        assert (single < classifier.vocabulary_size).all()
-
-
 def test_the_model_sees_the_pair_as_by_itself(pair_classifier):
     encodings = pair_classifier.encode([*PAIRS, PAIRS[0][0]])
     found = pair_classifier.probabilities([e.token_ids for e in encodings])

@@ -75,14 +75,6 @@ def test_another_architecture_lends_its_tokenizer_alone(checkpoints):
 
 
 class TestEngine:
-    @pytest.mark.parametrize("exact", [True, False], ids=["equal lengths", "padded"])
-    def test_a_text_is_the_same_in_any_batch(self, ola, ids, exact, monkeypatch):
-        monkeypatch.setattr(ola, "exact", exact)
-        alone = np.concatenate([ola.probabilities([text]) for text in ids])
-        np.testing.assert_allclose(ola.probabilities(ids), alone, atol=1e-6)
-        if exact:
-            np.testing.assert_array_equal(ola.probabilities(ids), alone)
-
     def test_shortcuts_and_packed_layers_change_nothing(self, ola, quick, ids, monkeypatch):
         packed = ola.probabilities(ids)
         for exact in (True, False):

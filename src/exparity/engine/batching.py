@@ -144,10 +144,7 @@ def gradient_share(model: PreTrainedModel, device: torch.device) -> int:
 
     On a CPU those of narrow models fit its cache in larger batches too, which cost less a token.
     """
-    most = 4
-    if device.type != "cpu":
-        return most
-    return min(most, max(1, _units(model) // 192))
+    return 4 if device.type != "cpu" else min(4, max(1, _units(model) // 192))
 
 
 def is_narrow(model: PreTrainedModel) -> bool:

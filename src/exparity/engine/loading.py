@@ -179,9 +179,8 @@ def _loaded(
     if base is not None:
         require_intact(folder)
         checkpoint, revision = base.checkpoint, base.revision
-        head = new_head(LABEL_WORDS)
-    else:
-        head = new_head(LABEL_WORDS) if spec else head_of(load_config(checkpoint, revision))
+    prompted = spec is not None or base is not None
+    head = new_head(LABEL_WORDS) if prompted else head_of(load_config(checkpoint, revision))
     model = load_model(checkpoint, revision, dtype=dtype, head=head)
     tokenizer = load_tokenizer(checkpoint, revision)
     if base is not None:

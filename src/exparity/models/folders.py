@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import math
+import re
 from collections.abc import Iterator
 from functools import cache, partial
 from importlib.util import find_spec
@@ -50,6 +51,7 @@ _REFUSED = {
 }
 """Entries that a settings file may not hold, at any depth, and what to do about them."""
 _ATTENTION = ("eager", "sdpa")
+_HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_SAFETENSORS = (
     "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
     "'checkpoint' to the folder, or set 'revision' to one that has them"
@@ -109,12 +111,7 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
         if not (folder / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
         _check_sentencepiece(name, folder)
-    elif (
-        path.is_file()
-        or name.startswith((".", "/", "~"))
-        or name.endswith("/")
-        or name.count("/") > 1
-    ):
+    elif path.is_file() or not _HUB_ID.fullmatch(name):
         raise InputError(f"checkpoint {path}: no such folder")
 
 

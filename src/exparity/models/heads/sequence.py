@@ -83,7 +83,13 @@ class SequenceHead(Head):
                 "with 0 epochs its head would be random; train it, or bring data with its classes"
             )
         if alone is not None:
-            _check_of_label(where, tuple(labels), classes[1])
+            numbers = ("0", "1"), ("false", "true"), ("no", "yes")
+            if tuple(labels) not in numbers and labels[1].casefold() != classes[1].casefold():
+                raise InputError(
+                    f"{where}: its output is of '{classes[1]}', and the classes of the data are "
+                    f"{', '.join(labels)}; call them 0 and 1, or the second '{classes[1]}' (of a "
+                    "table: `labels`)"
+                )
             return
         outputs = output_names(config.id2label)
         if outputs is not None and in_order_of_outputs(outputs, labels, where) != tuple(labels):
@@ -133,14 +139,4 @@ def _check_outputs(where: str, config: Any) -> None:
         raise InputError(
             f"{where}: predicts numbers (problem_type regression), not classes; take a classifier, "
             "or correct problem_type in config.json if it is one"
-        )
-
-
-def _check_of_label(where: str, labels: tuple[str, ...], name: str) -> None:
-    """Refuse class names that do not tell which class has the label."""
-    known = labels in (("0", "1"), ("false", "true"), ("no", "yes"))
-    if not known and labels[1].casefold() != name.casefold():
-        raise InputError(
-            f"{where}: its output is of '{name}', and the classes of the data are "
-            f"{', '.join(labels)}; call them 0 and 1, or the second '{name}' (of a table: `labels`)"
         )

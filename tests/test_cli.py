@@ -167,7 +167,7 @@ class TestList:
             "from pathlib import Path\n"
             "from exparity.analyses import Table, analysis\n"
             "@analysis('my_own', level='dataset', reads=('data',),\n"
-            "          writes={'mine': Table((), ())})\n"
+            "          writes={'mine': Table(keys=())})\n"
             "def my_own(data: Path, output: Path, *, power: int = 2) -> None:\n"
             "    'Do my own.'\n"
             "    print(data, output, power)\n"

@@ -29,7 +29,7 @@ def mirrored(training_set, *, weight: float = 1.0):
     "test_count",
     level="experiment",
     reads=("tests",),
-    writes={"test_counts": Table(fields("tests: int64"), keys=("tests",))},
+    writes={"test_counts": Table("tests: int64", keys=("tests",))},
 )
 def test_count(tests: Sequence[Path], output: Path) -> None:
     """Count the files of tests.

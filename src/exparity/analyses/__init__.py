@@ -6,7 +6,7 @@ declares. Stages that always run, such as the one of verdicts, register in the s
 """
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings, Table
-from exparity.artefacts.columns import KEY, Export, fields, plain_schema
+from exparity.artefacts.columns import KEY, Export, plain_schema
 from exparity.artefacts.running import StageResult, analysis
 
 __all__ = [
@@ -19,6 +19,5 @@ __all__ = [
     "StageResult",
     "Table",
     "analysis",
-    "fields",
     "plain_schema",
 ]

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import pyarrow as pa
-
-from exparity.artefacts.columns import Export
+from exparity.artefacts.columns import Column, Export, fields
 from exparity.core.escaping import file_name
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, options_of
@@ -91,19 +89,17 @@ class Findings:
     tables: Sequence[Export] = ()
 
 
-@dataclass(frozen=True)
 class Table:
     """Form of an artefact.
 
-    Attributes:
-        columns: its columns, beside the ids of its level.
+    Args:
+        columns: its columns beside the ids of its level, as :func:`fields` takes them.
         keys: columns that its rows are sorted by.
         ids: further ids that its rows carry, such as ``method`` and ``metric``.
     """
 
-    columns: Sequence[pa.Field]
-    keys: tuple[str, ...]
-    ids: tuple[str, ...] = ()
+    def __init__(self, *columns: Column, keys: tuple[str, ...], ids: tuple[str, ...] = ()) -> None:
+        self.columns, self.keys, self.ids = fields(*columns), keys, ids
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -22,28 +22,30 @@ _NAMED = {
 }
 _OF_HINTS = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
+Column: TypeAlias = str | type[Any] | pa.Field
+"""A text of names and a type, a dataclass, or a column itself; see :func:`fields`."""
 
-def fields(*columns: str | type[Any]) -> list[pa.Field]:
+
+def fields(*columns: Column) -> list[pa.Field]:
     """Return columns from texts such as ``"group word: string"``: names, then their type.
 
     Types are those of ``resources/artefacts.toml``. With a question mark, a column may have empty
     cells; with two, a file has it only where a row has a value in it. A dataclass stands for one
     column per attribute: text, a number, or a list of either.
     """
-    texts = (text for c in columns for text in ([c] if isinstance(c, str) else _of_record(c)))
-    return [
-        pa.field(
-            name,
-            _type_named(kind.rstrip("?")),
-            nullable=kind.endswith("?"),
-            metadata=_LEFT_OUT if kind.endswith("??") else None,
-        )
-        for names, kind in (text.split(": ") for text in texts)
-        for name in names.split()
-    ]
+    made: list[pa.Field] = []
+    for column in columns:
+        if isinstance(column, str):
+            names, kind = column.split(": ")
+            plain, nullable = _type_named(kind.rstrip("?")), kind.endswith("?")
+            facts = _LEFT_OUT if kind.endswith("??") else None
+            made += [pa.field(name, plain, nullable, facts) for name in names.split()]
+        else:
+            made += [column] if isinstance(column, pa.Field) else fields(*_of_record(column))
+    return made
 
 
-def plain_schema(*columns: str | type[Any]) -> pa.Schema:
+def plain_schema(*columns: Column) -> pa.Schema:
     """Return a schema of :func:`fields` in which every cell may be empty, such as an export's."""
     return pa.schema([(column.name, column.type) for column in fields(*columns)])
 

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
@@ -45,7 +44,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     reads=("data", "predictions", "counterfactual_predictions"),
     writes={
         "bias": Table(
-            fields(BiasRow),
+            BiasRow,
             keys=("seed", "quantity", "group", "group_b", "class_name"),
             ids=("seed",),
         )

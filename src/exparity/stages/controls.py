@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.columns import KEY
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -100,13 +100,11 @@ def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     reads=("data", "models", "predictions"),
     writes={
         "removal_limits": Table(
-            KEY
-            + fields(
-                "direction unit: string",
-                "size: int32",
-                "random random_log_odds: list<float64>",
-                "reference reference_log_odds: float64",
-            ),
+            *KEY,
+            "direction unit: string",
+            "size: int32",
+            "random random_log_odds: list<float64>",
+            "reference reference_log_odds: float64",
             keys=("example_id", "direction", "unit", "size"),
         )
     },
@@ -262,9 +260,12 @@ def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     of_metrics={"counterfactuals": "counterfactual", "removal_limits": "removal"},
     writes={
         "random_scores": Table(
-            KEY
-            + fields("draw: int16", "score: float64", "reference: float64??")
-            + fields("sizes: list<int32>??", "falls falls_log_odds: list<float64>??"),
+            *KEY,
+            "draw: int16",
+            "score: float64",
+            "reference: float64??",
+            "sizes: list<int32>??",
+            "falls falls_log_odds: list<float64>??",
             keys=("example_id", "draw"),
         )
     },

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import analysis
 from exparity.core import flags
@@ -38,12 +37,10 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     reads=("data", "counterfactuals", "models", "predictions"),
     writes={
         "counterfactual_predictions": Table(
-            fields(
-                "example_id group group_to: string",
-                "label predicted: int16",
-                "probabilities: list<float32>",
-                "n_changed: int16",
-            ),
+            "example_id group group_to: string",
+            "label predicted: int16",
+            "probabilities: list<float32>",
+            "n_changed: int16",
             keys=("example_id", "group_to"),
         )
     },

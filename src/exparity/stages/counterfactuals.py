@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core import flags
@@ -39,11 +38,9 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     reads=("data",),
     writes={
         "counterfactuals": Table(
-            fields(
-                "example_id split group group_to: string",
-                "words: list<string>",
-                "n_changed: int16",
-            ),
+            "example_id split group group_to: string",
+            "words: list<string>",
+            "n_changed: int16",
             keys=("split", "example_id", "group_to"),
         )
     },

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
@@ -20,9 +19,6 @@ from exparity.stats.verdicts import JUDGED_COLUMNS, judge, standing
 
 CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
-_CORRECTED = fields(
-    "p_holm p_bh wilcoxon_p_holm wilcoxon_p_bh: float64", "significant_holm significant_bh: bool"
-)
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,18 +33,18 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     reads=("across_trainings", "tests", "debiasing"),
     writes={
         "verdicts": Table(
-            fields(
-                "quantity: string",
-                "run better_group: string?",
-                "stands: bool",
-                *OVER_TRAININGS,
-                *JUDGED_COLUMNS,
-            ),
+            "quantity: string",
+            "run better_group: string?",
+            "stands: bool",
+            *OVER_TRAININGS,
+            *JUDGED_COLUMNS,
             keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
             ids=("dataset", "model", "method", "metric"),
         ),
         "disparity": Table(
-            [*TESTS.columns, *_CORRECTED],
+            *TESTS.columns,
+            "p_holm p_bh wilcoxon_p_holm wilcoxon_p_bh: float64",
+            "significant_holm significant_bh: bool",
             keys=("dataset", "model", *TESTS.keys),
             ids=("dataset", "model", *TESTS.ids),
         ),

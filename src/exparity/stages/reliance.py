@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Findings, Table
-from exparity.artefacts.columns import Export, Row, fields, plain_schema
+from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
@@ -47,7 +47,7 @@ def _findings(rows: Sequence[Row], study: Any) -> Findings:
     reads=("scores", "predictions", "counterfactual_predictions"),
     writes={
         "reliance": Table(
-            fields(*_COLUMNS),
+            *_COLUMNS,
             keys=("method", "metric", "group_a", "group_b"),
             ids=("method", "metric"),
         )

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.agreement._pairwise import MEASURES, agreements
 from exparity.analyses.agreement.section import findings
 from exparity.core.errors import InputError
@@ -78,12 +78,10 @@ def _job_options(
     reads=("data", "predictions", "explanations"),
     writes={
         "agreement": Table(
-            fields(
-                "between method_a method_b measure unit: string",
-                "top_share mean_a mean_b: float64",
-                CrossedTest,
-                *JUDGED_COLUMNS,
-            ),
+            "between method_a method_b measure unit: string",
+            "top_share mean_a mean_b: float64",
+            CrossedTest,
+            *JUDGED_COLUMNS,
             keys=("between", "method_a", "method_b", "measure", "group_a", "group_b"),
         )
     },

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from exparity.analyses import StageResult, Table, analysis, fields
+from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.attribution_difference.section import findings
 from exparity.core.flags import Range
 from exparity.core.grouping import grouped
@@ -98,11 +98,9 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
     reads=("data", "explanations"),
     writes={
         "attribution_differences": Table(
-            fields(
-                "group_a group_b word_a word_b: string",
-                "n_sets n_words: int64",
-                "mean_a mean_b mean_difference mean_absolute_difference d_z p p_holm: float64",
-            ),
+            "group_a group_b word_a word_b: string",
+            "n_sets n_words: int64",
+            "mean_a mean_b mean_difference mean_absolute_difference d_z p p_holm: float64",
             keys=("method", "group_a", "group_b", "word_a", "word_b"),
             ids=("method",),
         )

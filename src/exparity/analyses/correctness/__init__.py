@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.analyses import StageResult, Table, analysis, fields
+from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.files import read_artefact
 from exparity.stages.cell import Lookup, cell_of, compared_in, read_all
@@ -75,7 +75,9 @@ def _described(scores: FloatArray) -> dict[str, Any]:
     reads=("scores", "predictions"),
     writes={
         "correctness": Table(
-            fields("subset group: string", "n n_undefined: int64", "mean sd median: float64"),
+            "subset group: string",
+            "n n_undefined: int64",
+            "mean sd median: float64",
             keys=("method", "metric", "subset", "group"),
             ids=("method", "metric"),
         )

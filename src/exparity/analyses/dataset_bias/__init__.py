@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.dataset_bias.section import findings
 from exparity.data.table import read_prepared
 from exparity.types import IntArray
@@ -120,12 +120,10 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     reads=("data",),
     writes={
         "dataset_bias": Table(
-            fields(
-                "quantity split group class_name word: string",
-                "value: float64",
-                "n: int64",
-                "rationale_share: float64",
-            ),
+            "quantity split group class_name word: string",
+            "value: float64",
+            "n: int64",
+            "rationale_share: float64",
             keys=("quantity", "split", "group", "class_name", "word"),
         )
     },

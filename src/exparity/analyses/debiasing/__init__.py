@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.debiasing._changes import read_scores, rows_of_changes
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import read_tables
@@ -66,7 +66,9 @@ def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     reads=("scores", "random_scores", "removal_limits", "bias"),
     writes={
         "debiasing": Table(
-            fields("base quantity: string", "seed: int64?", GapChange),
+            "base quantity: string",
+            "seed: int64?",
+            GapChange,
             keys=("model", "method", "metric", "group_a", "group_b", "quantity"),
             ids=("model", "method", "metric"),
         )

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from exparity.analyses import KEY, ExperimentView, Table, analysis, fields
+from exparity.analyses import KEY, ExperimentView, Table, analysis
 from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import Machine, make_repeatable
@@ -61,7 +61,9 @@ def _job_options(
     reads=("data", "models"),
     writes={
         "mlm_scores": Table(
-            KEY + fields("n_words n_tokens: int64", "mlm_score log_likelihood: float64"),
+            *KEY,
+            "n_words n_tokens: int64",
+            "mlm_score log_likelihood: float64",
             keys=("example_id",),
         )
     },

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, StageResult, Table, analysis, fields
+from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.term_weight_probe.section import NONE, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
@@ -70,13 +70,11 @@ def _job_options(
     reads=("data", "counterfactuals"),
     writes={
         "term_weight_probe": Table(
-            fields(
-                "debias: string",
-                "weight: float64",
-                "quantity group group_b class_name: string",
-                "value: float64",
-                "n: int64",
-            ),
+            "debias: string",
+            "weight: float64",
+            "quantity group group_b class_name: string",
+            "value: float64",
+            "n: int64",
             keys=("debias", "weight", "quantity", "group", "group_b", "class_name"),
         )
     },

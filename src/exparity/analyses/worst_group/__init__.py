@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from exparity.analyses import StageResult, Table, analysis, fields
+from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.worst_group._spread import spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.files import read_artefact
@@ -30,16 +30,14 @@ from exparity.stats.multiplicity import benjamini_hochberg
     reads=("predictions", "scores", "random_scores"),
     writes={
         "worst_group": Table(
-            fields(
-                "quantity group: string",
-                "n: int64",
-                "mean standard_error shrinkage shrunk_mean: float64",
-                "n_groups: int64",
-                "center tau q p range range_by_chance shrunk_range: float64",
-                "lowest highest: string",
-                "flags: list<string>",
-                "p_bh: float64",
-            ),
+            "quantity group: string",
+            "n: int64",
+            "mean standard_error shrinkage shrunk_mean: float64",
+            "n_groups: int64",
+            "center tau q p range range_by_chance shrunk_range: float64",
+            "lowest highest: string",
+            "flags: list<string>",
+            "p_bh: float64",
             keys=("method", "metric", "quantity", "group"),
             ids=("method", "metric"),
         )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import fields
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Params
 from exparity.core.settings import Statistics
@@ -22,14 +21,12 @@ from exparity.stats.crossed import CrossedTest
 from exparity.stats.skill import Rooms, ScaleTests
 
 TESTS = Table(
-    fields(
-        "quantity: string",
-        "draw: int16?",
-        GroupComparison,
-        "metric_direction better_group: string?",
-        "test_accuracy random_significant: float64",
-        *map(": ".join, ADJUSTED_COLUMNS.items()),
-    ),
+    "quantity: string",
+    "draw: int16?",
+    GroupComparison,
+    "metric_direction better_group: string?",
+    "test_accuracy random_significant: float64",
+    *map(": ".join, ADJUSTED_COLUMNS.items()),
     keys=("seed", "method", "metric", "group_a", "group_b", "quantity", "draw"),
     ids=("seed", "method", "metric"),
 )
@@ -37,7 +34,9 @@ TESTS = Table(
 OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, "certainty_d: float64")
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = Table(
-    fields("quantity: string", "run better_group: string?", *OVER_TRAININGS),
+    "quantity: string",
+    "run better_group: string?",
+    *OVER_TRAININGS,
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
 )

@@ -36,7 +36,7 @@ def fields(*columns: Column) -> list[pa.Field]:
     made: list[pa.Field] = []
     for column in columns:
         if isinstance(column, str):
-            names, kind = column.split(": ")
+            names, _, kind = column.partition(": ")
             plain, nullable = _type_named(kind.rstrip("?")), kind.endswith("?")
             facts = _LEFT_OUT if kind.endswith("??") else None
             made += [pa.field(name, plain, nullable, facts) for name in names.split()]

@@ -147,11 +147,9 @@ class Parts:
 
     def are_in(self, artefact: Path) -> bool:
         """Return whether an artefact was written by a job with the same parts."""
-        try:
-            facts = read_parquet(artefact)[1]
-        except InputError:
-            return False
-        return self.provenance.items() <= facts.items()
+        with suppress(InputError):
+            return self.provenance.items() <= read_parquet(artefact)[1].items()
+        return False
 
     def _seconds(self) -> float:
         return float(sum(facts.get("seconds", 0.0) for facts in self.done.values()))

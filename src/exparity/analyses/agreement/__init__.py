@@ -32,9 +32,7 @@ Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _OPTIONS = ("alpha", "threshold", "confidence")
 _OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d"}
-_UNTESTED = {k: v for k, v in vars(CrossedTest("", "")).items() if k not in _OF_TEXTS} | dict(
-    JUDGED
-)
+_UNTESTED = {k: v for k, v in {**vars(CrossedTest("", "")), **JUDGED}.items() if k not in _OF_TEXTS}
 """Columns of a comparison that take trainings for a sample, as without a test."""
 
 

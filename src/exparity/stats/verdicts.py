@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from exparity.core.settings import Statistics
+from exparity.resources import shipped
 from exparity.stats.mean_gap import VARIANCES, Estimate
 from exparity.stats.multiplicity import (
     CELL_IDS,
@@ -18,7 +20,7 @@ from exparity.stats.multiplicity import (
     holm,
 )
 from exparity.stats.power import detectable_effect
-from exparity.types import BoolArray, FloatArray
+from exparity.types import FloatArray
 
 CLAIMS = ("p_mean", "p_large", "p_small", "p_cross")
 """Columns of the p-values that verdicts are made of; each is corrected apart from the others."""
@@ -44,8 +46,8 @@ class Verdict:
         is_gap: whether it counts as a gap.
         favours: whether it says which group is favoured.
         settles: whether no further training is needed for it.
-        holds: whether it is true of cells, by which of their claims are significant, and which are
-            ``guarded``: large without the training of the largest gap, too.
+        claims: claims that must all be significant: :data:`CLAIMS`, and ``guarded``, a gap that is
+            large without the training of the largest one, too.
     """
 
     id: str
@@ -57,76 +59,16 @@ class Verdict:
     is_gap: bool
     favours: bool
     settles: bool
-    holds: Callable[[Mapping[str, BoolArray]], BoolArray]
+    claims: Sequence[str]
 
 
-VERDICTS = (
-    Verdict(
-        "equivalent",
-        "Equivalent",
-        "The gap of a {run} is typically below {threshold:g}.",
-        "A {run} of this kind typically has a gap below {threshold:g} (R at most {rms_high:.2f}).",
-        "The gap of this classifier is below {threshold:g} (d = {d:+.2f}).",
-        "good",
-        is_gap=False,
-        favours=False,
-        settles=True,
-        holds=lambda claim: claim["p_small"],
-    ),
-    Verdict(
-        "different",
-        "Different",
-        "The mean gap is not zero: the group named has the better explanations.",
-        "Averaged over {run}s, {favoured} texts {better} (d = {d:+.2f}).",
-        "For this classifier, {favoured} texts {better} (d = {d:+.2f}).",
-        "bad",
-        is_gap=True,
-        favours=True,
-        settles=True,
-        holds=lambda claim: claim["p_mean"],
-    ),
-    Verdict(
-        "unstable",
-        "Unstable",
-        "A {run} has a gap above {threshold:g}; the group that it favours changes.",
-        "A {run} has a considerable gap (R = {rms_low:.2f} to {rms_high:.2f}); which group it "
-        "favours changes: {n_favoured} of {n_seeds} {favour} {favoured}, {n_other} {other}.",
-        "",
-        "bad",
-        is_gap=True,
-        favours=False,
-        settles=True,
-        holds=lambda claim: claim["p_cross"] & claim["guarded"],
-    ),
-    Verdict(
-        "considerable",
-        "Considerable",
-        "A {run} has a gap above {threshold:g}; whom the next one favours is not settled.",
-        "A {run} has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} {favour} "
-        "{favoured}; whether the next does is not settled.",
-        "",
-        "bad",
-        is_gap=True,
-        favours=True,
-        settles=False,
-        holds=lambda claim: claim["p_large"] & claim["guarded"],
-    ),
-    Verdict(
-        "undecided",
-        "Undecided",
-        "Neither a gap of {threshold:g} nor its absence is shown.",
-        "Neither a gap of {threshold:g} nor its absence is shown; R between {rms_low:.2f} and "
-        "{rms_high:.2f}. A mean gap of |d| = {detectable:.2g} would have been found.",
-        "Neither a gap of this classifier nor its absence is shown (d = {d:+.2f}). One of |d| = "
-        "{detectable:.2g} would have been found.",
-        "open",
-        is_gap=False,
-        favours=False,
-        settles=False,
-        holds=lambda claim: np.array(True),
-    ),
-)
-"""All verdicts; a cell has the first that holds, see :func:`_words`."""
+_FACTS = tomllib.loads(shipped("verdicts.toml").read_text("utf-8"))
+VERDICTS = tuple(Verdict(id, **facts) for id, facts in _FACTS.items())
+"""All verdicts, in the order in which they are asked for: a cell has the first that holds.
+
+A mean gap can differ from zero where the typical gap is below the threshold: with enough trainings
+and texts every gap differs. Such a cell is *equivalent*, because the question is whether
+explanations serve groups unequally."""
 TEXTS_DOMINATE = 0.5
 """``text_share`` above which more texts help a cell, and more trainings do not."""
 DEPENDS_ON_SCALE = "depends_on_scale"
@@ -163,20 +105,12 @@ def judge(
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
     finds at α over the number of tests of its family.
     """
-    judged = [dict(row) for row in rows]
+    judged = [{**row, **JUDGED} for row in rows]
     for members in families(rows, [name for name in family if name != "seed"]):
-        of_quantity: dict[Any, list[int]] = defaultdict(list)
-        for i in members:
-            if rows[i].get("n_seeds", 2):
-                of_quantity[rows[i].get("quantity")].append(i)
-        for tested in of_quantity.values():
-            columns = _judged([rows[i] for i in tested], alpha)
-            for name, values in columns.items():
-                for i, value in zip(tested, values, strict=True):
-                    judged[i][name] = value
-    for row in judged:
-        for name, missing in JUDGED.items():
-            row.setdefault(name, missing)
+        tested = [i for i in members if rows[i].get("n_seeds", 2)]
+        for name, values in _judged([rows[i] for i in tested], alpha).items():
+            for i, value in zip(tested, values, strict=True):
+                judged[i][name] = value
     return judged
 
 
@@ -201,14 +135,10 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:
-    def column(name: str) -> FloatArray:
-        return np.array([row[name] for row in rows], dtype=np.float64)
+    def column(name: str, missing: float = float("nan")) -> FloatArray:
+        return np.array([row.get(name, missing) for row in rows], dtype=np.float64)
 
-    n_seeds, sd = (
-        np.array([row.get(name, missing) for row in rows], dtype=np.float64)
-        for name, missing in (("n_seeds", 2), ("pooled_sd", 1.0))
-    )
-    p_large = column("p_large")
+    n_seeds, sd, p_large = column("n_seeds", 2), column("pooled_sd", 1.0), column("p_large")
     p_values = {
         "p_mean": column("p_mean"),
         "p_large": p_large,
@@ -222,8 +152,9 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     ):
         corrected = {claim: correct(p) for claim, p in p_values.items()}
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
-        claim = {name: p <= alpha for name, p in corrected.items()}
-        columns[verdict] = _words({**claim, "guarded": guarded})
+        holds = {"guarded": guarded, **{claim: p <= alpha for claim, p in corrected.items()}}
+        which = [np.all([holds[claim] for claim in one.claims], axis=0) for one in VERDICTS]
+        columns[verdict] = np.select(which, [one.id for one in VERDICTS], default="").tolist()
     tests = max(1, int((~np.isnan(p_values["p_mean"])).sum()))
     variances = (n_seeds if name == "n_seeds" else column(name) for name in VARIANCES)
     estimate = Estimate(np.zeros_like(n_seeds), *variances)
@@ -235,17 +166,6 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     if all("p_ranks" in row for row in rows):
         columns["flags"] = _flagged(rows, alpha)
     return columns
-
-
-def _words(claim: Mapping[str, BoolArray]) -> list[str]:
-    """Return the first verdict that holds of each cell.
-
-    A mean gap can differ from zero where the typical gap is below the threshold: with enough
-    trainings and texts every gap differs. Such a cell is *equivalent*, because the question is
-    whether explanations serve groups unequally.
-    """
-    holds, ids = [one.holds(claim) for one in VERDICTS], [one.id for one in VERDICTS]
-    return list(np.select(holds, ids, default="").tolist())
 
 
 def _flagged(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[list[str]]:

@@ -9,11 +9,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.published.study import Key, PublishedStudy, Value, check_models, load_study
 from exparity.stats.informative import of_quantity
 from exparity.stats.rank_correlation import rank_correlation
@@ -72,7 +74,7 @@ class CellComparison:
     @property
     def published_cells(self) -> int:
         """Return how many of the published cells have a counterpart of ours."""
-        return len({_published_ids(match) for match in self.matches})
+        return len({tuple(match[kind] for kind in IDS) for match in self.matches})
 
     @property
     def examples(self) -> str:
@@ -109,30 +111,28 @@ def compare_results(
     names = _names(rows, published, options)
     check_models(models or {}, published.names("model"), {row["model"] for row in rows})
     names["model"].update(models or {})
-    cells: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    cells: dict[Key, dict[tuple[str, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         sign = published.sign(row["group_a"], row["group_b"])
+        ids = tuple(row[kind] for kind in IDS)
+        key = Key(*(names[kind].get(id, "") for kind, id in zip(IDS, ids, strict=True)))
         unknown = {kind: row[kind] for kind in IDS if row[kind] not in names[kind]}
         if not sign:
             unknown["groups"] = f"{row['group_a']} and {row['group_b']}"
+        elif not unknown and key not in published.cells:
+            unknown["model"] = f"{row['model']} on {row['dataset']}"
         for kind, id in unknown.items():
             left_out[kind].add(id)
         if not unknown:
             significant = row["p"] <= published.facts["alpha"]  # False where p is NaN
             test = {**row, "cohens_d": sign * row["cohens_d"], "significant": significant}
-            cells[tuple(row[kind] for kind in IDS)].append(test)
-    matches = []
-    for ids, tests in cells.items():
-        key = Key(*(names[kind][id] for kind, id in zip(IDS, ids, strict=True)))
-        if key in published.cells:
-            matches.append(_match(ids, tests, published.cells[key], published.facts["threshold"]))
-        else:
-            left_out["model"].add(f"{ids[1]} on {ids[0]}")
-    order: dict[tuple[str, ...], int] = {
-        key[:4]: position for position, key in enumerate(published.cells)
-    }
-    matches.sort(key=lambda match: (order[_published_ids(match)], *map(match.get, _OURS)))
+            cells[key][ids].append(test)
+    matches = [
+        _match(ids, cells[key][ids], theirs, published.facts["threshold"])
+        for key, theirs in published.cells.items()
+        for ids in sorted(cells.get(key, ()))
+    ]
     named = [f"{kind} {', '.join(sorted(ids))}" for kind, ids in sorted(left_out.items())]
     return CellComparison(published, named, matches, agreements(matches))
 
@@ -168,13 +168,6 @@ def _names(
     return names
 
 
-_OURS = tuple(f"our_{kind}" for kind in IDS)
-
-
-def _published_ids(match: Row) -> tuple[str, ...]:
-    return tuple(match[kind] for kind in IDS)
-
-
 def _match(
     ids: Sequence[str], tests: Sequence[Row], theirs: Value, threshold: float
 ) -> dict[str, Any]:
@@ -182,7 +175,7 @@ def _match(
     ours = count_seeds(tests, threshold)
     return {
         **theirs.key._asdict(),
-        **dict(zip(_OURS, ids, strict=True)),
+        **{f"our_{kind}": id for kind, id in zip(IDS, ids, strict=True)},
         **{f"{name}_ours": value for name, value in vars(ours).items()},
         "significant_published": theirs.significant,
         "total_published": theirs.runs,
@@ -198,31 +191,32 @@ def _match(
 
 def agreements(matches: Sequence[Row]) -> list[Agreement]:
     """Ask every question of all cells, and of the cells of each dataset, model, method, metric."""
-    answers = []
-    for by, group, chosen in _groups(matches):
-        decisions = [_decisions(match) for match in chosen]
-        for question in ("significant", "direction", "considerable"):
-            both = [of_cell[question] for of_cell in decisions if question in of_cell]
-            if both or by == "all":
-                answers.append(_agreement(question, by, group, both))
-        means = [
-            [match[f"mean_d_{side}"] for side in WHOSE]
-            for match in chosen
-            if match["significant_ours"]
-        ]
-        effects = [pair for pair in means if None not in pair]
-        rho = rank_correlation(*zip(*effects, strict=True)).correlation if effects else math.nan
-        answers.append(
-            Agreement("effect", by, group, len(effects), rho=None if math.isnan(rho) else rho)
-        )
-    return answers
-
-
-def _groups(matches: Sequence[Row]) -> Iterator[tuple[str, str, list[Row]]]:
-    yield "all", "", list(matches)
+    parts = [("all", "", matches)]
     for by in IDS:
-        for group in dict.fromkeys(match[by] for match in matches):
-            yield by, group, [match for match in matches if match[by] == group]
+        parts += [(by, id, part) for id, part in grouped(matches, itemgetter(by)).items()]
+    return [answer for part in parts for answer in _answers(*part)]
+
+
+def _answers(by: str, group: str, matches: Sequence[Row]) -> Iterator[Agreement]:
+    decisions = [_decisions(match) for match in matches]
+    for question in ("significant", "direction", "considerable"):
+        both = [of_cell[question] for of_cell in decisions if question in of_cell]
+        n, agree = len(both), sum(ours == theirs for ours, theirs in both)
+        if n:
+            ours, theirs = (sum(side) for side in zip(*both, strict=True))
+            expected = (ours * theirs + (n - ours) * (n - theirs)) / n**2
+            kappa = None if expected == 1 else (agree / n - expected) / (1 - expected)
+            yield Agreement(question, by, group, n, agree, agree / n, expected, kappa)
+        elif by == "all":
+            yield Agreement(question, by, group, n, agree)
+    both_means = (
+        [match[f"mean_d_{side}"] for side in WHOSE]
+        for match in matches
+        if match["significant_ours"]
+    )
+    effects = [means for means in both_means if None not in means]
+    rho = rank_correlation(*zip(*effects, strict=True)).correlation if effects else math.nan
+    yield Agreement("effect", by, group, len(effects), rho=None if math.isnan(rho) else rho)
 
 
 def _decisions(match: Row) -> dict[str, tuple[bool, ...]]:
@@ -235,15 +229,3 @@ def _decisions(match: Row) -> dict[str, tuple[bool, ...]]:
     if match["considerable_published"] is not None:
         decisions["considerable"] = tuple(match[f"considerable_{side}"] for side in WHOSE)
     return decisions
-
-
-def _agreement(
-    question: str, by: str, group: str, decisions: Sequence[tuple[bool, ...]]
-) -> Agreement:
-    n, agree = len(decisions), sum(ours == theirs for ours, theirs in decisions)
-    if not n:
-        return Agreement(question, by, group, n, agree)
-    ours, theirs = (sum(side) for side in zip(*decisions, strict=True))
-    expected = (ours * theirs + (n - ours) * (n - theirs)) / n**2
-    kappa = None if expected == 1 else (agree / n - expected) / (1 - expected)
-    return Agreement(question, by, group, n, agree, agree / n, expected, kappa)

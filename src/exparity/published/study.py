@@ -159,25 +159,21 @@ def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Itera
 
 def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:
     """Join counts and effect sizes of all cells of a grid, by the labels that are used."""
-    labels = {
-        (row["table"], row["printed"]): row["metric"] for row in published_table(id, "labels")
-    }
-    rows = published_table(id, "disparity")
-    effects = {
-        _key(row, labels.get((row["table"], row["metric"]), row["metric"])): row
-        for row in rows
-        if row["table"] in facts["effects"]
-    }
+    used = {(row["table"], row["printed"]): row["metric"] for row in published_table(id, "labels")}
+    counts: dict[Key, Mapping[str, str]] = {}
+    effects: dict[Key, Mapping[str, str]] = {}
+    for row in published_table(id, "disparity"):
+        table, printed = row["table"], row["metric"]
+        model = row["model"] + (SCRATCH if row["training"] == "scratch" else "")
+        if table in facts["counts"]:
+            counts[Key(row["dataset"], model, row["method"], printed)] = row
+        if table in facts["effects"]:
+            metric = used.get((table, printed), printed)
+            effects[Key(row["dataset"], model, row["method"], metric)] = row
     return {
-        (key := _key(row, row["metric"])): _cell(key, row, effects.get(key, {}), facts["threshold"])
-        for row in rows
-        if row["table"] in facts["counts"]
+        key: _cell(key, row, effects.get(key, {}), facts["threshold"])
+        for key, row in counts.items()
     }
-
-
-def _key(row: Mapping[str, str], metric: str) -> Key:
-    model = row["model"] + (SCRATCH if row["training"] == "scratch" else "")
-    return Key(row["dataset"], model, row["method"], metric)
 
 
 def _cell(key: Key, counts: Mapping[str, str], effect: Mapping[str, str], least: float) -> Value:

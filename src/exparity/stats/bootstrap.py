@@ -30,10 +30,9 @@ class Draws(NamedTuple):
 def interval_of(
     data: tuple[FloatArray, ...],
     statistic: Callable[..., Any],
-    *,
-    confidence: float,
-    resamples: int,
+    draws: Draws,
     rng: np.random.Generator,
+    *,
     paired: bool = False,
 ) -> Interval:
     """Bootstrap interval of any statistic: bias-corrected and accelerated (Efron 1987).
@@ -42,7 +41,7 @@ def interval_of(
     """
     from scipy.stats import bootstrap
 
-    if not resamples:
+    if not draws.resamples:
         return *NO_INTERVAL[:2], ()
     if min(map(len, data)) < 2:
         return NO_INTERVAL
@@ -53,14 +52,24 @@ def interval_of(
             low, high = bootstrap(
                 data,
                 statistic,
-                n_resamples=resamples,
+                n_resamples=draws.resamples,
                 batch=_BATCH,
                 paired=paired,
                 vectorized=True,
-                confidence_level=confidence,
+                confidence_level=draws.confidence,
                 method=method,
                 rng=rng,
             ).confidence_interval
         if np.isfinite(low) and np.isfinite(high):
             return float(low), float(high), flags
     return NO_INTERVAL
+
+
+def central(drawn: FloatArray, confidence: float) -> tuple[float, float, float]:
+    """Return the mean of draws, and the ends of their central part; NaN is left out."""
+    drawn = drawn[~np.isnan(drawn)]
+    if not len(drawn):
+        return (float("nan"),) * 3
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, (tail, 1 - tail))
+    return float(drawn.mean()), float(low), float(high)

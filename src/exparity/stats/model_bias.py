@@ -6,17 +6,17 @@ two classes. ``docs/bias.md`` has the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.stats.bootstrap import Draws, Interval, interval_of
+from exparity.stats.bootstrap import Draws, central, interval_of
 from exparity.stats.predictions import BiasRow, Predictions
-from exparity.stats.samples import TwoGroups, exchangeable, shuffled
+from exparity.stats.samples import exchangeable, set_differences, shuffled
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -30,16 +30,9 @@ def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:
 
 def model_bias(data: Predictions, draws: Draws) -> list[BiasRow]:
     """Measure how a classifier's predictions differ between groups."""
-
-    def drawn_for(row: BiasRow) -> dict[str, Any]:
-        # The draws of an interval do not depend on what else is drawn.
-        rng = generator(draws.seed, row.quantity, row.group, row.group_b, row.class_name)
-        return {"confidence": draws.confidence, "resamples": draws.resamples, "rng": rng}
-
     rows = list(_rate_rows(data, draws.confidence))
     rows += list(_equalised_odds(data, rows))
-    for row, pair in _probabilities(data):
-        rows += [_matched(row, pair, drawn_for), *_unmatched(row, pair, drawn_for)]
+    rows += _probability_rows(data, draws)
     if len(data.classes) == 2 and data.order:
         rows.append(_apd_by_label(data))
     return marked_if_collapsed(rows, data.predicted)
@@ -79,15 +72,14 @@ def _rate_rows(data: Predictions, confidence: float) -> Iterator[BiasRow]:
         masks = {group: counted & data.members(group) for group in ("", *data.order)}
         shares = {g: Share(int((hits & mask).sum()), int(mask.sum())) for g, mask in masks.items()}
         for group, share in shares.items():
-            ends = share.interval(confidence)
-            row = BiasRow(quantity, group, "", class_name, share.value, share.n, *ends)
-            yield replace(row, flags=empty(share.n))
+            of_share = share.value, share.n, *share.interval(confidence), empty(share.n)
+            yield BiasRow(quantity, group, "", class_name, *of_share)
         for a, b in combinations(data.order, 2):
+            one, other = shares[a], shares[b]
             together = correlation_of_shares(hits, masks[a], masks[b], data.sets)
-            ends = difference_interval(shares[a], shares[b], confidence, together)
-            gap, n = shares[a].value - shares[b].value, shares[a].n + shares[b].n
-            row = BiasRow(f"{quantity}_gap", a, b, class_name, gap, n, *ends)
-            yield replace(row, flags=empty(min(shares[a].n, shares[b].n)))
+            ends = difference_interval(one, other, confidence, together)
+            of_gap = one.value - other.value, one.n + other.n, *ends, empty(min(one.n, other.n))
+            yield BiasRow(f"{quantity}_gap", a, b, class_name, *of_gap)
 
 
 def empty(n: int) -> tuple[str, ...]:
@@ -109,66 +101,122 @@ def _equalised_odds(data: Predictions, rows: Sequence[BiasRow]) -> Iterator[Bias
 
 # Differences of probabilities
 
-_DrawnFor = Callable[[BiasRow], dict[str, Any]]
+_Measured = tuple[float, int, float, float, tuple[str, ...]]  # value, n, interval and flags
 
 
-def _probabilities(data: Predictions) -> Iterator[tuple[BiasRow, TwoGroups]]:
-    """Yield every pair of groups with the probability of the true class, and with each class's.
+class _TwoGroups(NamedTuple):
+    """(n,) defined values of two groups, whether each is of the first, and its matched set."""
+
+    values: FloatArray
+    is_first: BoolArray
+    sets: IntArray | None
+
+
+def _two_groups(
+    values: FloatArray, in_a: BoolArray, in_b: BoolArray, sets: IntArray | None
+) -> tuple[_TwoGroups, tuple[str, ...]]:
+    """Return the defined values of two groups, and the flag of there being others."""
+    members, defined = in_a | in_b, ~np.isnan(values)
+    kept = members & defined
+    groups = _TwoGroups(values[kept], in_a[kept], None if sets is None else sets[kept])
+    return groups, () if defined[members].all() else ("undefined_values",)
+
+
+def _probability_rows(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
+    """Yield how the probability of the true class, and of each, differs between every two groups.
 
     The members of a matched set may belong to different classes, as in GECO, or to the same. The
-    true class fits both, and is the published form. Of each there is a row without a quantity.
+    true class fits both, and is the published form.
     """
     own = data.probabilities[np.arange(len(data)), data.labels]
     columns = [("", own), *zip(data.classes, data.probabilities.T, strict=True)]
-    for a, b in combinations(data.order, 2):
-        in_a, in_b = data.members(a), data.members(b)
-        for class_name, values in columns:
-            defined = ~np.isnan(values)
-            lost = ((in_a | in_b) & ~defined).any()
-            row = BiasRow("", a, b, class_name, NAN, 0, flags=("undefined_values",) if lost else ())
-            yield row, TwoGroups(values, in_a & defined, in_b & defined, data.sets)
+    for (a, b), (name, values) in product(combinations(data.order, 2), columns):
+        groups, flags = _two_groups(values, data.members(a), data.members(b), data.sets)
+        lacks_one = len(np.unique(groups.is_first)) < 2
+        for quantity, measure in _DIFFERENCES.items():
+            measured: _Measured = NAN, len(groups.values), NAN, NAN, empty(0)
+            if quantity == "apd" or not lacks_one:
+                # The draws of an interval do not depend on what else is drawn.
+                rng = generator(draws.seed, quantity, a, b, name)
+                measured = measure(groups, draws, rng)
+            value, n, low, high, more = measured
+            yield BiasRow(quantity, a, b, name, value, n, low, high, (*flags, *more))
 
 
-def _filled(
-    row: BiasRow,
-    value: float,
-    n: int,
-    low: float = NAN,
-    high: float = NAN,
-    flags: tuple[str, ...] = (),
-) -> BiasRow:
-    return replace(row, value=value, n=n, ci_low=low, ci_high=high, flags=(*row.flags, *flags))
-
-
-def _matched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> BiasRow:
-    row = replace(row, quantity="apd")
-    gaps = np.abs(groups.differences)
+def _within_sets(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> _Measured:
+    gaps = np.abs(set_differences(*groups))
     if not len(gaps):
-        return _filled(row, NAN, 0, flags=("no_pairs",))
-    ends = interval_of((gaps,), np.mean, **drawn_for(row))
-    return _filled(row, float(gaps.mean()), len(gaps), *ends)
+        return NAN, 0, NAN, NAN, ("no_pairs",)
+    return float(gaps.mean()), len(gaps), *interval_of((gaps,), np.mean, draws, rng)
 
 
-def _unmatched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> Iterator[BiasRow]:
+def _between_groups(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> _Measured:
     from scipy.stats import wasserstein_distance
 
-    values, in_a, in_b, _ = groups
-    n = int((in_a | in_b).sum())
-    quantities = ("apd_unpaired", "apd_unpaired_by_chance", "probability_gap")
-    distance, chance, gap = (replace(row, quantity=quantity) for quantity in quantities)
-    if not (in_a.any() and in_b.any()):
-        for empty in (distance, chance, gap):
-            yield _filled(empty, NAN, n, flags=("no_examples",))
-        return
-    a, b = values[in_a], values[in_b]
-    yield _filled(distance, float(wasserstein_distance(a, b)), n)
-    options = drawn_for(chance)
-    if options["resamples"]:
-        value, low, high = wasserstein_by_chance(groups, **options)
-        yield _filled(chance, value, n, low, high)
-    else:
-        yield _filled(chance, NAN, n, flags=("not_drawn",))
-    yield _filled(gap, float(a.mean() - b.mean()), n, *interval_of_gap(groups, **drawn_for(gap)))
+    values, is_first, _ = groups
+    distance = float(wasserstein_distance(values[is_first], values[~is_first]))
+    return distance, len(values), NAN, NAN, ()
+
+
+def _between_groups_by_chance(
+    groups: _TwoGroups, draws: Draws, rng: np.random.Generator
+) -> _Measured:
+    """Return the distance to expect where membership in the groups means nothing.
+
+    A distance between two samples is above 0 also where both come from one distribution. Here the
+    groups of the values are permuted: within matched sets, and among values without a set.
+    """
+    values, is_first, sets = groups
+    if not draws.resamples:
+        return NAN, len(values), NAN, NAN, ("not_drawn",)
+    first, blocks = is_first.astype(np.int64), exchangeable(len(values), sets)
+    order = np.argsort(values)
+    widths = np.diff(values[order])
+    distances = np.empty(draws.resamples)
+    for start in range(0, draws.resamples, _BATCH):
+        drawn = shuffled(first, blocks, min(_BATCH, draws.resamples - start), rng)[:, order]
+        below = drawn.cumsum(axis=1)[:, :-1] / first.sum()
+        others_below = (1 - drawn).cumsum(axis=1)[:, :-1] / (1 - first).sum()
+        distances[start : start + _BATCH] = np.abs(below - others_below) @ widths
+    mean, low, high = central(distances, draws.confidence)
+    return mean, len(values), low, high, ()
+
+
+def _of_means(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> _Measured:
+    """Return the difference of two groups' means, first minus second.
+
+    Matched sets are resampled whole, since their members are not independent; without any, rows
+    are resampled within each group.
+    """
+    values, is_first, sets = groups
+    a, b = values[is_first], values[~is_first]
+    gap = float(a.mean() - b.mean()), len(values)
+    if sets is None:
+
+        def of_rows(a: FloatArray, b: FloatArray, axis: int) -> Any:
+            return a.mean(axis) - b.mean(axis)
+
+        return *gap, *interval_of((a, b), of_rows, draws, rng)
+    index = np.unique(sets, return_inverse=True)[1]
+    sums = tuple(
+        np.bincount(index[mask], weights, int(index.max()) + 1).astype(np.float64)
+        for mask in (is_first, ~is_first)
+        for weights in (values[mask], np.ones(int(mask.sum())))
+    )
+
+    def of_sets(*drawn: FloatArray, axis: int) -> Any:
+        total_a, n_a, total_b, n_b = (part.sum(axis) for part in drawn)
+        return total_a / n_a - total_b / n_b
+
+    return *gap, *interval_of(sums, of_sets, draws, rng, paired=True)
+
+
+_DIFFERENCES = {
+    "apd": _within_sets,
+    "apd_unpaired": _between_groups,
+    "apd_unpaired_by_chance": _between_groups_by_chance,
+    "probability_gap": _of_means,
+}
 
 
 def _apd_by_label(data: Predictions) -> BiasRow:
@@ -177,22 +225,18 @@ def _apd_by_label(data: Predictions) -> BiasRow:
     It compares the rows of the two classes, not of two groups. Where classes and groups coincide,
     or sets hold one row of each, this is the same.
     """
-    values = data.probabilities[np.arange(len(data)), data.labels]
-    defined = ~np.isnan(values)
-    flags = () if defined.all() else ("undefined_values",)
-    masks = [(data.labels == i) & defined for i in (1, 0)]
-    gaps = np.abs(TwoGroups(values, masks[0], masks[1], data.sets).differences)
-    if len(gaps):
-        value, n = float(gaps.mean()), len(gaps)
-    else:
-        n = int(defined.sum())
-        present = all(mask.any() for mask in masks)
-        value = mean_distance(values[masks[0]], values[masks[1]]) if present else NAN
-        flags = flags if present else (*flags, "no_examples")
+    own = data.probabilities[np.arange(len(data)), data.labels]
+    classes, flags = _two_groups(own, data.labels == 1, data.labels == 0, data.sets)
+    gaps = np.abs(set_differences(*classes))
+    value, n = float(gaps.mean()) if len(gaps) else NAN, len(gaps)
+    if not n:
+        values, is_first, _ = classes
+        n, parts = len(values), (values[is_first], values[~is_first])
+        if all(map(len, parts)):
+            value = mean_distance(*parts)
+        else:
+            flags = (*flags, *empty(0))
     return BiasRow("apd_by_label", "", "", "", value, n, flags=flags)
-
-
-# Distances of probabilities
 
 
 def mean_distance(a: FloatArray, b: FloatArray) -> float:
@@ -205,56 +249,3 @@ def mean_distance(a: FloatArray, b: FloatArray) -> float:
     below = np.searchsorted(b, a)
     totals = a * below - sums[below] + (sums[-1] - sums[below]) - a * (len(b) - below)
     return max(0.0, float(totals.mean() / len(b)))
-
-
-def wasserstein_by_chance(
-    groups: TwoGroups, *, confidence: float, resamples: int, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """Return the distance to expect where membership in the groups means nothing.
-
-    A distance between two samples is above 0 also where both come from one distribution. Here the
-    groups of the values are permuted: within matched sets, and among values without a set.
-    """
-    values, in_a, in_b, sets = groups
-    kept = in_a | in_b
-    chosen, first = values[kept], in_a[kept].astype(np.int64)
-    block = exchangeable(len(chosen), None if sets is None else sets[kept])
-    order = np.argsort(chosen)
-    widths = np.diff(chosen[order])
-    distances = np.empty(resamples)
-    for start in range(0, resamples, _BATCH):
-        drawn = shuffled(first, block, min(_BATCH, resamples - start), rng)[:, order]
-        below = drawn.cumsum(axis=1)[:, :-1] / first.sum()
-        others_below = (1 - drawn).cumsum(axis=1)[:, :-1] / (1 - first).sum()
-        distances[start : start + _BATCH] = np.abs(below - others_below) @ widths
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(distances, (tail, 1 - tail))
-    return float(distances.mean()), float(low), float(high)
-
-
-def interval_of_gap(groups: TwoGroups, **options: Any) -> Interval:
-    """Bootstrap interval of the difference of two groups' means, first minus second.
-
-    Matched sets are resampled whole, since their members are not independent; without any, rows
-    are resampled within each group.
-    """
-    values, in_a, in_b, sets = groups
-    if sets is None:
-
-        def of_rows(a: FloatArray, b: FloatArray, axis: int) -> Any:
-            return a.mean(axis) - b.mean(axis)
-
-        return interval_of((values[in_a], values[in_b]), of_rows, **options)
-    kept = in_a | in_b
-    index = np.unique(sets[kept], return_inverse=True)[1]
-    size = int(index.max()) + 1
-    sums: list[FloatArray] = []
-    for mask in (in_a[kept], in_b[kept]):
-        for weights in (values[kept][mask], np.ones(int(mask.sum()))):
-            sums.append(np.bincount(index[mask], weights, size).astype(np.float64))
-
-    def of_sets(*drawn: FloatArray, axis: int) -> Any:
-        total_a, n_a, total_b, n_b = (part.sum(axis) for part in drawn)
-        return total_a / n_a - total_b / n_b
-
-    return interval_of(tuple(sums), of_sets, paired=True, **options)

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.stats.bootstrap import Draws
+from exparity.stats.bootstrap import Draws, central
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.samples import exchangeable, shuffled
 from exparity.stats.shares import NAN, Interval
@@ -32,7 +32,7 @@ class Sides:
     Attributes:
         second: (m,) True for a row of the second side.
         labels, predicted: (m,) true and predicted class.
-        units: (m,) number of what is drawn as one: an example, or its matched set.
+        units: (m,) number of what is drawn as one, an example or its matched set: 0, 1, ...
         n_classes: c.
         paired: whether each unit has the same rows on both sides, so that nothing but the sides of
             a unit can be exchanged; groups are permuted else.
@@ -61,8 +61,7 @@ class Sides:
 
         Those of two groups without matched sets are drawn within each group.
         """
-        units = np.unique(self.units, return_inverse=True)[1]
-        n = int(units.max()) + 1
+        units, n = self.units, int(self.units.max()) + 1
         strata = [np.arange(n)]
         if not (self.paired or self.matched):
             strata = [units[self.second == side] for side in (False, True)]
@@ -77,7 +76,7 @@ class Sides:
         self, resamples: int, rng: np.random.Generator, *, within_classes: bool = False
     ) -> FloatArray:
         """Return (resamples, 2, c, c) counts where the sides mean nothing."""
-        units = np.unique(self.units, return_inverse=True)[1]
+        units = self.units
         blocks = exchangeable(len(units), units if self.matched else None)
         if within_classes:  # those without a partner; block 0
             blocks = np.where(blocks == 0, -1 - self.labels, blocks)
@@ -117,9 +116,17 @@ def rms(gaps: FloatArray) -> FloatArray:
 
 def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -> Iterator[BiasRow]:
     """Yield the RMS over classes of each rate's gap, and what it is by chance."""
-    observed = rate_gaps(sides.confusion())
-    resampled = _drawn(sides, draws, f"{prefix}rms", *groups)
-    permuted = _drawn(sides, draws, f"{prefix}rms_by_chance", *groups)
+    observed, resampled, by_chance = rate_gaps(sides.confusion()), {}, {}
+    if draws.resamples and 0 < sides.second.sum() < len(sides.second):
+        rng = generator(draws.seed, f"{prefix}rms", *groups)
+        resampled = rate_gaps(sides.resampled(draws.resamples, rng))
+        rng = generator(draws.seed, f"{prefix}rms_by_chance", *groups)
+        by_chance = rate_gaps(sides.permuted(draws.resamples, rng))
+        if not sides.paired:
+            # Rates of a true class have the noise of how many of it each group has: a class of nine
+            # men and one woman has more of it than one of five and five.
+            within = rate_gaps(sides.permuted(draws.resamples, rng, within_classes=True))
+            by_chance |= {rate: within[rate] for rate in ("tpr", "fpr")}
     for rate, gaps in observed.items():
         n = int((~np.isnan(gaps)).sum())
         flags = ("classes_left_out",) if n < len(gaps) else ()
@@ -132,7 +139,7 @@ def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -
         else:
             low, high = reverse_percentile(row.value, rms(resampled[rate]), draws.confidence)
             yield replace(row, ci_low=low, ci_high=high)
-            value, low, high = central(rms(permuted[rate]), draws.confidence)
+            value, low, high = central(rms(by_chance[rate]), draws.confidence)
             yield replace(chance, value=value, ci_low=low, ci_high=high)
 
 
@@ -145,7 +152,7 @@ def rms_of_groups(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
             second=data.groups[kept] == j,
             labels=data.labels[kept],
             predicted=data.predicted[kept],
-            units=units[kept],
+            units=np.unique(units[kept], return_inverse=True)[1],
             n_classes=len(data.classes),
             paired=False,
             matched=data.sets is not None,
@@ -161,29 +168,3 @@ def reverse_percentile(value: float, drawn: FloatArray, confidence: float) -> In
     """
     _, low, high = central(drawn, confidence)
     return max(0.0, 2 * value - high), max(0.0, 2 * value - low)
-
-
-def central(drawn: FloatArray, confidence: float) -> tuple[float, float, float]:
-    """Return the mean of draws, and the ends of their central part; NaN is left out."""
-    drawn = drawn[~np.isnan(drawn)]
-    if not len(drawn):
-        return NAN, NAN, NAN
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, (tail, 1 - tail))
-    return float(drawn.mean()), float(low), float(high)
-
-
-def _drawn(sides: Sides, draws: Draws, what: str, *groups: str) -> dict[str, FloatArray]:
-    """Return the gaps of every draw; none where there is nothing to draw."""
-    if not draws.resamples or sides.second.all() or not sides.second.any():
-        return {}
-    rng = generator(draws.seed, what, *groups)
-    if not what.endswith("by_chance"):
-        return rate_gaps(sides.resampled(draws.resamples, rng))
-    by_chance = rate_gaps(sides.permuted(draws.resamples, rng))
-    if not sides.paired:
-        # Rates of a true class have the noise of how many of it each group has: a class of nine men
-        # and one woman has more of it than one of five and five.
-        within = rate_gaps(sides.permuted(draws.resamples, rng, within_classes=True))
-        by_chance |= {rate: within[rate] for rate in ("tpr", "fpr")}
-    return by_chance

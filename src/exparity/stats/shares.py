@@ -38,18 +38,16 @@ class Share:
 
     def interval(self, confidence: float) -> Interval:
         """Return the Wilson score interval (Wilson 1927); NaN ends without examples."""
-        return _wilson(self.hits, self.n, confidence) if self.n else (NAN, NAN)
+        from scipy.special import ndtri
 
-
-def _wilson(hits: float, n: int, confidence: float) -> Interval:
-    """Return the interval of a share: as scipy's, bit for bit, which takes whole hits only."""
-    from scipy.special import ndtri
-
-    p, z = hits / n, float(ndtri(0.5 + 0.5 * confidence))
-    scale = 2 * (n + z**2)
-    centre = (2 * n * p + z**2) / scale
-    half = z / scale * math.sqrt(4 * n * p * (1 - p) + z**2)
-    return 0.0 if hits == 0 else centre - half, 1.0 if hits == n else centre + half
+        if not self.n:
+            return NAN, NAN
+        # As scipy's, bit for bit, which takes whole hits only.
+        n, p, z = self.n, self.value, float(ndtri(0.5 + 0.5 * confidence))
+        scale = 2 * (n + z**2)
+        centre = (2 * n * p + z**2) / scale
+        half = z / scale * math.sqrt(4 * n * p * (1 - p) + z**2)
+        return 0.0 if self.hits == 0 else centre - half, 1.0 if self.hits == n else centre + half
 
 
 def difference_interval(

@@ -24,7 +24,7 @@ import numpy as np
 
 from exparity.artefacts.files import read_artefact
 from exparity.stats.effect import cohens_d
-from exparity.stats.jackknife import is_shown, jackknife_ends
+from exparity.stats.jackknife import d_without_each, ends_of, is_shown
 
 LEVEL = 0.95
 SHIFTS = (0.0, 0.5)
@@ -49,7 +49,8 @@ def jackknife(a: np.ndarray, b: np.ndarray, paired: bool) -> Ends:
     sums = [np.stack([x**0, x, x**2], axis=-1) for x in (a, b)]
     nothing = np.zeros_like(sums[0])
     strata = [np.concatenate(parts, axis=-1) for parts in ((sums[0], nothing), (nothing, sums[1]))]
-    return jackknife_ends([strata[0] + strata[1]] if paired else strata, ddof=1, confidence=LEVEL)
+    strata = [strata[0] + strata[1]] if paired else strata
+    return ends_of(*d_without_each(strata, ddof=1), confidence=LEVEL)
 
 
 def measured(

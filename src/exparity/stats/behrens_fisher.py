@@ -8,12 +8,11 @@ freedom keeps a corrected level if one sample is a handful of trainings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from exparity.stats.roots import root_between
 from exparity.types import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
@@ -21,6 +20,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 PLACES, SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
 NEVER = 1e-17  # probability of what lies beyond the range of an integral
 _ZERO = 1e-300
+_STEPS = 100
+_PRECISION = 1e-10
 
 
 class TwoErrors(NamedTuple):
@@ -95,16 +96,16 @@ def critical_value(level: float, errors: TwoErrors) -> FloatArray:
     size = np.full(len(flat.first), np.nan)
     known = np.isfinite(flat.first + flat.second)
     some = TwoErrors(*(part[known] for part in flat))
-    reach = [
-        np.sqrt(v) * stdtrit(np.where(v > 0, dof, 1.0), 1 - level / 2)
-        for v, dof in ((some.first, some.first_dof), (some.second, some.second_dof))
-    ]
+
+    def quantiles(tail: float) -> list[FloatArray]:
+        """Return the quantiles of each t variable alone."""
+        return [
+            np.sqrt(v) * stdtrit(np.where(v > 0, dof, 1.0), 1 - tail)
+            for v, dof in (some[:2], some[2:])
+        ]
+
     # One t alone exceeds its share no more often than both; one of two, each at half the level.
-    low = np.maximum(*reach)
-    high = sum(
-        np.sqrt(v) * stdtrit(np.where(v > 0, dof, 1.0), 1 - level / 4)
-        for v, dof in ((some.first, some.first_dof), (some.second, some.second_dof))
-    )
+    low, high = np.maximum(*quantiles(level / 2)), np.add(*quantiles(level / 4))
     target = float(ndtri(level / 2))
 
     def excess(log_size: FloatArray) -> FloatArray:
@@ -115,3 +116,29 @@ def critical_value(level: float, errors: TwoErrors) -> FloatArray:
     ends = (np.log(np.where(spread, end, 1.0)) for end in (low, high))
     size[known] = np.where(spread, np.exp(root_between(excess, *ends)), 0.0)
     return size.reshape(shape)
+
+
+def root_between(
+    function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return where a monotone function is zero, by the Illinois rule (Dowell and Jarratt 1971)."""
+    low, high = low.copy(), high.copy()
+    at_low, at_high = function(low), function(high)
+    scale = _PRECISION * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    last: FloatArray = high.copy()
+    side = np.zeros(len(low))
+    for _ in range(_STEPS):
+        rise = at_high - at_low
+        share = np.divide(-at_low, rise, out=np.full_like(rise, 0.5), where=rise != 0)
+        point = low + share * (high - low)
+        if (np.abs(point - last) <= scale).all():
+            return point
+        last, value = point, function(point)
+        above = np.sign(value) == np.sign(at_high)
+        # An end that is kept twice counts half, so that it gives way in the end.
+        at_low = np.where(above & (side > 0), at_low / 2, at_low)
+        at_high = np.where(~above & (side < 0), at_high / 2, at_high)
+        low, at_low = np.where(above, low, point), np.where(above, at_low, value)
+        high, at_high = np.where(above, point, high), np.where(above, value, at_high)
+        side = np.where(above, 1.0, -1.0)
+    return last

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exparity.core.calls import checked, listed
 from exparity.core.errors import InputError, shown
+from exparity.core.grouping import grouped
 from exparity.core.settings import Statistics
 from exparity.explanations.markup import notebook_html
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
@@ -162,8 +162,8 @@ def compare_all(
     the tests over all groups, which are left empty for two: there they would say what ``p`` and
     ``wilcoxon_p`` say.
     """
-    scores, codes, names = samples(values, groups, order, pairs)
-    (comparisons,) = _compared(scores[None], codes, list(order), names, Statistics(**settings))
+    scores, *_ = samples(values, groups, order, pairs)
+    (comparisons,) = compare_many([scores], groups, order, pairs, **settings)
     return comparisons
 
 
@@ -175,38 +175,26 @@ def compare_many(
     **settings: Any,
 ) -> list[list[GroupComparison]]:
     """Compare many metrics' values of the same examples, each as :func:`compare_all` does."""
+    statistics = Statistics(**settings)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
     scores = np.array(values, dtype=np.float64).reshape(len(values), len(codes))
-    return _compared(scores, codes, list(order), names, Statistics(**settings))
-
-
-def _compared(
-    scores: FloatArray,
-    codes: IntArray,
-    order: Sequence[str],
-    names: Sequence[str | None] | None,
-    settings: Statistics,
-) -> list[list[GroupComparison]]:
-    """Compare the groups of each row of (r, n) values; those defined alike at once."""
     compared: list[list[GroupComparison]] = [[] for _ in scores]
-    alike: dict[bytes, list[int]] = {}
-    for row, defined in enumerate(~np.isnan(scores)):
-        alike.setdefault(defined.tobytes(), []).append(row)
-    for rows in alike.values():
+    # Those that are defined alike are compared at once.
+    for rows in grouped(range(len(scores)), lambda row: np.isnan(scores[row]).tobytes()).values():
         defined = ~np.isnan(scores[rows[0]])
         of_all = _compared_at_once(scores[rows], codes, len(order), names, defined)
         for a, b in combinations(range(len(order)), 2):
             kept = (codes == a) | (codes == b)
             pair = np.ascontiguousarray(scores[rows][:, kept & defined])
             sets = _sets_of(names, kept, defined)
-            columns = _pair_compared(pair, codes[kept & defined] == a, sets, settings)
-            n_examples = int(kept.sum())
-            facts = {"n_examples": n_examples, "n_undefined": n_examples - pair.shape[1]}
+            columns = _pair_compared(pair, codes[kept & defined] == a, sets, statistics) | of_all
+            n_examples, n_undefined = int(kept.sum()), int((kept & ~defined).sum())
             for i, row in enumerate(rows):
-                own = {name: column[i] for name, column in {**columns, **of_all}.items()}
-                if facts["n_undefined"]:
+                own = {name: column[i] for name, column in columns.items()}
+                if n_undefined:
                     own["flags"] = ["undefined_values", *own["flags"]]
-                compared[row].append(GroupComparison(str(order[a]), str(order[b]), **facts, **own))
+                own |= {"n_examples": n_examples, "n_undefined": n_undefined}
+                compared[row].append(GroupComparison(str(order[a]), str(order[b]), **own))
     return compared
 
 
@@ -225,27 +213,23 @@ def _pair_compared(
 ) -> dict[str, list[Any]]:
     """Compare two groups by each row of (r, n) defined values; return columns of r."""
     a, b = (np.ascontiguousarray(values[:, mask]) for mask in (is_first, ~is_first))
-    (rows, n_a), n_b = a.shape, b.shape[1]
+    rows, n_a, n_b = len(values), a.shape[1], b.shape[1]
     (mean_a, sd_a), (mean_b, sd_b) = _means_and_sds(a), _means_and_sds(b)
     difference = mean_a - mean_b
-    columns = {"n_a": np.full(rows, n_a), "n_b": np.full(rows, n_b)}
+    columns: dict[str, Any] = {"n_a": n_a, "n_b": n_b, "mean_difference": difference}
     columns |= {"mean_a": mean_a, "mean_b": mean_b, "sd_a": sd_a, "sd_b": sd_b}
-    columns |= {"mean_difference": difference}
     columns |= {"direction": np.sign(np.nan_to_num(difference)).astype(np.int64)}
     if min(n_a, n_b) < 2:
-        return {**_lists(columns), "flags": [["too_few"] for _ in range(rows)]}
+        return {**_lists(columns, rows), "flags": [["too_few"] for _ in range(rows)]}
     u, p = mann_whitney(a, b)
-    d = cohens_d(a, b, ddof=settings.ddof)
-    columns |= {"U": u, "p": p, "significant": p <= settings.alpha, "cohens_d": d}
-    columns |= {"considerable": np.abs(d) >= settings.threshold}
-    columns |= {"rank_biserial": rank_biserial(u, n_a, n_b)}
-    differences = set_differences(values, is_first, sets)
+    d, differences = cohens_d(a, b, ddof=settings.ddof), set_differences(values, is_first, sets)
     n_pairs = differences.shape[1]
-    columns |= {"n_pairs": np.full(rows, n_pairs)}
+    columns |= {"U": u, "p": p, "significant": p <= settings.alpha, "n_pairs": n_pairs}
+    columns |= {"cohens_d": d, "considerable": np.abs(d) >= settings.threshold}
+    columns |= {"rank_biserial": rank_biserial(u, n_a, n_b)}
     if n_pairs >= 2:
-        varies = differences.any(axis=1)
         columns |= {"wilcoxon_p": signed_rank(differences)}
-        columns |= {"d_z": np.where(varies, d_z(differences), NAN)}
+        columns |= {"d_z": np.where(differences.any(axis=1), d_z(differences), NAN)}
     few = smallest_p(n_a, n_b, n_pairs if n_pairs >= 2 else 0) > settings.alpha
     constant = np.ptp(values, axis=1) == 0
     named = {"constant": constant, "no_variance": np.isinf(d), "cannot_pass": few & ~constant}
@@ -257,11 +241,12 @@ def _pair_compared(
         )
         flags[i] += of_interval
     columns |= {"d_ci_low": ends[0], "d_ci_high": ends[1]}
-    return {**_lists(columns), "flags": flags}
+    return {**_lists(columns, rows), "flags": flags}
 
 
-def _lists(columns: Mapping[str, NDArray[Any]]) -> dict[str, list[Any]]:
-    return {name: column.tolist() for name, column in columns.items()}
+def _lists(columns: Mapping[str, Any], rows: int) -> dict[str, list[Any]]:
+    """Return columns of one value, or of one a row, as lists of one a row."""
+    return {name: np.broadcast_to(column, rows).tolist() for name, column in columns.items()}
 
 
 def _means_and_sds(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -282,20 +267,20 @@ def _compared_at_once(
 ) -> dict[str, list[Any]]:
     """Test whether any group differs; only the number of groups where they are fewer than three."""
     values, codes = scores[:, defined], codes[defined]
-    rows, present = len(values), np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
-    columns = {"n_groups": np.full(rows, len(present))}
-    if len(present) < 3:
-        return _lists(columns)
-    h, p = kruskal_wallis([np.ascontiguousarray(values[:, codes == code]) for code in present])
-    n = int(np.isin(codes, present).sum())
-    columns |= {"omnibus_statistic": h, "omnibus_p": p, "epsilon_squared": h / (n - 1)}
-    sets = set_index(names, defined)
-    if sets is not None:
-        means = set_means(values, np.broadcast_to(codes, values.shape), sets, groups)
-        means = means[:, :, present]
-        means = means[:, complete_sets(means[0])]
-        columns |= {"n_sets": np.full(rows, means.shape[1])}
-        if means.shape[1] >= 2:
-            statistic, of_sets = friedman(means)
-            columns |= {"friedman_statistic": statistic, "friedman_p": of_sets}
-    return {**_lists(columns), "omnibus": ["kruskal_wallis"] * rows}
+    present = np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
+    columns: dict[str, Any] = {"n_groups": len(present)}
+    if len(present) >= 3:
+        h, p = kruskal_wallis([np.ascontiguousarray(values[:, codes == code]) for code in present])
+        n = int(np.isin(codes, present).sum())
+        columns |= {"omnibus": "kruskal_wallis", "omnibus_statistic": h, "omnibus_p": p}
+        columns |= {"epsilon_squared": h / (n - 1)}
+        sets = set_index(names, defined)
+        if sets is not None:
+            means = set_means(values, np.broadcast_to(codes, values.shape), sets, groups)
+            means = means[:, :, present]
+            means = means[:, complete_sets(means[0])]
+            columns |= {"n_sets": means.shape[1]}
+            if means.shape[1] >= 2:
+                statistic, p = friedman(means)
+                columns |= {"friedman_statistic": statistic, "friedman_p": p}
+    return _lists(columns, len(values))

@@ -184,12 +184,12 @@ def _tested(
         return np.where(np.abs(value) <= least, 0.0, value)
 
     estimate = mean_gap(a - b) if paired else mean_gap(a, b)
-    lengths = {name: getattr(estimate, name) for name in ("gap", "gaps", "gap_errors")}
-    squares = {name: getattr(estimate, name) for name in ("v_seeds", "v_texts", "v_cells")}
-    estimate = estimate._replace(
-        **{name: cleaned(value) for name, value in lengths.items()},
-        **{name: cleaned(np.sqrt(value)) ** 2 for name, value in squares.items()},
-    )
+    known = estimate._asdict()
+    for name in ("gap", "gaps", "gap_errors"):
+        known[name] = cleaned(known[name])
+    for name in ("v_seeds", "v_texts", "v_cells"):
+        known[name] = cleaned(np.sqrt(known[name])) ** 2
+    estimate = Estimate(**known)
     sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
     test = replace(
         test,

@@ -72,12 +72,18 @@ class GapChanges(NamedTuple):
     over_seeds: GapChange
 
 
-class _Sample(NamedTuple):
+class _Pair(NamedTuple):
     """(n,) the examples of two groups: membership in the first, and matched sets or rows."""
 
     is_first: BoolArray
     clusters: IntArray
     matched: bool
+
+    def sizes(self, present: BoolArray) -> dict[str, Any]:
+        """Count the examples of each group, and the matched sets that have both."""
+        first, second = present & self.is_first, present & ~self.is_first
+        n_sets = len(np.intersect1d(self.clusters[first], self.clusters[second]))
+        return {"n_a": int(first.sum()), "n_b": int(second.sum()), "n_sets": n_sets}
 
 
 class _Training(NamedTuple):
@@ -99,108 +105,82 @@ def gap_changes(
     groups: Sequence[str],
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
-    *,
-    alpha: float = Statistics.alpha,
-    threshold: float = Statistics.threshold,
-    ddof: int = Statistics.ddof,
-    confidence: float = Statistics.confidence,
+    **settings: Any,
 ) -> list[GapChanges]:
-    """Compare |d| between every two groups by a model with that by a base model."""
-    settings = Statistics(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
+    """Compare |d| between every two groups by a model with that by a base model.
+
+    Options are those of :func:`~exparity.stats.compare.compare_groups`.
+    """
+    statistics = Statistics(**settings)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
     both = np.array([values, base_values], dtype=np.float64).reshape(2, len(values), len(codes))
     changes = []
     for a, b in combinations(range(len(order)), 2):
-        chosen = (codes == a) | (codes == b)
+        chosen, blank = (codes == a) | (codes == b), GapChange(order[a], order[b])
         sets = set_index(names, chosen)
-        sample = _Sample(
-            codes[chosen] == a, np.arange(chosen.sum()) if sets is None else sets, sets is not None
-        )
-        blank = GapChange(order[a], order[b])
-        scores = both[..., chosen].swapaxes(0, 1)  # (s, 2, n)
-        trainings = [_trained(blank, own, sample, settings) for own in scores]
-        over_seeds = _over_trainings(blank, trainings, sample, settings)
+        clusters = np.arange(chosen.sum()) if sets is None else sets
+        pair = _Pair(codes[chosen] == a, clusters, sets is not None)
+        trainings = [  # of each the scores by both models, (2, n)
+            _trained(blank, scores, pair, statistics) for scores in both[..., chosen].swapaxes(0, 1)
+        ]
+        over_seeds = _over_trainings(blank, trainings, pair, statistics)
         changes.append(GapChanges([one.change for one in trainings], over_seeds))
     return changes
 
 
-def _trained(
-    blank: GapChange, scores: FloatArray, sample: _Sample, settings: Statistics
-) -> _Training:
+def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statistics) -> _Training:
     """Compare two models of one training, whose scores are (2, n)."""
     present = np.asarray(~np.isnan(scores).any(axis=0))
-    base = replace(blank, **_sizes(sample, present))
-    size = int(sample.clusters.max(initial=-1)) + 1
-    contributions = np.full((3, 1 if sample.matched else 2, size), NAN)
-
-    def without_change(flag: str) -> _Training:
-        return _Training(replace(base, flags=[flag]), contributions, present)
-
-    if min(base.n_a, base.n_b) < 2:
-        return without_change("too_few")
-    scores, is_first = np.ascontiguousarray(scores[:, present]), sample.is_first[present]
-    clusters = sample.clusters[present]
-    if not np.ptp(scores, axis=1).all():
-        return without_change("constant")
+    base = replace(blank, **pair.sizes(present))
+    scores = np.ascontiguousarray(scores[:, present])
+    is_first, clusters = pair.is_first[present], pair.clusters[present]
     groups = [is_first, ~is_first]
-    strata = [np.ones_like(is_first)] if sample.matched else groups
+    strata = [np.ones_like(is_first)] if pair.matched else groups
+    contributions = np.full((3, len(strata), int(pair.clusters.max(initial=-1)) + 1), NAN)
+    if min(base.n_a, base.n_b) < 2:
+        return _Training(replace(base, flags=["too_few"]), contributions, present)
+    if not np.ptp(scores, axis=1).all():
+        return _Training(replace(base, flags=["constant"]), contributions, present)
     sums = np.stack([cluster_sums(one, is_first, clusters) for one in scores])
-    units = [sums] if sample.matched else [sums[:, group] for group in groups]
+    units = [sums] if pair.matched else [sums[:, group] for group in groups]
     d, without = d_without_each(units, ddof=settings.ddof)  # (2,), and (2, units) a stratum
     if not np.isfinite(d).all():
-        return without_change("no_variance")
+        return _Training(replace(base, flags=["no_variance"]), contributions, present)
     signs = np.array([np.sign(d) * (1, -1), (1, -1), (1, 1)])
     left_out = [signs @ of_stratum for of_stratum in without]
     for row, (stratum, of_stratum) in enumerate(zip(strata, left_out, strict=True)):
         deviations = of_stratum.mean(axis=1, keepdims=True) - of_stratum
         members = np.unique(clusters[stratum])
         contributions[:, row, members] = (len(members) - 1) * deviations
-    change, low, high = float(signs[0] @ d), NAN, NAN
-    sizes = [len(np.unique(clusters[group])) for group in groups]
-    if all(is_shown(scores[:, g], n).all() for g, n in zip(groups, sizes, strict=True)):
-        ends = ends_of(
-            np.asarray(change), [one[0] for one in left_out], confidence=settings.confidence
-        )
-        low, high = map(float, ends)
-    measured: dict[str, Any] = dict(zip(_MEANS, (*d, *np.abs(d)), strict=True))
-    measured = {name: float(value) for name, value in measured.items()}
-    own = replace(base, n_seeds=1, **measured, change=change, ci_low=low, ci_high=high)
-    return _Training(own, contributions, present)
-
-
-def _sizes(sample: _Sample, present: BoolArray) -> dict[str, Any]:
-    """Count the examples of each group, and the matched sets that have both."""
-    of_both = [set(sample.clusters[present & mask]) for mask in (sample.is_first, ~sample.is_first)]
-    return {
-        "n_a": int((present & sample.is_first).sum()),
-        "n_b": int((present & ~sample.is_first).sum()),
-        "n_sets": len(of_both[0] & of_both[1]),
-    }
+    change = signs[0] @ d
+    ends: tuple[Any, Any] = NAN, NAN
+    if all(is_shown(scores[:, g], len(np.unique(clusters[g]))).all() for g in groups):
+        ends = ends_of(change, [one[0] for one in left_out], confidence=settings.confidence)
+    measured = (*d, *np.abs(d), change, *ends)
+    names = (*_MEANS, "change", "ci_low", "ci_high")
+    columns: dict[str, Any] = dict(zip(names, map(float, measured), strict=True))
+    return _Training(replace(base, n_seeds=1, **columns), contributions, present)
 
 
 def _over_trainings(
-    blank: GapChange,
-    trainings: Sequence[_Training],
-    sample: _Sample,
-    settings: Statistics,
+    blank: GapChange, trainings: Sequence[_Training], pair: _Pair, settings: Statistics
 ) -> GapChange:
     kept = [one for one in trainings if one.change.n_seeds]
     if not kept:
         flags = dict.fromkeys(flag for one in trainings for flag in one.change.flags)
         return replace(blank, flags=list(flags))
     present = np.array([one.present for one in kept])
+    in_some = np.asarray(present.any(axis=0))
     means: dict[str, Any] = {
         name: float(np.mean([getattr(one.change, name) for one in kept])) for name in _MEANS
     }
-    sizes = _sizes(sample, np.asarray(present.any(axis=0)))
-    lacking = present.any(axis=0) != present.all(axis=0)
     base = replace(
         blank,
         n_seeds=len(kept),
-        **sizes,
+        **pair.sizes(in_some),
         **means,
         change=means["absolute_d"] - means["base_absolute_d"],
-        flags=["missing_cells"] if lacking.any() else [],
+        flags=["missing_cells"] if (in_some != present.all(axis=0)).any() else [],
     )
     gap = _crossed([one.change.change for one in kept], kept, 0)
     if gap.n_seeds < 2:  # those in which texts can be left out

@@ -40,7 +40,7 @@ def interval_of_d(
             return NO_INTERVAL
     sums = cluster_sums(values, is_first, np.arange(len(values)) if clusters is None else clusters)
     strata = [sums] if clusters is not None else [sums[is_first], sums[~is_first]]
-    low, high = jackknife_ends(strata, ddof=ddof, confidence=confidence)
+    low, high = ends_of(*d_without_each(strata, ddof=ddof), confidence=confidence)
     return (float(low), float(high), ()) if np.isfinite(low + high) else NO_INTERVAL
 
 
@@ -53,21 +53,14 @@ def is_shown(group: FloatArray, units: int) -> BoolArray:
     return np.asarray(varies & (units >= FEWEST) & (units > SKEWNESS_FACTOR * skewness**2))
 
 
-def jackknife_ends(
-    strata: Sequence[FloatArray], *, ddof: int, confidence: float
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Ends of the jackknife interval of d (Tukey 1958; Efron and Tibshirani 1993, chapter 11).
+def d_without_each(
+    strata: Sequence[FloatArray], *, ddof: int
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Return d, and d without each set.
 
     ``strata`` are the (..., m, 6) sums of :func:`cluster_sums`, one array for all matched sets, or
     one for the rows of each group.
     """
-    return ends_of(*d_without_each(strata, ddof=ddof), confidence=confidence)
-
-
-def d_without_each(
-    strata: Sequence[FloatArray], *, ddof: int
-) -> tuple[FloatArray, list[FloatArray]]:
-    """Return d, and d without each set, of sums over sets: see :func:`jackknife_ends`."""
     whole = np.asarray(sum(units.sum(axis=-2) for units in strata))
     with np.errstate(all="ignore"):  # degenerate samples; whoever uses it checks
         without = [_d_of_sums(whole[..., None, :] - units, ddof) for units in strata]
@@ -77,7 +70,7 @@ def d_without_each(
 def ends_of(
     estimate: FloatArray, without: Sequence[FloatArray], *, confidence: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Ends of the jackknife interval of an estimate."""
+    """Ends of a jackknife interval (Tukey 1958; Efron and Tibshirani 1993, chapter 11)."""
     from scipy.special import stdtrit
 
     variance, squares = 0.0, 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,31 +100,27 @@ def mean_gap(*parts: FloatArray) -> Estimate:
     tests err on the safe side. The examples of two groups count as independent draws; what a
     training does to both groups alike cancels.
     """
-    estimate: Any = 0.0
-    of_seed: Any = 0.0
-    gaps: Any = 0.0
-    crossed: list[_Component] = []
-    shared: list[_Component] = []
-    own: list[_Component] = []
+    sums, components = [], []
     for sign, part in zip((1, -1), parts, strict=False):
         defined = ~np.isnan(part)
         m = defined.sum(axis=(-2, -1))
         mean = np.where(defined, part, 0.0).sum(axis=(-2, -1)) / m
         e = np.where(defined, part - mean[..., None, None], 0.0) / m[..., None, None]
         n, seeds = defined.any(axis=-2).sum(axis=-1), defined.any(axis=-1).sum(axis=-1)
-        estimate, of_seed = estimate + sign * mean, of_seed + sign * e.sum(axis=-1)
-        crossed.append(_component(e.sum(axis=-2), n, n - 1))
         residuals = _residuals(e, defined).reshape(*m.shape, -1)
-        shared.append(_component(residuals, m, m - seeds - n + 1))
         k = defined.sum(axis=-1)
         of_training = np.where(defined, part, 0.0).sum(axis=-1) / k
-        gaps = gaps + sign * of_training
         within = np.where(defined, part - of_training[..., None], 0.0) / k[..., None]
-        own.append(_component(within, k, k - 1))
+        sums.append((sign * mean, sign * e.sum(axis=-1), sign * of_training))
+        crossed = _component(e.sum(axis=-2), n, n - 1)
+        shared = _component(residuals, m, m - seeds - n + 1)
+        components.append((crossed, shared, _component(within, k, k - 1)))
+    estimate, of_seed, gaps = (np.sum(each, axis=0) for each in zip(*sums, strict=True))
+    of_texts, of_cells, of_gaps = zip(*components, strict=True)
     v_seeds, _ = _component(of_seed, seeds, seeds - 1)
-    v_texts, dof_texts = welch(crossed)
-    v_cells = np.sum([variance for variance, _ in shared], axis=0)
-    v_gaps, gap_dof = welch(own)
+    v_texts, dof_texts = welch(of_texts)
+    v_cells = np.sum([variance for variance, _ in of_cells], axis=0)
+    v_gaps, gap_dof = welch(of_gaps)
     return Estimate(
         estimate, v_seeds, v_texts, v_cells, seeds, dof_texts, gaps, np.sqrt(v_gaps), gap_dof
     )

@@ -53,18 +53,12 @@ def mean_score(
     if not defined.any():
         return MeanScore(*sizes)
     mean = float(scores[defined].mean())
-    units = _set_means(scores, pairs)
+    units, sets = scores, set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
+    if sets is not None:
+        undefined = np.isnan(scores)
+        units = set_means(np.nan_to_num(scores), undefined.astype(np.int64), sets, 2)[..., 0]
     units = units[~np.isnan(units).all(axis=1)][:, ~np.isnan(units).all(axis=0)]
     if units.shape[1] < 2:
         return MeanScore(*sizes, mean)
     half = float(critical_value(1 - confidence, mean_gap(units).errors))
     return MeanScore(*sizes, mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
-
-
-def _set_means(scores: FloatArray, pairs: Sequence[str | None] | None) -> FloatArray:
-    """Return (s, m) the mean of each matched set's defined scores, an example's own without one."""
-    sets = set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
-    if sets is None:
-        return scores
-    undefined = np.isnan(scores)
-    return set_means(np.nan_to_num(scores), undefined.astype(np.int64), sets, 2)[..., 0]

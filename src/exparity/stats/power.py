@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exparity.core.settings import Statistics
-from exparity.stats.behrens_fisher import TwoErrors, critical_value
-from exparity.stats.roots import root_between
+from exparity.stats.behrens_fisher import TwoErrors, critical_value, root_between
 from exparity.stats.typical_gap import findable_gaps
 from exparity.types import FloatArray
 

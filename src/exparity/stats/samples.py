@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -106,25 +106,3 @@ def set_differences(values: FloatArray, is_first: BoolArray, sets: IntArray | No
     means = set_means(values, codes, sets, 2)
     means = means[..., complete_sets(means.reshape(-1, *means.shape[-2:])[0]), :]
     return np.ascontiguousarray(means[..., 0] - means[..., 1])
-
-
-class TwoGroups(NamedTuple):
-    """Values of two groups, to be compared.
-
-    Attributes:
-        values: (n,) finite where a mask is True.
-        in_a, in_b: (n,) True for values of the first group, and for those of the second.
-        sets: (n,) number of each value's matched set; None if there are none.
-    """
-
-    values: FloatArray
-    in_a: BoolArray
-    in_b: BoolArray
-    sets: IntArray | None
-
-    @property
-    def differences(self) -> FloatArray:
-        """(m,) first minus second within the matched sets."""
-        kept = self.in_a | self.in_b
-        sets = None if self.sets is None else self.sets[kept]
-        return set_differences(self.values[kept], self.in_a[kept], sets)

@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -35,14 +34,9 @@ LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
 
 
-class Step(NamedTuple):
-    """Gain of a text's score over chance, and the room that the reference leaves above chance."""
-
-    gain: float
-    room: float
-
-
-NO_STEP = Step(np.nan, np.nan)
+Step = tuple[float, float]
+"""Gain of a text's score over chance, and the room that the reference leaves above chance."""
+NO_STEP: Step = (np.nan, np.nan)
 """Step of an explanation without a score, or without a step."""
 
 
@@ -63,6 +57,10 @@ class Limits:
     def __init__(self, random: Falls, reference: Falls, *, higher_is_better: bool) -> None:
         self.random, self.reference = random, reference
         self._sign = 1.0 if higher_is_better else -1.0
+        self._limits = {  # (k,) the mean of the random orders, and the reference
+            scale: (self._counted(random, scale).mean(axis=0), self._counted(reference, scale))
+            for scale in SCALES
+        }
 
     def step(self, falls: Falls, scale: Scale) -> Step:
         """Return gain and room of an explanation at its own steps.
@@ -73,23 +71,12 @@ class Limits:
         taken = falls.sizes > 0
         if not taken.any():
             return NO_STEP
-        chance, reference = self._by_size[scale]
-        sizes, known = falls.sizes[taken], self.random.sizes
-        by_chance = np.interp(sizes, known, chance).mean()
+        chance, reference = (
+            np.interp(falls.sizes[taken], self.random.sizes, limit).mean()
+            for limit in self._limits[scale]
+        )
         own = self._counted(falls, scale)[taken].mean()
-        room = np.interp(sizes, known, reference).mean() - by_chance
-        return Step(float(self._sign * (own - by_chance)), float(self._sign * room))
-
-    @cached_property
-    def _by_size(self) -> Mapping[Scale, tuple[FloatArray, FloatArray]]:
-        """The (k,) mean of the random orders, and the reference, on each scale."""
-        return {
-            scale: (
-                self._counted(self.random, scale).mean(axis=0),
-                self._counted(self.reference, scale),
-            )
-            for scale in SCALES
-        }
+        return float(self._sign * (own - chance)), float(self._sign * (reference - chance))
 
     def _counted(self, falls: Falls, scale: Scale) -> FloatArray:
         if scale == "ranks":
@@ -106,7 +93,7 @@ def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -
     if not falls.size or not np.size(pool):
         return NO_STEP
     sign = 1.0 if higher_is_better else -1.0
-    return Step(float(sign * (share_below(pool, falls).mean() - 0.5)), 0.5)
+    return float(sign * (share_below(pool, falls).mean() - 0.5)), 0.5
 
 
 def linearised(
@@ -199,11 +186,10 @@ def on_all_scales(
         p_cross=largest("p_cross", claims_means),
         flags=flags,
     )
-    known = {f"{name}_{scale}" for name in "dp" for scale in SCALES}
     columns = {
         f"{name}_{scale}": float(getattr(test, attribute))
         for scale, test in tests.items()
         for name, attribute in (("d", estimate), ("p", "p_mean"))
-        if f"{name}_{scale}" in known
+        if scale in SCALES
     }
     return whole, ScaleTests(**columns)

@@ -10,13 +10,20 @@ trainings whose gaps are typically small, although their mean may be anything.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from exparity.stats.behrens_fisher import NEVER, PLACES, SLOPES, critical_value, two_sided_p
+from exparity.stats.behrens_fisher import (
+    NEVER,
+    PLACES,
+    SLOPES,
+    critical_value,
+    root_between,
+    two_sided_p,
+)
 from exparity.stats.mean_gap import Estimate
-from exparity.stats.roots import root_between
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
@@ -60,22 +67,18 @@ class TypicalGap:
         self._estimate = estimate
         columns = (np.asarray(part, dtype=np.float64) for part in estimate[:6])
         gap, v_seeds, v_texts, v_cells, n_seeds, dof = np.broadcast_arrays(*columns)
-        v_seeds, v_cells, dof = (
-            np.nan_to_num(v_seeds),
-            np.nan_to_num(v_cells),
-            np.where(dof > 0, dof, 1.0),
-        )
+        v_seeds, v_cells = np.nan_to_num(v_seeds), np.nan_to_num(v_cells)
         self._known = np.isfinite([gap, v_texts, n_seeds]).all(axis=0)
         total = n_seeds * gap**2 + n_seeds * (n_seeds - 1) * v_seeds
         of_texts = np.maximum(v_texts - v_cells, 0.0)
-        parts = total, n_seeds * v_cells, of_texts, n_seeds, dof
+        parts = total, n_seeds * v_cells, of_texts, n_seeds, np.where(dof > 0, dof, 1.0)
         self._cells = _Cells(*(part.reshape(-1, 1) for part in parts))
         square = gap**2 + (n_seeds - 1) * (v_seeds - v_cells) - of_texts
         between = n_seeds * (v_seeds - v_cells)
         self.rms, self.tau = (
             np.where(self._known, np.sqrt(np.maximum(part, 0.0)), NAN) for part in (square, between)
         )
-        p_seeds = fdtrc(n_seeds - 1, (n_seeds - 1) * dof, v_seeds / v_cells)
+        p_seeds = fdtrc(n_seeds - 1, (n_seeds - 1) * parts[-1], v_seeds / v_cells)
         self.p_seeds = np.where(self._known & (n_seeds > 1), p_seeds, NAN)
 
     @property
@@ -92,11 +95,10 @@ class TypicalGap:
 
     def p_small(self, threshold: FloatArray | float) -> FloatArray:
         """Return the p-value of "R is at least the threshold"."""
-
-        def p_small(cells: _Cells, rms: FloatArray) -> FloatArray:
-            return np.where(rms > 0, _largest(cells, rms, upper=False)[0], 1.0)
-
-        return self._judged(threshold, p_small)
+        return self._judged(
+            threshold,
+            lambda cells, rms: np.where(rms > 0, _largest(cells, rms, upper=False)[0], 1.0),
+        )
 
     def p_large_others(self, threshold: FloatArray | float) -> FloatArray:
         """Return ``p_large`` without the training of the largest gap; 1 of a single training."""
@@ -105,10 +107,7 @@ class TypicalGap:
         others = self._cells._replace(total=rest, n_seeds=self._cells.n_seeds - 1)
 
         def p_large(cells: _Cells, rms: FloatArray) -> FloatArray:
-            p = np.ones(len(rms))
-            several = cells.n_seeds[:, 0] > 0
-            p[several] = _largest(cells.at(several), rms[several], upper=True)[0]
-            return p
+            return np.where(cells.n_seeds[:, 0] > 0, _largest(cells, rms, upper=True)[0], 1.0)
 
         return self._judged(threshold, p_large, others)
 
@@ -123,15 +122,10 @@ class TypicalGap:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the interval of R, which are searched from an R that is ``near``."""
         level = (1 - confidence) / 2
-
-        def end(upper: bool) -> FloatArray:
-            def search(cells: _Cells, rms: FloatArray) -> FloatArray:
-                angle = _largest(cells, rms, upper=upper)[1]
-                return _end(cells, angle, level, upper=upper)
-
-            return self._judged(near, search)
-
-        return end(True), end(False)
+        low, high = (
+            self._judged(near, partial(_end, level=level, upper=upper)) for upper in (True, False)
+        )
+        return low, high
 
     @np.errstate(all="ignore")
     def _judged(
@@ -211,15 +205,14 @@ def _largest(cells: _Cells, rms: FloatArray, *, upper: bool) -> tuple[FloatArray
     return np.where(nothing, 1.0 if upper else 0.0, p[row, best]), angle
 
 
-def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> FloatArray:
+def _end(cells: _Cells, near: FloatArray, level: float, *, upper: bool) -> FloatArray:
     """Return the R below (``upper``) or above which the p-value is at most a level.
 
     At every angle the probability is monotone in R, so that the end is the most extreme one of all
-    angles: R is solved for one angle, and the angle looked for at that R, until it stays.
+    angles: R is solved for one angle, and the angle looked for at that R, until it stays. The first
+    is that of the largest probability at the R that is ``near``.
     """
-    from scipy.special import ndtri
-
-    total = cells.total[:, 0]
+    total, angle = cells.total[:, 0], _largest(cells, near, upper=upper)[1]
     scale = np.sqrt(total) + np.sqrt(cells.of_cell + cells.n_seeds * cells.of_texts)[:, 0]
     end = np.zeros(len(total))
     at_zero = _largest(cells, np.zeros(len(total)), upper=upper)[0]
@@ -228,16 +221,14 @@ def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> Floa
     if not open_.any():
         return end
     some, angles, scale = cells.at(open_), angle[open_], scale[open_]
-    target = float(ndtri(level))
+    rms, sign = scale, 1 if upper else -1
 
     def beyond(log_rms: FloatArray) -> FloatArray:
         p = _beyond(some, np.exp(log_rms)[:, None], angles[:, None], upper=upper)[:, 0]
-        return np.asarray(ndtri(np.clip(p, 1e-300, 1 - 1e-16)) - target)
+        return _score(p) - _score(level)
 
-    rms = scale
     for _ in range(_ALTERNATIONS):
         high = np.log(scale)
-        sign = 1 if upper else -1
         for _ in range(_WIDENINGS):
             high = np.where(sign * beyond(high) < 0, high + np.log(4), high)
         rms = np.exp(root_between(beyond, np.log(1e-9 * scale), high))
@@ -246,6 +237,12 @@ def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> Floa
             break
     end[open_] = rms
     return end
+
+
+def _score(p: FloatArray | float) -> FloatArray:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
 
 
 @np.errstate(all="ignore")
@@ -262,12 +259,7 @@ def findable_gaps(
 
     Trainings have no mean gap, and single cells add nothing. The guard is left out.
     """
-    from scipy.special import ndtri
-
     bound, whole = np.full(len(n_seeds), threshold), np.full((len(n_seeds), 1), np.pi / 2)
-
-    def score(p: FloatArray | float) -> FloatArray:
-        return np.asarray(ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
 
     def cells(log_total: FloatArray) -> _Cells:
         parts = np.broadcast_arrays(np.exp(log_total), 0.0, of_texts, n_seeds, dof)
@@ -275,14 +267,14 @@ def findable_gaps(
 
     def found(upper: bool, chance: float) -> FloatArray:
         def too_likely(log_total: FloatArray) -> FloatArray:
-            return score(_largest(cells(log_total), bound, upper=upper)[0]) - score(alpha)
+            return _score(_largest(cells(log_total), bound, upper=upper)[0]) - _score(alpha)
 
         scale = np.log(n_seeds * (threshold**2 + of_texts))
         critical = cells(root_between(too_likely, scale - 30, scale + 15))
 
         def too_often(log_rms: FloatArray) -> FloatArray:
             p = _beyond(critical, np.exp(log_rms)[:, None], whole, upper=False)[:, 0]
-            return score(p) - score(chance)
+            return _score(p) - _score(chance)
 
         least, most = np.log(bound) - 15, np.log(bound) + 15
         rms = np.exp(root_between(too_often, least, most))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exparity.core.settings import Statistics
+from exparity.stats.behrens_fisher import welch
 from exparity.stats.samples import samples, set_differences, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -185,20 +186,15 @@ def _basis(columns: FloatArray) -> FloatArray:
 def _mean_within_classes(values: FloatArray, is_first: BoolArray, others: FloatArray) -> _Fit:
     """Return the mean over classes of the gap in each, with the variance of Welch's test."""
     classes = others @ np.arange(1, others.shape[1] + 1)
-    gaps, variances, freedoms, present = [], [], [], np.unique(classes)
+    gaps, variances, present = [], [], np.unique(classes)
     for name in present:
         parts = [values[(classes == name) & mask] for mask in (is_first, ~is_first)]
         if min(map(len, parts)) < 2:
             continue
         gaps.append(parts[0].mean() - parts[1].mean())
-        for part in parts:
-            variances.append(part.var(ddof=1) / len(part))
-            freedoms.append(len(part) - 1)
+        variances += [(part.var(ddof=1) / len(part), len(part) - 1) for part in parts]
     if not gaps:
         return _Fit(NAN, NAN, NAN, ("not_estimable" if len(values) > 1 else "too_few",))
-    spread = np.array(variances)
-    total = float(spread.sum())
-    squares = float((spread**2 / freedoms).sum())
     flags = ("classes_left_out",) if len(gaps) < len(present) else ()
-    freedom = total**2 / squares if squares > 0 else NAN
+    total, freedom = map(float, welch(variances))
     return _Fit(float(np.mean(gaps)), total / len(gaps) ** 2, freedom, flags)

@@ -9,7 +9,7 @@ freedom keeps a corrected level if one sample is a handful of trainings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class TwoErrors(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def welch(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+def welch(parts: Sequence[tuple[Any, Any]]) -> tuple[FloatArray, FloatArray]:
     """Return the sum of independent variances, and its degrees of freedom (Welch 1947)."""
     variance = np.sum([v for v, _ in parts], axis=0)
     spread = np.sum([v**2 / dof for v, dof in parts], axis=0)

@@ -89,11 +89,11 @@ def empty(n: int) -> tuple[str, ...]:
 
 def _equalised_odds(data: Predictions, rows: Sequence[BiasRow]) -> Iterator[BiasRow]:
     """Yield the larger of the two gaps that equalised odds wants to be 0, by class."""
-    gaps = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
+    # The gap of false positive rates is that of true negative rates with the other sign.
+    gaps = [row for row in rows if row.quantity in ("tpr_gap", "tnr_gap")]
     for (a, b), name in product(combinations(data.order, 2), data.classes):
         n = int((data.members(a) | data.members(b)).sum())
-        # The gap of false positive rates is that of true negative rates with the other sign.
-        both = [gaps[f"{rate}_gap", a, b, name] for rate in ("tpr", "tnr")]
+        both = [row for row in gaps if (row.group, row.group_b, row.class_name) == (a, b, name)]
         flags = tuple(sorted({flag for gap in both for flag in gap.flags}))
         value = float(np.max([abs(gap.value) for gap in both]))  # NaN if one is
         yield BiasRow("equalised_odds_gap", a, b, name, value, n, flags=flags)

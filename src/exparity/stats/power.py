@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exparity.core.settings import Statistics
-from exparity.stats.behrens_fisher import TwoErrors, critical_value, root_between
+from exparity.stats.behrens_fisher import TwoErrors, critical_value, root_between, welch
 from exparity.stats.typical_gap import findable_gaps
 from exparity.types import FloatArray
 
@@ -109,5 +109,5 @@ def _of_texts(sizes: tuple[int, int, int]) -> tuple[float, float]:
     texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]
     if min(dof for _, dof in texts) < 1:
         return math.nan, 0.0
-    variance = sum(v for v, _ in texts)
-    return variance, variance**2 / sum(v * v / dof for v, dof in texts)
+    variance, dof = map(float, welch(texts))
+    return variance, dof

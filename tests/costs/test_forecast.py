@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.costs.finished import JobCost
-from exparity.costs.forecast import at_trainings, estimated, gigabytes, table, totals
+from exparity.costs.forecast import at_trainings, estimated, table, totals
 
 CELL = {"dataset": "pairs", "model": "bert", "seed": 0, "method": "lime"}
 PLANNED = JobCost("explain", CELL, 100, finished=False, runs_model=True)
@@ -94,12 +94,3 @@ def test_totals():
 def test_other_numbers_of_trainings():
     jobs = [job(10.0), job(20.0, seed=1), JobCost("report", {}, seconds=5.0)]
     assert at_trainings(jobs, 2, 8) == (9, 4 * 30.0 + 5.0)
-
-
-@pytest.mark.parametrize(
-    ("bytes", "words"),
-    [(None, "unknown"), (0, "0 kB"), (7000, "7 kB"), (1.5e6, "1.5 MB"), (2.34e9, "2.3 GB"),
-     (5e13, "50 TB")],
-)  # fmt: skip
-def test_sizes(bytes, words):
-    assert gigabytes(bytes) == words

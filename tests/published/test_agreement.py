@@ -50,15 +50,6 @@ def matches_of(decisions):
 
 
 class TestRates:
-    def test_by_hand(self):
-        # 4 both, 1 ours only, 2 theirs only, 3 neither: (4 + 3) / 10 agree;
-        # by chance 0.5 · 0.6 + 0.5 · 0.4 = 0.5, so κ = (0.7 − 0.5) / 0.5.
-        decisions = [(1, 1)] * 4 + [(1, 0)] + [(0, 1)] * 2 + [(0, 0)] * 3
-        answer = overall(agreements(matches_of(decisions)), "significant")
-        assert (answer.n, answer.agree) == (10, 7)
-        assert answer.expected == pytest.approx(0.5)
-        assert answer.kappa == pytest.approx(0.4)
-
     @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
     def test_properties(self, decisions):
         found = agreements(matches_of(decisions))

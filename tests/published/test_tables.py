@@ -4,7 +4,6 @@ The tables are read here without exparity's own loading.
 """
 
 import csv
-from collections import Counter
 from itertools import permutations
 
 import pytest
@@ -126,18 +125,6 @@ def test_shares_of_the_statements(study, of, significant, considerable):
 
 
 class TestTotals:
-    def test_the_tables_sum_to_less_than_the_text_says(self, rows):
-        sums = Counter()
-        runs = Counter()
-        for r in rows:
-            sums[r["table"]] += int(r["significant_runs"])
-            runs[r["table"]] += int(r["total_runs"])
-        assert {t: sums[t] for t in "345"} == {"3": 1739, "4": 1080, "5": 696}
-        assert sums["8"] + sums["9"] == sums["3"]
-        assert sums["10"] + sums["11"] == sums["4"]
-        assert sum(sums[t] for t in "345") == 3515
-        assert sum(runs[t] for t in "345") == 5040
-
     def test_considerable_runs_are_a_range(self, study):
         runs = {kind: 0 for kind in (True, False, None)}
         for cell in study.cells.values():

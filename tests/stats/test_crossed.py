@@ -252,16 +252,6 @@ class TestFormulas:
             assert gap.gap_errors[s] == pytest.approx(scipy.stats.sem(own))
             assert gap.gap_dof[s] == len(own) - 1
 
-    def test_many_at_once_are_each_by_itself(self):
-        rng = np.random.default_rng(6)
-        a, b = rng.normal(size=(3, 5, 7)), rng.normal(size=(3, 5, 4))
-        a[1, 2, 3] = b[2, 0, 0] = NAN
-        together = mean_gap(a, b)
-        for k in range(3):
-            alone = mean_gap(a[k], b[k])
-            for one, other in zip(together, alone, strict=True):
-                np.testing.assert_allclose(one[k], other, rtol=1e-12)
-
 
 class TestWhatIsCompared:
     def test_of_several_values_in_a_set_the_mean_counts(self):
@@ -404,11 +394,6 @@ class TestDegenerate:
         self.assert_not_tested(test, ["too_few", *(["missing_cells"] if rows else [])])
         assert math.isnan(test.estimate)
         assert (test.n_seeds, test.n_a) == (0, 0)
-
-    def test_huge_values(self):
-        test = self.compared([[1e300, -1e300, 3e299, 0, 1, 2], [1e299, 1, 2, 3, 1e300, 1]])
-        assert test.flags == []
-        assert not test.p_mean <= 0.05
 
 
 def same(one, two, **changed):

@@ -167,13 +167,6 @@ class TestOverTrainings:
         assert (over.n_seeds, over.flags) == (3, ["missing_cells", "one_training"])
         assert math.isnan(over.p_mean)
 
-    def test_missing_cells_are_flagged(self):
-        values = drawn(np.random.default_rng(11))
-        values[1, 1, 4] = math.nan
-        over = changed(values).over_seeds
-        assert over.flags == ["missing_cells"]
-        assert math.isfinite(over.p_mean)
-
     def test_no_change_at_all(self):
         values = drawn(np.random.default_rng(12))
         values[0] = values[1]

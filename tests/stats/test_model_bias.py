@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from stats.drawn import CLASSES, GROUPS, keyed, predictions
 
 from exparity.stats.bootstrap import Draws
-from exparity.stats.model_bias import fpr_gaps, mean_distance, model_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
-from exparity.stats.shares import Share, correlation_of_shares, difference_interval
+from exparity.stats.shares import Share, difference_interval
 
 # The reference: plain loops over rows, and formulas from the literature.
 
@@ -139,19 +139,6 @@ class TestReference:
         low, high = difference_interval(Share(56, 70), Share(48, 80), 0.95)
         assert (round(low, 4), round(high, 4)) == (0.0524, 0.3339)
 
-    @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
-    def test_the_correlation_of_complete_pairs_is_phi(self, hits):
-        e, f, g, h = (hits.count(cell) for cell in ((1, 1), (1, 0), (0, 1), (0, 0)))
-        scale = math.sqrt((e + f) * (g + h) * (e + g) * (f + h))
-        phi = (e * h - f * g) / scale if scale else 0.0
-        n = len(hits)
-        flat = np.array([x for x, _ in hits] + [y for _, y in hits])
-        first = np.arange(2 * n) < n
-        sets = np.concatenate([np.arange(n), np.arange(n)])
-        found = correlation_of_shares(flat, first, ~first, sets)
-        assert found == pytest.approx(phi, abs=1e-9)
-        assert correlation_of_shares(flat, first, ~first, None) == 0
-
     @pytest.mark.parametrize("matched", [True, False])
     def test_intervals_of_gaps_know_the_matched_sets(self, matched):
         # Group b is right where group a is wrong: phi is −1 within pairs.
@@ -166,14 +153,6 @@ class TestReference:
         ends = difference_interval(Share(hits[0], 20), Share(hits[1], 20), 0.95, phi)
         assert (row.ci_low, row.ci_high) == pytest.approx(ends)
 
-    @given(
-        st.lists(st.floats(0, 1), min_size=1, max_size=15),
-        st.lists(st.floats(0, 1), min_size=1, max_size=15),
-    )
-    def test_distances_between_two_lists(self, a, b):
-        every = mean([abs(x - y) for x in a for y in b])
-        assert mean_distance(np.array(a), np.array(b)) == pytest.approx(every, abs=1e-12)
-
 
 @pytest.mark.property
 class TestProperties:
@@ -187,18 +166,6 @@ class TestProperties:
                 assert row.ci_low - 1e-12 <= row.value <= row.ci_high + 1e-12, key
                 assert row.ci_low >= -1 - 1e-12
                 assert row.ci_high <= 1 + 1e-12
-
-    @pytest.mark.parametrize("label_of_first", [[1] * 10, [0] * 10, [1, 0] * 5])
-    def test_the_form_of_the_published_code_is_the_matched_one_for_opposite_labels(
-        self, label_of_first
-    ):
-        # GECO (the label is the group) and stereotypes (it is not): every set has one of each.
-        labels = [x for first in label_of_first for x in (first, 1 - first)]
-        found = measured({**sample(10), "labels": labels})
-        by_label = found["apd_by_label", "", "", ""]
-        matched = found["apd", "b", "a", ""]
-        assert by_label.value == pytest.approx(matched.value)
-        assert by_label.n == matched.n == 10
 
 
 class TestDraws:
@@ -286,28 +253,6 @@ class TestDegenerate:
         assert found["apd_unpaired", "b", "a", "yes"].value == 0
         given["predicted"] = [0] * 59 + [1]
         assert not any("collapsed" in row.flags for row in measured(given).values())
-
-    def test_classes_that_are_groups_leave_rates_by_group_undefined(self):
-        # As in GECO: no example of one group is a positive of the other's class.
-        given = {**sample(10), "labels": [1, 0] * 10}
-        found = measured(given)
-        for quantity, group, expected in (
-            ("tpr", "b", 0),
-            ("tpr", "a", 1),
-            ("tnr", "b", 1),
-            ("tnr", "a", 0),
-        ):
-            row = found[quantity, group, "", "yes"]
-            assert math.isnan(row.value) == bool(expected)
-            assert row.n == (0 if expected else 10)
-            assert row.flags == (("no_examples",) if expected else ())
-        for quantity in ("tpr_gap", "tnr_gap", "equalised_odds_gap"):
-            row = found[quantity, "b", "a", "yes"]
-            assert math.isnan(row.value)
-            assert row.flags == ("no_examples",)
-        gap = found["accuracy_gap", "b", "a", ""].value
-        rates = [found[rate, "", "", "yes"].value for rate in ("tpr", "tnr")]
-        assert gap == pytest.approx(rates[0] - rates[1])
 
     def test_a_declared_group_without_examples_keeps_its_rows(self):
         given = {**sample(10), "order": ("b", "x", "a")}

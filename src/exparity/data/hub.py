@@ -39,10 +39,9 @@ def local_copy(path: str, revision: str | None, *, download: bool) -> Path | Non
         raise InputError(f"{path}: write hf://datasets/OWNER/NAME/FILE, and its `revision`")
     repository, name = match.groups()
     if revision is None or not _COMMIT.fullmatch(revision):
-        found = "" if revision is None else f", found '{revision}', which may change or is cut"
         raise InputError(
             f"{path}: pin its `revision`: the 40 digits of a commit of "
-            f"https://huggingface.co/datasets/{repository}/commits/main{found}"
+            f"https://huggingface.co/datasets/{repository}/commits/main, found {revision}"
         )
     from huggingface_hub import (
         errors,

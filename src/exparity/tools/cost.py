@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -60,17 +59,10 @@ def cost(
             {},
             parameters={},
         )
-    say(cost_summary(jobs))
-
-
-def cost_summary(jobs: Sequence[JobCost]) -> str:
-    """Return a table of the amounts of each stage, and the devices of the jobs."""
-    lines = [table(totals(jobs))]
-    devices = Counter(job.device for job in jobs if job.runs_model)
-    if devices:
-        counts = ", ".join(f"{device} ({count:,})" for device, count in devices.most_common())
-        lines.append(f"jobs that run a model ran on {counts}")
-    return "\n".join(lines)
+    say(table(totals(jobs)))
+    if devices := Counter(job.device for job in jobs if job.runs_model).most_common():
+        counts = ", ".join(f"{device} ({count:,})" for device, count in devices)
+        say(f"jobs that run a model ran on {counts}")
 
 
 def _row(job: JobCost) -> dict[str, Any]:

@@ -60,12 +60,9 @@ def plan(
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name a folder of results with --from")
     known = {folder: read_finished(folder) for folder in (results, *sources)}
-    finished_jobs = [job for of_folder in known.values() for job in of_folder]
-    jobs = estimated(
-        planned_jobs(experiment, examples),
-        finished_jobs,
-        device or _device(experiment, finished_jobs),
-    )
+    finished = [job for of_folder in known.values() for job in of_folder]
+    kind = device or _device(experiment, finished)
+    jobs = estimated(planned_jobs(experiment, examples), finished, kind)
     *stages, total = totals(jobs)
     tests, comparing = len([*experiment.tests()]), sum(job.stage == "compare" for job in jobs)
     say(f"{words}: {total.jobs:,} jobs, of which {total.finished:,} are finished")
@@ -102,7 +99,5 @@ def _work(job: JobCost) -> str:
 def _device(experiment: Experiment, finished: Sequence[JobCost]) -> str:
     """Return the kind of device to plan for."""
     configured = experiment.config.engine.device.partition(":")[0]
-    if configured != "auto":
-        return configured
     on_gpu = any(job.runs_model and job.device.startswith("cuda") for job in finished)
-    return "cuda" if on_gpu else "cpu"
+    return configured if configured != "auto" else "cuda" if on_gpu else "cpu"

@@ -264,21 +264,6 @@ class TestRefusals:
 class TestTablesInTheWild:
     """Files as other tools and people write them."""
 
-    @pytest.mark.parametrize(
-        ("lines", "texts"),
-        [
-            (['a "great" film\t1', '5" long\t0'], ['a "great" film', '5" long']),
-            (['"he said ""no"""\t1', "fine\t0"], ['he said "no"', "fine"]),
-            (['"a\tb"\t1', '"two\nlines"\t0'], ["a\tb", "two\nlines"]),
-        ],
-    )
-    def test_quotes_of_a_tsv_file_enclose_cells(self, lines, texts, tmp_path):
-        path = tmp_path / "a.tsv"
-        path.write_text("\n".join(["text\tlabel", *lines, ""]))
-        rows = [row for _, row in read_rows(path, ["text", "label"])]
-        assert [row["text"] for row in rows] == texts
-        assert [row["label"] for row in rows] == ["1", "0"]
-
     @pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
     def test_columns_inside_others(self, suffix, tmp_path):
         rows = [

@@ -82,8 +82,6 @@ class TestRationale:
         [
             (GOOD, (0, 1, 1)),  # "good film" is beyond "good"; the sentence is not beyond that
             (BAD, (0, 1, 0)),
-            (NEUTRAL, (0, 0)),
-            ("(4 (2 A) (3 (3 good) (2 film)))", (1, 1, 1)),
             ("(3 (1 bad) (4 (2 but) (3 fine)))", (1, 1, 1)),
             ("(0 (1 bad) (4 (2 but) (3 fine)))", (1, 1, 1)),
             ("(0 (1 bad) (4 (2 but) (4 fine)))", (1, 0, 1)),

@@ -92,7 +92,6 @@ class TestCommand:
 
     @pytest.mark.parametrize(("arguments", "words"), REFUSED["bad_input"])
     def test_bad_input(self, here, run, arguments, words):
-        (here / "bad.yaml").write_text(yaml.safe_dump({**TINY, "seedz": 1}))
         own = {**TINY, "datasets": {"compas": {"test_share": 0.5}}}
         (here / "own.yaml").write_text(yaml.safe_dump(own))
         code, out, err = run("plan", *arguments)

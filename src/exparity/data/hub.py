@@ -41,7 +41,7 @@ def local_copy(path: str, revision: str | None, *, download: bool) -> Path | Non
     if revision is None or not _COMMIT.fullmatch(revision):
         raise InputError(
             f"{path}: pin its `revision`: the 40 digits of a commit of "
-            f"https://huggingface.co/datasets/{repository}/commits/main, found {revision}"
+            f"https://huggingface.co/datasets/{repository}/commits/main, found {revision!r}"
         )
     from huggingface_hub import (
         errors,

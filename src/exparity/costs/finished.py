@@ -90,7 +90,7 @@ def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCos
     if stage == "finetune":
         history = folder / layout.path_of("history", ids)
         trained, output = read_footer(history), history.parent
-        size += _bytes_in(output)
+        size += sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
         data = folder / layout.path_of("data", ids)
         of_data = read_footer(data)["rows"] if data.is_file() else 0
         facts |= {key: trained[key] for key in ("work_seconds", "earlier_seconds")}
@@ -109,7 +109,3 @@ def _job(folder: Path, stage: str, ids: Mapping[str, str], path: Path) -> JobCos
         cpu_seconds=facts["cpu_seconds"],
         max_rss_mb=facts["max_rss_mb"],
     )
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

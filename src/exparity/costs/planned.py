@@ -97,9 +97,9 @@ def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:
     if here or not facts.sizes or not instance.params.items() <= defaults.items():
         return
     groups = facts.groups or ("",)
-    number = len(groups)
     splits: tuple[Literal["train", "test"], ...] = ("train", "test")
     for split, size in zip(splits, facts.sizes, strict=True):
         for i in range(size):
-            group, name = groups[i % number], f"{split}-{i // number}"
-            yield Example(f"{split}-{i}", ("",), 0, group, split, name if facts.matched else None)
+            name, which = divmod(i, len(groups))
+            match_id = f"{split}-{name}" if facts.matched else None
+            yield Example(f"{split}-{i}", ("",), 0, groups[which], split, match_id)

@@ -186,7 +186,8 @@ def compare_many(
         for a, b in combinations(range(len(order)), 2):
             kept = (codes == a) | (codes == b)
             pair = np.ascontiguousarray(scores[rows][:, kept & defined])
-            sets = _sets_of(names, kept, defined)
+            of_pair = None if names is None else [names[i] for i in np.flatnonzero(kept)]
+            sets = set_index(of_pair, defined[kept])
             columns = _pair_compared(pair, codes[kept & defined] == a, sets, statistics) | of_all
             n_examples, n_undefined = int(kept.sum()), int((kept & ~defined).sum())
             for i, row in enumerate(rows):
@@ -196,15 +197,6 @@ def compare_many(
                 own |= {"n_examples": n_examples, "n_undefined": n_undefined}
                 compared[row].append(GroupComparison(str(order[a]), str(order[b]), **own))
     return compared
-
-
-def _sets_of(
-    names: Sequence[str | None] | None, kept: BoolArray, defined: BoolArray
-) -> IntArray | None:
-    """Return the matched set of each defined value of some groups; None without any set."""
-    if names is None:
-        return None
-    return set_index([names[i] for i in np.flatnonzero(kept).tolist()], defined[kept])
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of huge values

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from exparity.stats.multiplicity import CELL_IDS
+
 OUTLYING = 3.5
 """Modified z-score from which a run stands out (Iglewicz and Hoaglin 1993)."""
 _FEWEST_RUNS = 4
@@ -23,11 +25,8 @@ def deviations(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, int], 
     """
     cells: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
     for row in rows:
-        cell = tuple(
-            row[name] for name in ("dataset", "model", "method", "metric", "group_a", "group_b")
-        )
         if np.isfinite(row["cohens_d"]):
-            cells[cell][row["seed"]] = row["cohens_d"]
+            cells[tuple(row[name] for name in CELL_IDS)][row["seed"]] = row["cohens_d"]
     scores: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for (dataset, model, *_), by_run in cells.items():
         d = np.array([*by_run.values()])

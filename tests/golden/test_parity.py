@@ -18,7 +18,6 @@ import exparity
 from exparity.config.presets import preset
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.methods import METHODS
 
 pytestmark = pytest.mark.reference
 
@@ -96,16 +95,6 @@ def worst(found, expected):
     return max(np.abs(f - e).max() / np.abs(e).max() for f, e in pairs)
 
 
-def test_the_numbers_can_tell_right_from_wrong(rows):
-    """Probabilities are spread, and scores are far from equal among tokens."""
-    whole = [lime_samples(row)[1][0] for row in rows]
-    assert min(whole) < 0.15
-    assert max(whole) > 0.85
-    for method in ALL_METHODS:
-        peaks = [np.abs(s[1:-1]).max() / np.abs(s[1:-1]).mean() for s in goldens(rows, method)]
-        assert np.mean(peaks) > 2, method
-
-
 @pytest.mark.parametrize("method", ["gradient", "gradient_x_input", "integrated_gradients_x_input"])
 def test_gradient_methods(method, classifier, texts, rows):
     found = explained(classifier, texts, rows, method)
@@ -124,7 +113,6 @@ def test_integrated_gradients_are_noise_for_both(classifier, texts, rows):
 @pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_shap(classifier, texts, rows, every):
     """Holds where 500 evaluations split the whole hierarchy, and where they do not."""
-    need("shap" in METHODS.ids(), "method shap")
     texts, rows = texts[::every], rows[::every]
     assert {row["shap"]["complete"] for row in rows} == {True, False}
     found = explained(classifier, texts, rows, "shap", max_evals=500)
@@ -133,7 +121,6 @@ def test_shap(classifier, texts, rows, every):
 
 def test_lime_regression(encodings, rows):
     """The same coefficients from the same masks and probabilities."""
-    need("lime" in METHODS.ids(), "method lime")
     from exparity.methods.lime import fit_lime
 
     found = [

@@ -12,7 +12,6 @@ import exparity
 from exparity import InputError
 from exparity.engine.classifier import Classifier
 from exparity.methods import METHODS, explain_many
-from exparity.metrics import sensitivity as sensitivity_module
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour .", "He runs ."]
 OF_LOGITS = {id: quick(id) for id in METHOD_IDS if METHODS.get(id).facts.target == "logit"}
@@ -91,15 +90,13 @@ def test_two_classes_leave_one_to_be_against(classifiers):
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("explains", ["log_odds", {"against": "nurse"}])
-def test_sensitivity_takes_the_same_function(three, explains, monkeypatch):
-    made = exparity.explain(three, TEXTS, [1, 2, 1], "gradient", explains=explains)
-    other = exparity.explain(three, TEXTS, [1, 2, 1], "gradient", explains="logit")
-    fused = exparity.evaluate(three, made, "sensitivity", steps=2)
-    assert not np.allclose(fused, exparity.evaluate(three, other, "sensitivity", steps=2))
-    monkeypatch.setattr(sensitivity_module, "_fused", sensitivity_module._apart)
-    apart = exparity.evaluate(three, made, "sensitivity", steps=2)
-    np.testing.assert_allclose(fused, apart, rtol=1e-4)
+def test_sensitivity_takes_the_same_function(classifiers):
+    classifier, values = classifiers["bert"], []
+    for explains in ("log_odds", {"against": classifier.class_names[0]}, "logit"):
+        made = exparity.explain(classifier, TEXTS, 1, "gradient", explains=explains)
+        values.append(exparity.evaluate(classifier, made, "sensitivity", steps=2))
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
+    assert not np.allclose(values[0], values[2], rtol=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,3 @@ def test_without_relu_captum_s_form_is_the_gradient(classifier):
     for one, same, other in zip(plain, strict, smooth, strict=True):
         assert one.scores.tobytes() == same.scores.tobytes()
         assert not np.allclose(one.scores, other.scores, rtol=0.01)
-
-
-@pytest.mark.reference
-def test_a_network_without_rectifiers_has_its_gradient(classifiers):
-    classifier = toy(Layers(torch.tanh), classifiers["bert"].tokenizer)
-    plain = exparity.explain(classifier, TEXTS, TARGETS, "gradient")
-    guided = exparity.explain(classifier, TEXTS, TARGETS, "guided_backprop")
-    for one, other in zip(plain, guided, strict=True):
-        assert one.scores.tobytes() == other.scores.tobytes()

@@ -1,57 +1,73 @@
-"""LIME: its samples, and its regression against a closed form in float64."""
+"""LIME: its samples, the lime package's regression, and models in float64 on masked texts."""
 
 import numpy as np
 import pytest
 from engine.exact import ExactModel
 from hypothesis import given
 from hypothesis import strategies as st
+from lime.lime_base import LimeBase
+from sklearn.linear_model import Ridge
+from sklearn.metrics import pairwise_distances
 
 import exparity
 from exparity.core.seeding import generator
-from exparity.methods.lime import draw_masks
+from exparity.methods._words import words_of
+from exparity.methods.lime import draw_masks, fit_lime
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 
 
-def naive_ridge(masks, values, kernel_width, ridge=1.0):
-    """Minimise Σ π (y − z·w − b)² + λ‖w‖², with b free: the normal equations of (w, b)."""
-    weights = []
-    for mask in masks:
-        kept, total = sum(mask), len(mask)
-        cosine = kept / np.sqrt(kept * total) if kept else 0.0  # of 0/1 vectors with all ones
-        distance = 100 * (1 - cosine)
-        weights.append(np.sqrt(np.exp(-(distance**2) / kernel_width**2)))
-    size = len(masks[0]) + 1
-    left, right = np.zeros((size, size)), np.zeros(size)
-    for mask, value, weight in zip(masks, values, weights, strict=True):
-        row = np.array([*mask, 1], dtype=float)
-        left += weight * np.outer(row, row)
-        right += weight * value * row
-    left[: size - 1, : size - 1] += ridge * np.eye(size - 1)
-    return np.linalg.solve(left, right)[:-1]
+@pytest.mark.reference
+@given(st.integers(1, 9), st.integers(2, 40), st.sampled_from([0.1, 1.0]), st.integers(0, 99))
+def test_the_regression_is_that_of_the_lime_package(t, m, ridge, seed):
+    rng = np.random.default_rng(seed)
+    masks, values = draw_masks(t, m, rng), rng.random((m, 1))
+    data = masks.astype(float)
+    distances = 100 * pairwise_distances(data, data[:1], metric="cosine").ravel()
+    peer = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / 25.0**2)), random_state=0)
+    _, weights, _, _ = peer.explain_instance_with_data(
+        data, values, distances, 0, t, "none", Ridge(alpha=ridge)
+    )
+    expected = [dict(weights)[token] for token in range(t)]
+    np.testing.assert_allclose(fit_lime(masks, values[:, 0], 25.0, ridge), expected, atol=1e-12)
 
 
 @pytest.mark.reference
-@pytest.mark.parametrize("ridge", [1.0, 0.1])
-def test_equals_the_closed_form(classifier, ridge):
-    options = {"num_samples": 40, "kernel_width": 30.0, "ridge": ridge}
-    found = exparity.explain(classifier, TEXTS, [1, 0], method="lime", seed=4, **options)
+def test_masked_texts_are_run_by_token_ids(classifier):
+    found = exparity.explain(classifier, TEXTS, [1, 0], "lime", 4, num_samples=40)
     exact = ExactModel(classifier)
     for one in found:
-        draws = generator(4, "explain", "lime", one.text)
-        masks = draw_masks(len(one.token_ids), 40, draws)
+        masks = draw_masks(len(one), 40, generator(4, "explain", "lime", one.text))
         values = [
             exact.probability(
-                exact.rows([i if keep else classifier.mask_id for i, keep in zip(ids, m)]),  # noqa: B905
-                one.target,
+                exact.rows(np.where(mask, one.token_ids, classifier.mask_id)), one.target
             )
-            for m in masks.tolist()
-            for ids in [one.token_ids.tolist()]
+            for mask in masks
         ]
-        expected = naive_ridge(masks.astype(int).tolist(), values, 30.0, ridge)
-        expected[one.special_mask] = 0
+        expected = np.where(one.special_mask, 0, fit_lime(masks, np.array(values)))
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
         assert np.ptp(expected) > 1e-3
+
+
+@pytest.mark.reference
+def test_words_are_removed_from_the_text_wherever_they_are(classifiers):
+    """Texts of words that are left, tokenized anew; a word that is there twice counts once."""
+    classifier, text = classifiers["bert"], "the girl sings near the harbour ."
+    words = text.split()
+    features = list(dict.fromkeys(words))
+    (one,) = exparity.explain(classifier, text, 1, "lime_words", 7, num_samples=60)
+    masks = draw_masks(len(features), 60, generator(7, "explain", "lime_words", text))
+    texts = [" ".join(w for w in words if mask[features.index(w)]) for mask in masks]
+    values = classifier.probabilities(classifier.tokenizer(texts)["input_ids"])[:, 1]
+    expected = fit_lime(masks, values)[[features.index(word) for word in words]]
+    sums = [one.scores[one.word_ids == word].sum() for word in range(len(words))]
+    np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
+def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
+    (encoding,) = classifiers["roberta"].encode(["harbour " * 80])
+    assert encoding.truncated
+    assert set(words_of(encoding).values()) == {"harbour"}
 
 
 @pytest.mark.reference
@@ -81,7 +97,7 @@ def test_masks_have_the_form_of_a_neighbourhood(t, m, seed):
 
 
 def test_size_of_the_neighbourhood(classifiers, monkeypatch):
-    """t² masks of a text of t tokens, at most max_samples; num_samples overrides both."""
+    """t² masks of a text of t tokens, at most 5000, unless a number is given."""
     import exparity.methods.lime as module
 
     seen = []
@@ -89,8 +105,9 @@ def test_size_of_the_neighbourhood(classifiers, monkeypatch):
     monkeypatch.setattr(
         module, "draw_masks", lambda t, m, *rest: (seen.append((t, m)), inner(t, m, *rest))[1]
     )
-    for options in ({}, {"max_samples": 30}, {"num_samples": 7, "max_samples": 5}):
-        exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", **options)
-    (a, b) = (len(e) for e in classifiers["bert"].encode(TEXTS))
-    given = [(a, min(a * a, 30)), (b, 30), (a, 7), (b, 7)]
-    assert seen == [(a, a * a), (b, b * b), *given]
+    a, b = (len(e) for e in classifiers["bert"].encode(TEXTS))
+    exparity.explain(classifiers["bert"], TEXTS, [0, 1], "lime")
+    exparity.explain(classifiers["bert"], TEXTS, [0, 1], "lime", num_samples=7)
+    monkeypatch.setattr(module, "_MOST_SAMPLES", 30)
+    exparity.explain(classifiers["bert"], TEXTS, [0, 1], "lime")
+    assert seen == [(a, a * a), (b, b * b), (a, 7), (b, 7), (a, min(a * a, 30)), (b, 30)]

@@ -104,14 +104,6 @@ def test_computed_once_for_all_batches(classifiers):
     assert covariances.cache_info().misses == 1
 
 
-def test_a_class_that_was_never_learnt_scores_zero(classifiers):
-    """The model knows class 1, and no text of the training split has it."""
-    found = exparity.explain(
-        classifiers["bert"], QUERY, [1, 1], "pattern_variant", training=(LEARNT, [0] * len(LEARNT))
-    )
-    assert not any(one.scores.any() for one in found)
-
-
 @pytest.mark.parametrize(
     ("training", "message"),
     [

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from methods.games import owen
 
 import exparity
-from exparity.methods import attribute
 from exparity.methods._owen import owen_values, text_hierarchy
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
@@ -49,16 +48,6 @@ def test_equals_the_recursion_when_fully_expanded(classifier):
         # efficiency
         whole, none = value(range(n)), value([])
         assert one.scores.sum() == pytest.approx(whole - none, abs=1e-5)
-
-
-@pytest.mark.reference
-def test_sums_to_the_change_however_few_the_evaluations(classifier):
-    """What is not split is shared evenly, so that the sum is the same."""
-    for max_evals in (10, 20, 50):
-        for one in exparity.explain(classifier, TEXTS, [0, 1, 0], "shap", max_evals=max_evals):
-            ids = np.where(one.special_mask, one.token_ids, classifier.mask_id)
-            whole, none = classifier.probabilities([one.token_ids, ids])[:, one.target]
-            assert one.scores.sum() == pytest.approx(whole - none, abs=1e-6)
 
 
 @pytest.mark.property
@@ -187,18 +176,3 @@ def test_equals_the_shap_package(shap_package, pieces, max_evals, seed):
             asked = search.send(np.stack([game(asked)] * 2))
     except StopIteration as end:
         np.testing.assert_array_equal(end.value, expected.T)
-
-
-def test_moved_copies_follow_the_splits_of_their_text(classifiers):
-    """A copy that leads itself splits in another order, and so has other values."""
-    classifier = classifiers["bert"]
-    (one,) = exparity.explain(classifier, TEXTS[2], 1, "shap", max_evals=20)
-    rows = [classifier.embed(one.token_ids) * factor for factor in (1, 3)]
-    twice = classifier.encode(TEXTS[2:] * 2), np.array([1, 1]), [one.origin] * 2
-    led, alone = (
-        attribute(classifier, *twice, rows=rows, leaders=np.array(leaders))
-        for leaders in ([0, 0], [0, 1])
-    )
-    np.testing.assert_array_equal(led[0], one.scores)
-    np.testing.assert_array_equal(alone[0], one.scores)
-    assert not np.array_equal(led[1], alone[1])

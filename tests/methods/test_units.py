@@ -121,19 +121,3 @@ def test_tokens_of_a_unit_share_it_whatever_the_batch(classifiers, method, unit)
         return [one.scores.tobytes() for one in explained(classifier, *chosen, method, unit=unit)]
 
     check_invariance(classifier, run, 4, 1)
-
-
-@pytest.mark.property
-@pytest.mark.parametrize("method", ["kernel_shap", "shap", "occlusion"])
-def test_a_text_of_one_unit_has_all_of_its_change(classifier, method):
-    text = Text.of("His mother thanked the waiter .")
-    text = Text(text.string, text.spans, (0,) * len(text.spans))
-    (one,) = exparity.explain(classifier, [text], [1], method, unit="spans")
-    absent = {"kernel_shap": classifier.pad_id, "shap": classifier.mask_id}.get(method)
-    if absent is None:
-        ids = one.token_ids[one.special_mask]
-        ids = ids if len(ids) else classifier.empty_ids
-    else:
-        ids = np.where(one.special_mask, one.token_ids, absent)
-    whole, none = classifier.probabilities([one.token_ids, ids])[:, 1]
-    assert one.scores.sum() == pytest.approx(whole - none, abs=1e-6)

@@ -15,12 +15,11 @@ from methods.training import (
     check_invariance,
 )
 from methods.training import explained as explained_quickly
-from metrics.sweep import bits_of, drawn, evaluated, scored, with_marks
+from metrics.sweep import bits_of, drawn, evaluated, with_marks
 from support import marked
 
 import exparity
 from exparity import ExparityError, Explanation, InputError
-from exparity.core.registry import load_plugin
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics._arrays import l1_normalised
@@ -200,33 +199,6 @@ def test_unfinite_scores_are_undefined_not_a_number(classifier, metric):
     assert np.isnan(evaluated(classifier, [broken], metric)).all()
 
 
-def test_text_that_was_cut(classifier, metric):
-    """A metric sees the tokens that the method saw."""
-    found = exparity.explain(classifier, ["The girl sings . " * 40], [1], "gradient_x_input")
-    assert np.isfinite(evaluated(classifier, list(map(with_marks, found)), metric)).all()
-
-
-def test_constant_attributions(classifiers):
-    """What each metric says of scores that are all the same."""
-    (encoding,) = classifiers["bert"].encode(["The girl sings ."])
-    one = with_marks(scored(encoding, np.ones(len(encoding))))
-    found = {
-        metric: evaluated(classifiers["bert"], [one], metric)[0]
-        for metric in METRICS.ids()
-        if not reruns(metric)
-    }
-    undefined = {metric for metric, value in found.items() if np.isnan(value)}
-    assert undefined == {"loo_correlation", "soft_comprehensiveness", "soft_sufficiency"}
-    assert found["gini"] == pytest.approx(0, abs=1e-12)
-    assert found["sparsity"] == 1
-    owners = encoding.word_ids[~encoding.special_mask]
-    assert found["mass_accuracy"] == pytest.approx((owners == 1).mean())  # the second word's
-    tokens = np.bincount(owners)  # a word's score is the sum of its tokens'
-    others = np.delete(tokens, 1)
-    wins = (tokens[1] > others) + 0.5 * (tokens[1] == others)
-    assert found["rationale_roc_auc"] == pytest.approx(wins.mean())
-
-
 @pytest.mark.contract
 def test_only_metrics_that_run_it_need_a_classifier_and_ids(classifier, metric):
     made = explained(classifier)
@@ -270,12 +242,6 @@ def test_bad_arguments_are_named(classifiers, metric, options, message):
     made = list(map(with_marks, drawn(classifier, TEXTS[:2])))
     with pytest.raises(InputError, match=message):
         exparity.evaluate(classifier, made, metric, **options)
-
-
-def test_only_special_tokens_is_an_error():
-    one = Explanation(text="x", target=0, tokens=["[CLS]"], scores=[1], special_mask=[True])
-    with pytest.raises(InputError, match="all tokens are special"):
-        exparity.evaluate(None, [one], "gini")
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-3, 1.0, 1e300])
@@ -366,22 +332,3 @@ def test_arrays_of_the_caller_stay_as_they_are():
     made = Explanation(text="a b", target=1, token_ids=ids, tokens=["a", "b"], scores=scores)
     scores[0], ids[0] = 2.0, 3  # not read-only, and not those of the explanation
     assert (made.scores.tolist(), made.token_ids.tolist()) == ([1.0, 3.0], [1, 2])
-
-
-@pytest.mark.contract
-def test_an_exception_of_a_plug_in_is_one_line_that_leads_to_it(tmp_path, explanation, monkeypatch):
-    file = tmp_path / "mine.py"
-    file.write_text(
-        "from exparity.metrics import metric\n"
-        "@metric('broken', direction='higher', bounds=(0, 1), unit='u', kind='complexity',\n"
-        "        needs='attributions', stochastic=False, reference='mine')\n"
-        "def broken(scores, mask):\n"
-        "    'Nothing.'\n"
-        "    return {}['nothing\\nof that name']\n"
-    )
-    METRICS.ids()
-    monkeypatch.setattr(METRICS, "_entries", dict(METRICS._entries))
-    load_plugin(str(file))
-    with pytest.raises(ExparityError) as error:
-        exparity.evaluate(None, [explanation], "broken")
-    assert str(error.value) == (f"'broken' in {file}, line 6: KeyError: 'nothing\\nof that name'")

@@ -41,36 +41,6 @@ def texts(draw, full=True):
 # By hand
 
 
-@pytest.mark.parametrize(
-    ("metric", "params", "expected"),
-    [
-        # |s| of the words: 4 1 0 3 2, rationale the first, the third and the fourth
-        ("mass_accuracy", {}, 7 / 10),
-        ("mass_accuracy", {"attribution": "positive"}, 4 / 5),  # 4 1 0 0 0
-        # Of the 3 · 2 pairs only 0 < 1 and 0 < 2 are the wrong way round.
-        ("rationale_roc_auc", {}, 4 / 6),
-        ("rationale_auprc", {}, (1 + 1 + 3 / 5) / 3),
-        # Down from precision 1 at recall 0: 1, 1, then from 2/4 to 3/5.
-        ("rationale_auprc", {"interpolation": "linear"}, (1 + 1 + (2 / 4 + 3 / 5) / 2) / 3),
-        ("rationale_precision_at_specificity", {}, 1.0),  # no other word may pass: 4 and 3
-        ("rationale_precision_at_specificity", {"specificity": 0.5}, 2 / 3),  # 4, 3 and 2
-        ("rationale_top_k_precision", {}, 2 / 3),
-        ("rationale_top_k_precision", {"top_k": 1}, 1.0),
-        ("rationale_top_k_precision", {"top_k": 99}, 3 / 5),
-        # Four words have a score: two of them right.
-        ("rationale_token_f1", {}, 2 * 2 / (4 + 3)),
-        ("rationale_token_f1", {"top_k": 2}, 2 * 2 / (2 + 3)),
-        ("rationale_token_f1", {"top_k": None}, 2 / 3),
-        ("rationale_token_f1", {"attribution": "positive"}, 2 * 1 / (2 + 3)),
-        ("rationale_iou", {}, 2 / 5),
-        ("rationale_iou", {"top_k": 2}, 2 / 3),
-        ("rationale_iou", {"top_k": None}, 2 / 4),
-    ],
-)
-def test_by_hand(metric, params, expected):
-    assert value(metric, [4, 1, 0, -3, -2], [1, 0, 1, 1, 0], **params) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("metric", COMPARING)
 def test_a_perfect_explanation_has_one(metric):
     """Not so in a published top-k precision, which takes marks for positions."""
@@ -201,15 +171,6 @@ def test_an_empty_rationale_is_undefined(metric):
     batch = [explanation([0.2, 0.1], marks) for marks in ([0, 0], [1, 0], None)]
     found = exparity.evaluate(None, batch, metric)
     assert np.isnan(found).tolist() == [True, False, True]
-
-
-@pytest.mark.parametrize("metric", COMPARING)
-def test_a_rationale_of_all_words(metric):
-    found = value(metric, [0.2, 0.1], [1, 1])
-    if metric in ("rationale_roc_auc", "rationale_precision_at_specificity"):
-        assert math.isnan(found)
-    else:
-        assert found == 1
 
 
 def test_rationales_may_be_given_beside_the_explanations():

@@ -15,7 +15,7 @@ from metrics.sweep import drawn
 import exparity
 from exparity import Explanation
 from exparity.metrics import evaluate_keyed
-from exparity.metrics.removal import LEAST_SPAN, TENTHS, top_sets
+from exparity.metrics.removal import LEAST_SPAN, TENTHS, Steps, top_sets
 
 pytestmark = pytest.mark.reference
 SCORES = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=1, max_size=15)
@@ -90,14 +90,14 @@ def test_top_sets_equal_the_loop(scores, based_on, only_positive, average_over, 
     special = data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
     special[0] = False
     arguments = based_on, TENTHS, only_positive, average_over
-    found = top_sets(np.array(scores), ~np.array(special), *arguments)
+    found = top_sets(np.array(scores), ~np.array(special), Steps(*arguments))
     expected = naive_sets(scores, special, *arguments)
     assert [set(np.flatnonzero(s).tolist()) for s in found] == expected
 
 
 def test_fraction_steps_are_exact_floors():
     for n in range(1, 600):
-        sets = top_sets(np.ones(n), np.ones(n, bool), "fraction", TENTHS, True)
+        sets = top_sets(np.ones(n), np.ones(n, bool), Steps("fraction", TENTHS, True))
         sizes = [int(s.sum()) for s in sets]
         assert sizes == sorted({j * n // 10 for j in range(1, 11)} - {0})
 

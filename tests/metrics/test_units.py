@@ -7,17 +7,16 @@ import pytest
 import torch
 from engine.exact import ExactModel
 from methods.toy import Toy
-from methods.training import TARGETS, TEXTS, check_invariance
+from methods.training import TEXTS
 from methods.training import explained as explained_quickly
 from methods.whole_words import of_one_piece
 from metrics.loops import naive_gini, naive_sets
-from metrics.sweep import bits_of, drawn, evaluated
+from metrics.sweep import drawn, evaluated
 from scipy.stats import kendalltau
 
 import exparity
 from exparity.engine.classifier import Classifier
 from exparity.metrics import METRICS
-from exparity.types import Text
 
 WITH_UNITS = [id for id in METRICS.ids() if METRICS.get(id).facts.per]
 OF_MANY = ["She sings . He left !", "The girl sings near the harbour . Who thanked her ?"]
@@ -99,30 +98,6 @@ def test_concentration_and_correlation_equal_the_loop(classifiers, unit):
         ]
         expected = kendalltau(scores, falls).statistic
         assert found["loo_correlation"][index] == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.property
-def test_a_text_of_one_unit_loses_all_of_it(classifier):
-    spans = [Text.of(text) for text in TEXTS[:3]]
-    texts = [Text(text.string, text.spans, (0,) * len(text.spans)) for text in spans]
-    explanations = exparity.explain(classifier, texts, [1, 1, 1], "gradient")
-    value = exparity.evaluate(classifier, explanations, "comprehensiveness", unit="spans")
-    ids = [one.token_ids[one.special_mask] for one in explanations]
-    ids = [own if len(own) else classifier.empty_ids for own in ids]
-    whole = classifier.probabilities([one.token_ids for one in explanations])[:, 1]
-    np.testing.assert_allclose(value, whole - classifier.probabilities(ids)[:, 1], atol=1e-6)
-    assert exparity.evaluate(classifier, explanations, "gini", unit="spans").tolist() == [0, 0, 0]
-    share = exparity.evaluate(classifier, explanations, "sparsity", unit="spans")
-    assert share.tolist() == [1, 1, 1]
-
-
-@pytest.mark.property
-@pytest.mark.parametrize("metric", WITH_UNITS)
-def test_bits_depend_on_neither_batch_nor_order(classifiers, metric):
-    classifier = classifiers["roberta"]
-    texts, targets = [*OF_MANY, *TEXTS[:2]], [*TARGETS[:2], 1, 0]
-    explanations = explained_quickly(classifier, texts, targets, "gradient_x_input")
-    check_invariance(classifier, bits_of(classifier, explanations, metric, unit="word"), 4, 1)
 
 
 class Summed(Toy):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,17 +11,16 @@ import numpy as np
 
 from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
-from exparity.core.calls import Options, Several, checked, listed, options_of_ids
+from exparity.core.calls import Options, Several, checked, options_of_ids
 from exparity.core.errors import InputError
-from exparity.core.progress import Progress
+from exparity.core.registry import Registry
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import decimals_of, notebook_html, number_text
-from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
-from exparity.methods.facts import MethodFacts
+from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
 from exparity.metrics import METRICS, Rationales, evaluate_many
-from exparity.metrics.facts import ARROWS, MetricFacts
-from exparity.types import FloatArray, Origin, Text, TextLike
+from exparity.metrics.facts import ARROWS
+from exparity.types import FloatArray, Text, TextLike
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,23 +119,14 @@ class Benchmark:
         self.explanations: dict[str, list[Explanation]] = {}
         self.scores: dict[tuple[str, str], FloatArray] = {}
         self.seconds: dict[str, float] = {}
-        self._encodings = self.classifier.encode(listed_texts := as_list(texts))
-        if not self._encodings:
+        self._texts = as_list(texts)
+        encodings = self.classifier.encode(self._texts)
+        if not encodings:
             raise InputError("texts: there is none to explain")
-        check_texts(self.classifier, listed_texts, self._encodings)
-        self._targets = targets_of(self.classifier, self._encodings, targets)
-        self._seed = seed
-        self._study = preset(study)
-        self._memo: dict[Any, Any] = {}
-        self._training = None if training is None else Training.of(training)
-        self._rationales = None
-        if rationales is not None:
-            self._rationales = listed(rationales, "rationales", "marks, those of each text")
-            if len(self._rationales) != len(self._encodings):
-                raise InputError(
-                    f"{len(self._rationales)} rationales for {len(self._encodings)} texts; give "
-                    "one each, or None where it is unknown"
-                )
+        check_texts(self.classifier, self._texts, encodings)
+        self._targets = targets_of(self.classifier, encodings, targets)
+        self._seed, self._study = seed, preset(study)
+        self._training, self._rationales = training, rationales
 
     def explain(self, methods: Ids | None = None) -> Benchmark:
         """Explain the texts with several methods, and return this same benchmark.
@@ -147,30 +136,24 @@ class Benchmark:
                 for methods with terms of their own (``attnlrp``); by default those of ferret that
                 can work with the classifier.
         """
-        facts = {id: METHODS.get(id).facts for id in METHODS.ids()}
-        fitting = {id: its for id, its in facts.items() if self._can_run(its)}
+        fitting = self._fitting(METHODS)
         every = [
             id
             for id, its in fitting.items()
             if not (its.path_options or its.terms) and (self._training or not its.needs_training)
         ]
         default = [id for id in PUBLISHED if id in fitting]
-        asked = options_of_ids(default if methods is None else methods, "methods", every)
-        options = self._with_study("methods", asked)
-        with Progress(len(options), "explaining", "methods") as progress:
-            for method, params in options.items():
-                start = time.perf_counter()
-                self.explanations[method] = explain_encodings(
-                    self.classifier,
-                    self._encodings,
-                    self._targets,
-                    [Origin(method, params, self._seed, one.text) for one in self._encodings],
-                    memo=self._memo,
-                    training=self._training,
-                )
-                self.seconds[method] = time.perf_counter() - start
-                self.scores = {key: v for key, v in self.scores.items() if key[0] != method}
-                progress.advance()
+        explained = explain_many(
+            self.classifier,
+            self._texts,
+            self._targets,
+            self._options(METHODS, methods, default, every),
+            self._seed,
+            training=self._training,
+            seconds=self.seconds,
+        )
+        self.explanations |= explained
+        self.scores = {key: v for key, v in self.scores.items() if key[0] not in explained}
         return self
 
     def evaluate(self, metrics: Ids | None = None) -> Benchmark:
@@ -184,23 +167,28 @@ class Benchmark:
             raise InputError("there are no explanations to score yet; call explain() first")
         has_rationales = self._rationales is not None
         lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
-        facts = {id: METRICS.get(id).facts for id in METRICS.ids()}
-        every = [m for m, its in facts.items() if its.needs not in lacking and self._can_run(its)]
-        default = (*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ()))
-        asked = options_of_ids(default if metrics is None else metrics, "metrics", every)
-        options = self._with_study("metrics", asked)
+        every = [id for id, its in self._fitting(METRICS).items() if its.needs not in lacking]
+        default = [*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ())]
+        options = self._options(METRICS, metrics, default, every)
         self.scores |= evaluate_many(
             self.classifier, self.explanations, options, self._seed, rationales=self._rationales
         )
         return self
 
-    def _can_run(self, facts: MethodFacts | MetricFacts) -> bool:
-        """Return whether a method or metric needs no more of the classifier than it has."""
-        return facts.asks_only or not self.classifier.is_black_box
+    def _fitting(self, registry: Registry[Any]) -> dict[str, Any]:
+        """Return facts of the methods or metrics that need no more than the classifier has."""
+        facts = {id: registry.get(id).facts for id in registry.ids()}
+        is_black_box = self.classifier.is_black_box
+        return {id: its for id, its in facts.items() if its.asks_only or not is_black_box}
 
-    def _with_study(self, block: str, options: Options) -> Options:
+    def _options(
+        self, registry: Registry[Any], ids: Ids | None, default: list[str], every: list[str]
+    ) -> Options:
+        """Return options by id of what is asked for, those of the study included."""
+        block = f"{registry.kind}s"
+        asked = options_of_ids(default if ids is None else ids, block, every)
         known = self._study.get(block, {})
-        return {id: {**known.get(id, {}), **own} for id, own in options.items()}
+        return {id: {**known.get(id, {}), **own} for id, own in asked.items()}
 
     def table(self) -> pd.DataFrame:
         """Return the mean of each metric over the texts where it is defined, a row for each method.
@@ -213,32 +201,15 @@ class Benchmark:
         frame = pd.DataFrame(means, index=pd.Index([*self.explanations], name="method"))
         return frame.assign(seconds=pd.Series(self.seconds))
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row for each text, method and metric: ``text``, ids and ``score``."""
-        import pandas as pd
-
-        columns = ["text", "target", "method", "metric", "score"]
-        names = self.classifier.class_names
-        return pd.DataFrame(
-            [
-                (e.text, names[e.target], method, metric, float(score))
-                for (method, metric), values in self.scores.items()
-                for e, score in zip(self.explanations[method], values, strict=True)
-            ],
-            columns=columns,
-        )
-
     def save(self, path: str | Path) -> None:
         """Write what a notebook shows as an HTML page of its own, with all texts."""
         if not self.explanations:
             raise InputError("there are no explanations to save yet; call explain() first")
-        Path(path).write_text(f"{_HEAD}{self._html(len(self._encodings))}", encoding="utf-8")
+        Path(path).write_text(f"{_HEAD}{self._html(len(self._texts))}", encoding="utf-8")
 
     def __repr__(self) -> str:
         methods, metrics = (", ".join(ids) or "none" for ids in (self.explanations, self._metrics))
-        return (
-            f"<Benchmark of {len(self._encodings)} texts; methods: {methods}; metrics: {metrics}>"
-        )
+        return f"<Benchmark of {len(self._texts)} texts; methods: {methods}; metrics: {metrics}>"
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: token heat maps of all methods, metrics beside them."""
@@ -263,13 +234,13 @@ class Benchmark:
                 ],
                 "values": self._column_cells(slice(i, i + 1)),
             }
-            for i in range(min(n_texts, len(self._encodings)))
+            for i in range(min(n_texts, len(self._texts)))
         ]
         facts = [METRICS.get(metric) for metric in self._metrics]
         return notebook_html(
             Path(__file__).with_name("benchmark.html.j2"),
             texts=texts,
-            left_out=len(self._encodings) - len(texts),
+            left_out=len(self._texts) - len(texts),
             metrics=[f"{entry.display} {ARROWS[entry.facts.direction]}" for entry in facts],
             means=self._column_cells(slice(None)),
             seconds=self.seconds,

@@ -332,9 +332,8 @@ class Explanation:
     def units(self, unit: Unit) -> Units:
         """Return the units of the text of a kind; see :mod:`exparity.explanations.units`."""
         assert self.word_ids is not None
-        parts = self.written or (Text.of(self.text) if self.pair is None else None)
-        if parts is None and self.pair is not None:
-            parts = Text.of(self.pair[0]), Text.of(self.pair[1])
+        first, *second = map(Text.of, self.pair or (self.text,))
+        parts = self.written or ((first, *second) if second else first)
         return units_of(self.word_ids, ~self.content_mask, parts, unit)
 
     @property

@@ -7,6 +7,7 @@ registered with :func:`method` in a module of its own.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,12 @@ from exparity.core.calls import (
     options_of_ids,
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
+from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
 from exparity.explanations.units import unit_options
-from exparity.methods._gradients import pooled as pooled  # for metrics that attribute as they go
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
 from exparity.methods.batch import Explains as Explains
@@ -122,12 +123,13 @@ def explain_many(
     seed: int = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
+    seconds: dict[str, float] | None = None,
 ) -> dict[str, list[Explanation]]:
     """Explain texts with several methods, as :func:`explain` does, and share what they can.
 
     Methods are ids, or options by id. One gradient serves ``gradient`` and ``gradient_x_input``,
     and one path of gradients both forms of integrated gradients. Returns explanations of every
-    text, in order, by method.
+    text, in order, by method; ``seconds`` receives the wall time of each.
     """
     from exparity.engine.preflight import check_classifier, check_texts
 
@@ -139,12 +141,17 @@ def explain_many(
     learnt = None if training is None else Training.of(training)
     memo: dict[Any, Any] = {}
     explanations = {}
-    for id, params in options_of_ids(methods, "methods").items():
-        complete(method_options(METHODS.get(id)), params, f"method {id}")
-        origins = [Origin(id, params, seed, encoding.text) for encoding in encodings]
-        explanations[id] = explain_encodings(
-            classifier, encodings, classes, origins, memo=memo, training=learnt
-        )
+    options = options_of_ids(methods, "methods")
+    with Progress(len(options), "explaining", "methods") as progress:
+        for id, params in options.items():
+            start = time.perf_counter()
+            origins = [Origin(id, params, seed, encoding.text) for encoding in encodings]
+            explanations[id] = explain_encodings(
+                classifier, encodings, classes, origins, memo=memo, training=learnt
+            )
+            if seconds is not None:
+                seconds[id] = time.perf_counter() - start
+            progress.advance()
     return explanations
 
 
@@ -220,38 +227,11 @@ def attribute(
 
     Tokens of a prompt get 0. ``rows`` are embeddings that were moved. More at :class:`MethodBatch`.
     """
-    if not encodings:
-        return []
-    entry, options = _checked_call(classifier, origins[0], targets, training)
-    batch = MethodBatch(
-        classifier=classifier,
-        encodings=tuple(map(guarded, encodings)),
-        targets=locked(targets),
-        keys=tuple(origin.key for origin in origins),
-        seed=origins[0].seed,
-        method=entry.id,
-        moved=None if rows is None else tuple(rows),
-        leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
-        flags=set() if flags is None else flags,
-        memo={} if memo is None else memo,
-        training=training,
-        explains=options.pop("explains", "auto"),
-        unit=options.pop("unit", "token"),
-    )
-    if entry.facts.needs_gradient:
-        whole = batch.part(classifier.fp32_twin or classifier, range(len(batch)))
-        return _scores(entry, whole, options)
-    return classifier.run_by_precision(
-        batch.token_ids, lambda chosen, places: _scores(entry, batch.part(chosen, places), options)
-    )
-
-
-def _checked_call(
-    classifier: Classifier, call: Origin, targets: IntArray, training: Training | None
-) -> tuple[Entry[MethodFacts], dict[str, Any]]:
-    """Return a method and all its options; raise InputError for what it cannot work with."""
     from exparity.engine.preflight import check_asks_only, check_targets
 
+    if not encodings:
+        return []
+    call = origins[0]
     entry = METHODS.get(call.method)
     check_asks_only(classifier, entry, METHODS)
     options = complete(method_options(entry), call.params, f"method {call.method}")
@@ -263,9 +243,29 @@ def _checked_call(
                 "`training`, a pair of these texts and their class indices"
             )
         check_targets(training.labels, classifier.n_classes, "training text")
+    batch = MethodBatch(
+        classifier=classifier,
+        encodings=tuple(map(guarded, encodings)),
+        targets=locked(targets),
+        keys=tuple(origin.key for origin in origins),
+        seed=call.seed,
+        method=entry.id,
+        moved=None if rows is None else tuple(rows),
+        leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
+        flags=set() if flags is None else flags,
+        memo={} if memo is None else memo,
+        training=training,
+        explains=options.pop("explains", "auto"),
+        unit=options.pop("unit", "token"),
+    )
     if entry.facts.target == "logit":
-        classifier.objective(options["explains"])  # raises for a class that there is not
-    return entry, options
+        classifier.objective(batch.explains)  # raises for a class that there is not
+    if entry.facts.needs_gradient:
+        whole = batch.part(classifier.fp32_twin or classifier, range(len(batch)))
+        return _scores(entry, whole, options)
+    return classifier.run_by_precision(
+        batch.token_ids, lambda chosen, places: _scores(entry, batch.part(chosen, places), options)
+    )
 
 
 def _scores(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -65,7 +66,7 @@ class Activations(TorchFunctionMode):
 
     def __enter__(self) -> Activations:
         for module, kind in self._modules:
-            module.forward = self._replacement(module.forward, kind)
+            module.forward = partial(self._apply, module.forward, kind=kind)
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
@@ -84,9 +85,6 @@ class Activations(TorchFunctionMode):
         if kwargs.get("inplace"):
             kwargs = {**kwargs, "inplace": False}
         return self._apply(lambda x: func(x, *args[1:], **kwargs), args[0], kind)
-
-    def _replacement(self, forward: Activation, kind: Kind) -> Activation:
-        return lambda x: self._apply(forward, x, kind)
 
     def _apply(self, function: Activation, x: torch.Tensor, kind: Kind) -> torch.Tensor:
         if self._busy:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from exparity.types import FloatArray, IntArray
+from exparity.methods import method
+from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import torch
@@ -16,10 +18,15 @@ if TYPE_CHECKING:
 
 Pooling = Literal["l1", "times_input"]
 PathPooling = Literal["l2", "sum", "times_input"]
-_SUMS: tuple[PathPooling, ...] = ("l2", "sum", "times_input")
+_SUMS: tuple[PathPooling, ...] = get_args(PathPooling)
 _SIZE = len(_SUMS)  # column of the sum of absolute values
-_POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
+gradient_method = partial(
+    method, signed=True, needs_gradient=True, target="logit", baseline=None, stochastic=False
+)
+"""Registers a method that differentiates logits."""
+path_method = partial(gradient_method, baseline="special tokens kept, padding elsewhere")
+"""Registers one that compares a text with :func:`baseline_rows`."""
 ROUNDING_NOISE = "rounding_noise"
 """Flag of scores that are exactly zero in theory, so that only rounding errors are left.
 
@@ -43,25 +50,23 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
     """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
     key = ("gradient", str(batch.explains))
     if key not in batch.memo:
-        gradients = list(zip(batch.gradients(), batch.word_rows, strict=True))
-        batch.memo[key] = {
-            kind: [pooled(gradient, rows, kind) for gradient, rows in gradients]
-            for kind in _POOLINGS
-        }
-    scores: list[FloatArray] = batch.memo[key][pooling]
-    return scores
-
-
-def baseline_ids(batch: MethodBatch, row: int) -> IntArray:
-    """Return the baseline of a text: its special tokens stay, every other becomes padding."""
-    ids, classifier = batch.token_ids[row], batch.classifier
-    absent = classifier.in_place_of(ids, classifier.pad_id)
-    return np.where(batch.special_masks[row], ids, absent)
+        batch.memo[key] = [
+            {kind: pooled(gradient, rows, kind) for kind in get_args(Pooling)}
+            for gradient, rows in zip(batch.gradients(), batch.word_rows, strict=True)
+        ]
+    return [own[pooling] for own in batch.memo[key]]
 
 
 def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:
-    """Return the (t, h) embeddings of each text's baseline."""
-    return [batch.classifier.embed(baseline_ids(batch, row)) for row in range(len(batch))]
+    """Return the (t, h) embeddings of each text's baseline.
+
+    Its special tokens stay, and every other becomes padding.
+    """
+    classifier = batch.classifier
+    return [
+        classifier.embed(np.where(special, ids, classifier.in_place_of(ids, classifier.pad_id)))
+        for special, ids in zip(batch.special_masks, batch.token_ids, strict=True)
+    ]
 
 
 def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) -> list[FloatArray]:

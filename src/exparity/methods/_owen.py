@@ -138,16 +138,27 @@ def owen_values(
         seed: of the draws.
     """
     n_tokens, n_versions = len(always), len(targets)
-    outputs = _Outputs(always, targets)
+    known: dict[bytes, FloatArray] = {}  # each mask is run once
+
+    def outputs(masks: Sequence[BoolArray]) -> Generator[BoolArray, FloatArray, list[FloatArray]]:
+        """Return the (c + v,) outputs of each mask: classes of the first version, all targets."""
+        full = [mask | always for mask in masks]
+        new = {mask.tobytes(): mask for mask in full if mask.tobytes() not in known}
+        if new:
+            answers = yield np.stack(list(new.values()))  # (v, m, c)
+            of_targets = answers[np.arange(n_versions), :, targets].T
+            known.update(zip(new, np.hstack([answers[0], of_targets]), strict=True))
+        return [known[mask.tobytes()] for mask in full]
+
     nothing = np.zeros(n_tokens, dtype=bool)
     if n_tokens == 1:
-        whole, none = yield from outputs.of([~nothing, nothing])
+        whole, none = yield from outputs([~nothing, nothing])
         return np.asarray((whole - none)[-n_versions:, None])
     members = np.eye(2 * n_tokens - 1, n_tokens, dtype=bool)  # of each branch
     for branch, (left, right) in enumerate(halves, start=n_tokens):
         members[branch] = members[left] | members[right]
-    (none,) = yield from outputs.of([nothing])
-    (whole,) = yield from outputs.of([~nothing])
+    (none,) = yield from outputs([nothing])
+    (whole,) = yield from outputs([~nothing])
     effects = np.zeros((len(members), len(none)))
     draws = np.random.RandomState(seed)
     # Rank, draw; branch, tokens present beside it, outputs without it and with it, weight.
@@ -163,7 +174,7 @@ def owen_values(
                 continue
             splits.append((branch, beside, without, with_it, weight))
             masks += [beside | members[half] for half in halves[branch - n_tokens]]
-        found = (yield from outputs.of(masks)) if masks else []
+        found = (yield from outputs(masks)) if masks else []
         n_asked += len(masks)
         for place, (branch, beside, without, with_it, weight) in enumerate(splits):
             left, right = halves[branch - n_tokens]
@@ -185,22 +196,3 @@ def owen_values(
         for half in halves[branch - n_tokens]:
             effects[half] += effects[branch] * sizes[half] / sizes[branch]
     return effects[:n_tokens, -n_versions:].T
-
-
-class _Outputs:
-    """Outputs of the model for masked versions of a text; each mask is run once."""
-
-    def __init__(self, always: BoolArray, targets: IntArray) -> None:
-        self._always, self._targets = always, targets
-        self._known: dict[bytes, FloatArray] = {}
-
-    def of(self, masks: Sequence[BoolArray]) -> Generator[BoolArray, FloatArray, list[FloatArray]]:
-        """Return the (c + v,) outputs of each mask: classes of the first version, all targets."""
-        full = [mask | self._always for mask in masks]
-        new = {mask.tobytes(): mask for mask in full if mask.tobytes() not in self._known}
-        if new:
-            answers = yield np.stack(list(new.values()))  # (v, m, c)
-            for place, key in enumerate(new):
-                of_targets = answers[np.arange(len(self._targets)), place, self._targets]
-                self._known[key] = np.concatenate([answers[0, place], of_targets])
-        return [self._known[mask.tobytes()] for mask in full]

@@ -58,8 +58,8 @@ class Propagation(Activations):
             **dict.fromkeys(_QUOTIENTS, _quotient),
             **dict.fromkeys(_SCALES, _constant),
             **dict.fromkeys(_POWERS, _power),
-            F.layer_norm: _layer_norm,
-            F.rms_norm: _rms_norm,
+            F.layer_norm: partial(_normalised, ("weight", "bias", "eps"), True),
+            F.rms_norm: partial(_normalised, ("weight", "eps"), False),
             F.scaled_dot_product_attention: partial(_attention, _SHARES[variant]),
         }
         if variant == "cp":
@@ -117,21 +117,12 @@ def _power(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     return result.detach() if isinstance(exponent, float) and exponent < 0 else result
 
 
-def _layer_norm(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
-    return _normalised(func, args, kwargs, ("weight", "bias", "eps"), centred=True)
-
-
-def _rms_norm(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
-    return _normalised(func, args, kwargs, ("weight", "eps"), centred=False)
-
-
 def _normalised(
+    names: Sequence[str],
+    centred: bool,
     func: Any,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    names: Sequence[str],
-    *,
-    centred: bool,
 ) -> Tensor:
     """Return what a function returns, with the gradient of a norm whose scale is constant."""
     x, shape = args[0], args[1] if len(args) > 1 else kwargs["normalized_shape"]

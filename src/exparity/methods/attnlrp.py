@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import gradient_method, pooled
 from exparity.types import FloatArray
 
 
-@method(
+@gradient_method(
     "attnlrp",
-    signed=True,
-    needs_gradient=True,
-    target="logit",
-    baseline=None,
-    stochastic=False,
     reference="Achtibat et al. 2024, arXiv:2402.05602; cp: Ali et al. 2022, arXiv:2202.07304",
     display="AttnLRP",
     terms="layer-wise relevance propagation is patented; its holders leave personal and scientific "
@@ -38,7 +34,6 @@ def attnlrp(
     Returns:
         (t,) signed scores for each text, in logits.
     """
-    from exparity.methods._gradients import pooled
     from exparity.methods._relevance import Propagation, check_attention
 
     check_attention(batch.classifier.model)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -124,6 +123,12 @@ class MethodBatch:
         return tuple(~special[units.first] for units, special in pairs)
 
     @cached_property
+    def text_masks(self) -> tuple[BoolArray, ...]:
+        """(u,) True for the units of each text itself: all but those of a prompt around it."""
+        pairs = zip(self.units, self.encodings, strict=True)
+        return tuple(~encoding.frame_mask[units.first] for units, encoding in pairs)
+
+    @cached_property
     def lengths(self) -> list[int]:
         """Tokens of each text."""
         return [len(encoding) for encoding in self.encodings]
@@ -170,20 +175,19 @@ class MethodBatch:
             the other, so that a sum does not depend on where batches end.
         """
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
         counts = [len(own) for own in places]
         owners = np.repeat(np.arange(len(self)), counts)
         steps = np.concatenate([np.arange(count) for count in counts])
+        ends = pad_sequence(list(self.rows), batch_first=True)  # (n, t, h)
+        padded_starts = pad_sequence(list(starts), batch_first=True)
+        alphas = torch.as_tensor(np.concatenate(places), dtype=ends.dtype, device=ends.device)
 
         def build(positions: list[int], width: int) -> torch.Tensor:
-            points = self.rows[0].new_zeros(len(positions), width, self.rows[0].shape[1])
-            for row, side_by_side in _runs(owners[positions]):
-                own = steps[positions][side_by_side]
-                start, end = starts[row], self.rows[row]
-                alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
-                alpha = alpha.to(end.device)[:, None, None]
-                points[side_by_side, : len(end)] = start + alpha * (end - start)
-            return points
+            own = torch.as_tensor(owners[positions], device=ends.device)
+            start, end = padded_starts[own, :width], ends[own, :width]
+            return start + alphas[positions][:, None, None] * (end - start)
 
         lengths = [self.lengths[row] for row in owners]
         for position, (gradient,), _ in self.classifier.input_gradients(
@@ -194,10 +198,3 @@ class MethodBatch:
     def generator(self, index: int) -> np.random.Generator:
         """Return the random generator of one text; the same whatever it is batched with."""
         return generator(self.seed, "explain", self.method, self.keys[index])
-
-
-def _runs(owners: IntArray) -> list[tuple[int, slice]]:
-    """Return each owner of a batch with the places it holds, which lie side by side."""
-    edges = np.flatnonzero(np.diff(owners)) + 1
-    bounds = [0, *edges.tolist(), len(owners)]
-    return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]

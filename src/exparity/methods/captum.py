@@ -6,13 +6,14 @@ import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.core.errors import InputError, did_you_mean, reason_of
-from exparity.methods import MethodBatch, method
-from exparity.methods._gradients import baseline_rows
+from exparity.core.errors import InputError, reason_of
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import baseline_rows, path_method
 from exparity.types import FloatArray
 
 if TYPE_CHECKING:
@@ -30,15 +31,10 @@ Algorithm = Literal[
     "ShapleyValueSampling",
     "ShapleyValues",
 ]
-_OURS = ("inputs", "target", "feature_mask", "sliding_window_shapes", "additional_forward_args")
 
 
-@method(
+@path_method(
     "captum",
-    signed=True,
-    needs_gradient=True,
-    target="logit",
-    baseline="special tokens kept, padding elsewhere",
     stochastic=True,
     reference="Kokhlikyan et al. 2020, arXiv:2009.07896",
     display="captum",
@@ -71,54 +67,40 @@ def captum(
     import captum.attr
 
     made = getattr(captum.attr, algorithm)
-    own = [
-        *list(inspect.signature(made).parameters)[1:],
-        *inspect.signature(made.attribute).parameters,
-    ]
-    known = {name for name in own if name not in ("self", *_OURS)}
-    for name in options:
-        if name not in known:
-            raise InputError(
-                f"method captum.options: {algorithm} has no '{name}'; {did_you_mean(name, known)}"
-            )
-    wrapped = _on_rows(batch)
     scores = []
     for row, (rows, absent) in enumerate(zip(batch.rows, baseline_rows(batch), strict=True)):
         words, absent_words = (
             batch.classifier.without_types(own, batch.token_ids[row]) for own in (rows, absent)
         )
-        wrapped.types, wrapped.target = rows - words, int(batch.targets[row])
+        function = partial(_on_rows, batch, rows - words, int(batch.targets[row]))
         with _drawing(batch.generator(row), rows.device):
             try:
-                scores.append(_attributed(made, wrapped, words, absent_words, dict(options)))
+                scores.append(_attributed(made, function, words, absent_words, options))
             except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:
                 raise InputError(f"method captum: {algorithm}: {reason_of(error)}") from error
     return scores
 
 
 def _attributed(
-    made: Any, wrapped: Any, rows: torch.Tensor, absent: torch.Tensor, options: dict[str, Any]
+    made: Any, function: Any, rows: torch.Tensor, absent: torch.Tensor, options: Mapping[str, Any]
 ) -> FloatArray:
     """Return the (t,) scores of one text by an algorithm of captum."""
     import torch
 
     of_class = set(inspect.signature(made).parameters)
     parameters = inspect.signature(made.attribute).parameters
-    settings = {name: options.pop(name) for name in of_class & options.keys()}
     width, size = rows.shape
-    per_token = "feature_mask" in parameters or "sliding_window_shapes" in parameters
-    if "feature_mask" in parameters:
-        tokens = torch.arange(width, device=rows.device)
-        mask = tokens[None, :, None].expand(1, width, size)
-        options["feature_mask"] = mask.contiguous()  # some algorithms take a view of it
-    if "sliding_window_shapes" in parameters:
-        options["sliding_window_shapes"] = (1, size)
-    if "baselines" in parameters:
-        options.setdefault("baselines", absent[None])
-    inputs = rows[None].clone().requires_grad_(not per_token)
-    values = made(wrapped, **settings).attribute(inputs, **options)
+    tokens = torch.arange(width, device=rows.device)
+    mask = tokens[None, :, None].expand(1, width, size).contiguous()  # of which some take a view
+    masks = {"feature_mask": mask, "sliding_window_shapes": (1, size)}
+    masks = {name: value for name, value in masks.items() if name in parameters}
+    given = {"baselines": absent[None]} if "baselines" in parameters else {}
+    given |= {name: value for name, value in options.items() if name not in of_class}
+    settings = {name: value for name, value in options.items() if name in of_class}
+    inputs = rows[None].clone().requires_grad_(not masks)
+    values = made(function, **settings).attribute(inputs, **given, **masks)
     of_elements = values.detach().double()[0]  # (t, h)
-    if per_token:
+    if masks:  # one number per token
         of_tokens = of_elements[:, 0]
     elif made.__name__ == "Saliency":
         of_tokens = of_elements.abs().sum(-1)
@@ -128,27 +110,20 @@ def _attributed(
     return scores
 
 
-def _on_rows(batch: MethodBatch) -> Any:
-    """Return a module from (b, t, h) embeddings to what is explained."""
+def _on_rows(
+    batch: MethodBatch, types: torch.Tensor, target: int, rows: torch.Tensor
+) -> torch.Tensor:
+    """Return what is explained of (b, t, h) embeddings of one text, without its token types."""
     import torch
 
     from exparity.models.lookup import EmbeddedBatch
 
+    last, targets = (
+        torch.full((len(rows),), value, device=rows.device) for value in (rows.shape[1] - 1, target)
+    )
     classifier = batch.classifier
-
-    class OnRows(torch.nn.Module):
-        """The model on embedded rows of one text, with its target and embeddings of token types."""
-
-        types, target = torch.zeros(()), 0
-
-        def forward(self, rows: torch.Tensor) -> torch.Tensor:
-            last = torch.full((len(rows),), rows.shape[1] - 1, device=rows.device)
-            batch_of_rows = EmbeddedBatch(rows + self.types, None, last)
-            logits = classifier.head.logits(classifier.model, batch_of_rows)
-            targets = torch.full((len(rows),), self.target, device=rows.device)
-            return batch.objective(logits.float(), targets)
-
-    return OnRows()
+    logits = classifier.head.logits(classifier.model, EmbeddedBatch(rows + types, None, last))
+    return batch.objective(logits.float(), targets)
 
 
 @contextmanager

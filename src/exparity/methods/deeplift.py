@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import baseline_rows, path_method, pooled
 from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import torch
 
 
-@method(
+@path_method(
     "deeplift",
-    signed=True,
-    needs_gradient=True,
-    target="logit",
-    baseline="special tokens kept, padding elsewhere",
-    stochastic=False,
     reference="Shrikumar et al. 2017, arXiv:1704.02685, section 3.5",
     display="DeepLIFT",
     passes=2,
@@ -40,7 +36,6 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
 
     from exparity.engine.batching import padded
     from exparity.methods._backward import Activations, Rescale
-    from exparity.methods._gradients import baseline_rows
 
     classifier, starts = batch.classifier, baseline_rows(batch)
     texts, baselines = padded(batch.rows), padded(starts)
@@ -57,6 +52,5 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
             batch.lengths, build, batch.targets, [batch.objective]
         ):
             rule.check_done()
-            change = (batch.rows[row] - starts[row]).double()
-            scores[row] = (multiplier.double() * change).sum(-1).cpu().numpy()
+            scores[row] = pooled(multiplier, batch.rows[row] - starts[row], "times_input")
     return scores

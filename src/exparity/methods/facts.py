@@ -22,7 +22,6 @@ class MethodFacts(Facts):
         baseline: replacement of an absent token, or None without one.
         stochastic: True if it draws random numbers.
         adaptive: True if the masks that it runs depend on earlier outputs of the model.
-        pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         per: default of the option ``unit`` of methods that explain units of the text, see
             :mod:`exparity.explanations.units`; None of others, which have no such option.
@@ -43,7 +42,6 @@ class MethodFacts(Facts):
     baseline: str | None
     stochastic: bool
     adaptive: bool = False
-    pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
     per: Unit | None = None
     needs_training: bool = False

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from exparity.methods import MethodBatch, method
-from exparity.methods._gradients import input_attributions
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import gradient_method, input_attributions
 from exparity.types import FloatArray
 
-_gradient_method = partial(
-    method,
-    needs_gradient=True,
-    target="logit",
-    baseline=None,
-    stochastic=False,
-)
 
-
-@_gradient_method(
+@gradient_method(
     "gradient",
     signed=False,
     reference="Simonyan et al. 2013, arXiv:1312.6034",
     display="Gradient",
-    pooling="l1",
 )
 def gradient(batch: MethodBatch) -> list[FloatArray]:
     r"""L1 norm of the target logit's gradient with respect to each token's embedding.
@@ -35,12 +24,10 @@ def gradient(batch: MethodBatch) -> list[FloatArray]:
     return input_attributions(batch, "l1")
 
 
-@_gradient_method(
+@gradient_method(
     "gradient_x_input",
-    signed=True,
     reference="Shrikumar et al. 2016, arXiv:1605.01713",
     display="Gradient × input",
-    pooling="times_input",
 )
 def gradient_x_input(batch: MethodBatch) -> list[FloatArray]:
     r"""Inner product of each token's embedding with the target logit's gradient there.

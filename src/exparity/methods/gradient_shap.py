@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from exparity.core.flags import Count
-from exparity.methods import MethodBatch, method
-from exparity.methods._gradients import baseline_rows
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import baseline_rows, path_method, pooled
 from exparity.types import FloatArray
 
 
-@method(
+@path_method(
     "gradient_shap",
-    signed=True,
-    needs_gradient=True,
-    target="logit",
-    baseline="special tokens kept, padding elsewhere",
     stochastic=True,
     reference="Erion et al. 2021, doi:10.1038/s42256-021-00343-w",
     display="Gradient SHAP",
@@ -39,6 +35,5 @@ def gradient_shap(batch: MethodBatch, *, n_samples: Count = 50) -> list[FloatArr
     places = [batch.generator(row).random(n_samples) for row in range(len(batch))]
     sums = [np.zeros(length) for length in batch.lengths]
     for row, _, gradient in batch.gradients_between(starts, places):
-        change = batch.rows[row] - starts[row]
-        sums[row] += (gradient.double() * change.double()).sum(-1).cpu().numpy()
+        sums[row] += pooled(gradient, batch.rows[row] - starts[row], "times_input")
     return [total / n_samples for total in sums]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import gradient_method, pooled
 from exparity.types import FloatArray
 
 
-@method(
+@gradient_method(
     "guided_backprop",
     signed=False,
-    needs_gradient=True,
-    target="logit",
-    baseline=None,
-    stochastic=False,
     reference="Springenberg et al. 2015, arXiv:1412.6806",
     display="Guided backpropagation",
 )
@@ -36,7 +33,6 @@ def guided_backprop(
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
     from exparity.methods._backward import Activations, Kind, passing_positive
-    from exparity.methods._gradients import pooled
 
     kinds: tuple[Kind, ...] = ("relu", "smooth") if guided == "rectifiers" else ("relu",)
     with Activations(batch.classifier.model, passing_positive(kinds)):

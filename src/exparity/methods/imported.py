@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import MinLen
+from pydantic import ConfigDict
 
-from exparity.core.calls import array_of, checked_value, listed
 from exparity.core.errors import InputError, within
+from exparity.core.validation import Settings
 from exparity.data.files import read_jsonl
 from exparity.explanations import alignment
 from exparity.methods import MethodBatch, method
@@ -55,80 +56,66 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
     index = _indexed(file, state.st_mtime_ns, state.st_size)
     scores = []
     for key, encoding, target in zip(batch.keys, batch.encodings, batch.targets, strict=True):
-        line = _line_of(index, file, key, encoding)
+        where, line = _line_of(index, file, key, encoding)
         if line.target != target:
             raise InputError(
-                f"{line.where}: explains class {line.target} of example '{key}', and class "
+                f"{where}: explains class {line.target} of example '{key}', and class "
                 f"{target} is to be explained; set `target` (label or predicted) to what the "
                 "file explains"
             )
-        scores.append(line.laid_on(encoding))
+        if line.string and line.string != _text_of(encoding):
+            raise InputError(f"{where}: its text is not that of example '{key}'")
+        values = np.array(line.scores)
+        try:
+            if line.tokens is None:
+                scores.append(alignment.of_words(encoding, values))
+            else:
+                scores.append(alignment.of_tokens(encoding, line.tokens, values))
+        except InputError as error:
+            reason = str(error).removeprefix(f"explanation of {encoding.text!r}: ")
+            raise InputError(f"{where}: {reason}") from None
     return scores
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(Settings):
     """One explanation of a file: a score for each word, or for each of its tokens."""
 
-    where: str
-    key: tuple[str, str]
+    model_config = ConfigDict(extra="ignore")
+
     target: int
-    scores: FloatArray
-    text: str | None
-    tokens: tuple[str, ...] | None
+    scores: Annotated[list[float], MinLen(1)]
+    tokens: list[str] | None = None
+    words: list[str] | str = ""
+    text: list[str] | str = ""
+    example_id: str | None = None
 
-    def laid_on(self, encoding: Encoding) -> FloatArray:
-        """Return the (t,) scores of a text's tokens."""
-        if self.text not in (None, _text_of(encoding)):
-            raise InputError(f"{self.where}: its text is not that of example '{self.key[1]}'")
-        try:
-            if self.tokens is not None:
-                return alignment.of_tokens(encoding, self.tokens, self.scores)
-            return alignment.of_words(encoding, self.scores)
-        except InputError as error:
-            reason = str(error).removeprefix(f"explanation of {encoding.text!r}: ")
-            raise InputError(f"{self.where}: {reason}") from None
+    @property
+    def string(self) -> str:
+        """The words with single blanks between them; empty where none are written."""
+        written = self.words or self.text
+        return " ".join(written.split() if isinstance(written, str) else written)
 
 
-_Index = Mapping[tuple[str, str], Sequence[_Line]]
-"""Lines by the key that they are found by, ``example_id`` or ``text``, and its value."""
+_Key = tuple[Literal["example_id", "text"], str]
+_Index = Mapping[_Key, Sequence[tuple[str, _Line]]]
+"""Lines, and where each stands, by what they are found by."""
 
 
 # Read once for all parts of a job.
 @lru_cache(maxsize=1)
 def _indexed(file: Path, changed: int, size: int) -> _Index:
-    index: dict[tuple[str, str], list[_Line]] = {}
+    index: dict[_Key, list[tuple[str, _Line]]] = {}
     for where, row in read_jsonl(file):
         with within(f"{where}: "):
-            line = _read(where, row)
-        index.setdefault(line.key, []).append(line)
+            line = _Line(**row)
+        if line.example_id is None and not line.string:
+            raise InputError(
+                f"{where}: does not say what it explains; give it an example_id, text or words"
+            )
+        key: _Key = ("text", line.string)
+        key = key if line.example_id is None else ("example_id", line.example_id)
+        index.setdefault(key, []).append((where, line))
     return index
-
-
-def _read(where: str, row: Mapping[str, Any]) -> _Line:
-    text, tokens = None, None
-    if "words" in row or "text" in row:
-        name = "words" if "words" in row else "text"
-        words = row[name].split() if isinstance(row[name], str) else listed(row[name], name, "text")
-        text = " ".join(checked_value(word, str, name) for word in words)
-    if "tokens" in row:
-        given = listed(row["tokens"], "tokens", "text")
-        tokens = tuple(checked_value(token, str, "token") for token in given)
-    for name in ("scores", "target"):
-        if name not in row:
-            raise InputError(f"no '{name}'; its keys are {', '.join(row)}")
-    scores = array_of(float, row["scores"], "scores")
-    strays = np.flatnonzero(~np.isfinite(scores))
-    if strays.size or not scores.size:
-        place = f"[{strays[0]}] is {scores[strays[0]]}" if strays.size else " is empty"
-        raise InputError(f"scores{place}; leave out texts that the tool could not explain")
-    if "example_id" in row:
-        key = "example_id", checked_value(row["example_id"], str, "example_id")
-    elif text:
-        key = "text", text
-    else:
-        raise InputError("does not say what it explains; give it an example_id, text or words")
-    return _Line(where, key, checked_value(row["target"], int, "target"), scores, text, tokens)
 
 
 def _text_of(encoding: Encoding) -> str:
@@ -137,20 +124,20 @@ def _text_of(encoding: Encoding) -> str:
     return " ".join(encoding.text.split() if not isinstance(written, Text) else written.words)
 
 
-def _line_of(index: _Index, file: Path, key: str, encoding: Encoding) -> _Line:
-    names = ("example_id", key), ("text", _text_of(encoding))
-    lines = [line for name in names for line in index.get(name, ())]
+def _line_of(index: _Index, file: Path, key: str, encoding: Encoding) -> tuple[str, _Line]:
+    keys: list[_Key] = [("example_id", key), ("text", _text_of(encoding))]
+    lines = [line for one in keys for line in index.get(one, ())]
     if not lines:
         raise InputError(
             f"{file}: no line explains example '{key}'; each takes one, with its example_id, its "
             "text or its words"
         )
-    first, *others = lines
-    for other in others:
-        same = first.target == other.target and np.array_equal(first.scores, other.scores)
-        if "example_id" in (first.key[0], other.key[0]) or not same:
+    (where, first), *others = lines
+    for place, other in others:
+        same = (first.target, first.scores) == (other.target, other.scores)
+        if first.example_id is not None or not same:
             raise InputError(
-                f"{other.where}: example '{key}' is explained in {first.where} as well; keep one, "
+                f"{place}: example '{key}' is explained in {where} as well; keep one, "
                 "or name the example_id where texts are alike"
             )
-    return first
+    return where, first

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Literal
 
 from exparity.core.flags import Count
-from exparity.methods import MethodBatch, method
-from exparity.methods._gradients import path_attributions
+from exparity.methods import MethodBatch
+from exparity.methods._gradients import path_attributions, path_method
 from exparity.types import FloatArray
 
 MEAN_CENTRED = (
@@ -25,16 +25,7 @@ def _caution(options: Mapping[str, Any], model_type: str) -> str | None:
     return None
 
 
-_path_method = partial(
-    method,
-    signed=True,
-    needs_gradient=True,
-    target="logit",
-    baseline="special tokens kept, padding elsewhere",
-    stochastic=False,
-    passes=50,
-    caution=_caution,
-)
+_path_method = partial(path_method, passes=50, caution=_caution)
 
 
 @_path_method(

@@ -14,6 +14,7 @@ from exparity.methods._words import spread_over_tokens
 from exparity.types import SPECIAL_WORD, BoolArray, Encoding, FloatArray, IntArray
 
 Samples = Annotated[int, Range(at_least=2, at_most=1_000_000)]
+_MOST_SAMPLES = 5000
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 
 _lime_method = partial(
@@ -37,7 +38,6 @@ def lime(
     batch: MethodBatch,
     *,
     num_samples: Samples | None = None,
-    max_samples: Samples = 5000,
     kernel_width: Positive = 25.0,
     ridge: NotNegative = 1.0,
 ) -> list[FloatArray]:
@@ -51,9 +51,8 @@ def lime(
 
     Args:
         batch: the texts.
-        num_samples: masks per text, the text itself included; t² but at most ``max_samples`` for
-            a text of t units, those of a prompt aside, if None.
-        max_samples: bound of that default.
+        num_samples: masks per text, the text itself included; t² but at most 5000 for a text of t
+            units, those of a prompt aside, if None.
         kernel_width: width σ of the kernel over 100 × cosine distance.
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
 
@@ -64,34 +63,23 @@ def lime(
 
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
-        texts = range(first, min(first + _TOGETHER, len(batch)))
-        units = [batch.units[row] for row in texts]
-        places = [
-            ~batch.encodings[row].frame_mask[own.first]
-            for row, own in zip(texts, units, strict=True)
-        ]
-        sizes = [int(own.sum()) for own in places]
-        drawn = [
-            draw_masks(
-                size,
-                num_samples or max(2, min(size**2, max_samples)),
-                batch.generator(row),
-            )
-            for row, size in zip(texts, sizes, strict=True)
-        ]
+        part = batch.part(batch.classifier, range(first, min(first + _TOGETHER, len(batch))))
+        drawn = []
+        for row, own in enumerate(part.text_masks):
+            count = num_samples or max(2, min(int(own.sum()) ** 2, _MOST_SAMPLES))
+            drawn.append(draw_masks(int(own.sum()), count, part.generator(row)))
         masks = [
-            own.on_tokens(laid_on(place, some, True))
-            for own, place, some in zip(units, places, drawn, strict=True)
+            units.on_tokens(laid_on(own, some, True))
+            for units, own, some in zip(part.units, part.text_masks, drawn, strict=True)
         ]
-        masked = MaskedTexts(
-            batch.classifier,
-            [batch.rows[row] for row in texts],
-            token_ids=[batch.token_ids[row] for row in texts],
-        )
-        values = masked.target_probabilities(masks, batch.targets[texts])
-        for row, own, place, some, answers in zip(texts, units, places, drawn, values, strict=True):
-            coefficients = laid_on(place, fit_lime(some, answers, kernel_width, ridge), 0.0)
-            scores.append(np.where(batch.special_masks[row], 0.0, own.shared(coefficients)))
+        masked = MaskedTexts(part.classifier, part.rows, token_ids=part.token_ids)
+        answers = masked.target_probabilities(masks, part.targets)
+        for row, (own, some, values) in enumerate(
+            zip(part.text_masks, drawn, answers, strict=True)
+        ):
+            coefficients = laid_on(own, fit_lime(some, values, kernel_width, ridge), 0.0)
+            shared = part.units[row].shared(coefficients)
+            scores.append(np.where(part.special_masks[row], 0.0, shared))
     return scores
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from exparity.explanations.alignment import laid_on
@@ -16,41 +14,30 @@ from exparity.types import FloatArray
     signed=True,
     needs_gradient=False,
     target="probability",
-    baseline="removed, or the mask token",
+    baseline="removed",
     stochastic=False,
     reference="Zeiler and Fergus 2014, arXiv:1311.2901; Li et al. 2016, arXiv:1612.08220",
     display="Occlusion",
     passes=20,
     per="token",
 )
-def occlusion(
-    batch: MethodBatch, *, absent: Literal["removed", "masked"] = "removed"
-) -> list[FloatArray]:
+def occlusion(batch: MethodBatch) -> list[FloatArray]:
     r"""Fall in the target's probability when one token, or one larger unit, is left out.
 
     :math:`s_i = p_y(x) - p_y(x \setminus x_i)`: one model pass for each unit with content, which
-    shares its fall evenly among its tokens.
-
-    Args:
-        batch: the texts.
-        absent: the unit is ``removed``, so that the rest moves together; or ``masked``: its
-            embeddings are replaced by the mask token's.
+    shares its fall evenly among its tokens; the rest of the text moves together.
 
     Returns:
         (t,) signed scores for each text, in probability; special tokens score 0.
     """
-    from exparity.engine.masking import MaskedTexts, kept_target_probabilities
+    from exparity.engine.masking import kept_target_probabilities
 
     masks = []
     for units, content in zip(batch.units, batch.content_masks, strict=True):
         whole = np.ones((1, len(content)), dtype=bool)
         each = np.eye(len(content), dtype=bool)[content]
         masks.append(units.on_tokens(np.vstack([whole, ~each])))
-    if absent == "masked":
-        masked = MaskedTexts(batch.classifier, batch.rows, token_ids=batch.token_ids)
-        values = masked.target_probabilities(masks, batch.targets)
-    else:
-        values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
+    values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     return [
         units.shared(laid_on(content, left[0] - left[1:], 0.0))
         for units, content, left in zip(batch.units, batch.content_masks, values, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -50,66 +49,56 @@ def shap(
     scores: list[FloatArray] = [np.zeros(0)] * len(batch)
     leaders = np.unique(batch.leaders)
     for first in range(0, len(leaders), _TOGETHER):
-        versions = [_versions(batch, leader) for leader in leaders[first : first + _TOGETHER]]
-        for items, values in zip(
-            versions, _explain_together(batch, versions, max_evals), strict=True
-        ):
-            for item, row in zip(items, values, strict=True):
-                scores[item] = row
+        own = np.isin(batch.leaders, leaders[first : first + _TOGETHER])
+        places = np.flatnonzero(own).tolist()
+        together = _explain_together(batch.part(batch.classifier, places), max_evals)
+        for place, values in together.items():
+            scores[places[place]] = values
     return scores
 
 
-def _versions(batch: MethodBatch, leader: int) -> IntArray:
-    """Return the items that follow a text, the text itself first."""
-    followers = np.flatnonzero(batch.leaders == leader)
-    return np.concatenate([[leader], followers[followers != leader]]).astype(np.int64)
-
-
-def _explain_together(
-    batch: MethodBatch, versions: list[IntArray], max_evals: int
-) -> list[FloatArray]:
-    """Explain some texts with all versions of each, in shared batches: (v, t) of each text."""
+def _explain_together(batch: MethodBatch, max_evals: int) -> dict[int, FloatArray]:
+    """Explain texts, each with the versions that follow it, in shared batches."""
     from exparity.engine.masking import MaskedTexts
 
-    order = np.concatenate(versions)
-    starts = np.cumsum([0, *[len(items) for items in versions]])
-    texts = MaskedTexts(
-        batch.classifier,
-        [batch.rows[item] for item in order],
-        token_ids=[batch.token_ids[item] for item in order],
-    )
-    units = [batch.units[items[0]] for items in versions]
-    own = [  # (u,) False for units of a prompt around the text
-        ~batch.encodings[items[0]].frame_mask[its.first]
-        for items, its in zip(versions, units, strict=True)
-    ]
+    masked = MaskedTexts(batch.classifier, batch.rows, token_ids=batch.token_ids)
+    versions = {}
+    for leader in np.unique(batch.leaders).tolist():
+        followers = np.flatnonzero(batch.leaders == leader)
+        versions[leader] = np.array([leader, *followers[followers != leader]], dtype=np.int64)
 
     def answer(questions: dict[int, BoolArray]) -> list[FloatArray]:
         """Return the (v, m, c) probabilities of all versions of the texts that ask."""
         owners, masks, shapes = [], [], []
         for text, asked in questions.items():
-            on_tokens = units[text].on_tokens(laid_on(own[text], asked, True))
-            for version in range(starts[text], starts[text + 1]):
-                owners += [version] * len(asked)
-                masks += list(on_tokens)
+            on_tokens = batch.units[text].on_tokens(laid_on(batch.text_masks[text], asked, True))
+            owners += np.repeat(versions[text], len(asked)).tolist()
+            masks += list(on_tokens) * len(versions[text])
             shapes.append((len(versions[text]), len(asked), -1))
-        probabilities = texts.probabilities(np.array(owners, dtype=np.int64), masks)
+        probabilities = masked.probabilities(np.array(owners, dtype=np.int64), masks)
         parts = np.split(probabilities, np.cumsum([v * m for v, m, _ in shapes])[:-1])
         return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
-    searches = [
-        _search(batch, items, mask, max_evals) for items, mask in zip(versions, own, strict=True)
-    ]
-    found = _run_together(searches, answer)
-    return [
-        np.stack([its.shared(row) for row in laid_on(mask, values, 0.0)])
-        for its, mask, values in zip(units, own, found, strict=True)
-    ]
+    scores: dict[int, FloatArray] = {}
+    searches = {text: _search(batch, items, max_evals) for text, items in versions.items()}
+    replies: dict[int, Any] = dict.fromkeys(searches)
+    while replies:
+        questions = {}
+        for text, reply in replies.items():
+            try:
+                questions[text] = searches[text].send(reply)
+            except StopIteration as end:
+                for item, values in zip(versions[text], end.value, strict=True):
+                    laid = laid_on(batch.text_masks[text], values, 0.0)
+                    scores[int(item)] = batch.units[text].shared(laid)
+        replies = dict(zip(questions, answer(questions), strict=True)) if questions else {}
+    return scores
 
 
-def _search(batch: MethodBatch, items: IntArray, own: BoolArray, max_evals: int) -> Search:
-    """Return the search for the values of one text's own units, and of its versions."""
-    encoding, units = batch.encodings[items[0]], batch.units[items[0]]
+def _search(batch: MethodBatch, items: IntArray, max_evals: int) -> Search:
+    """Return the search for the values of a text's own units, and of its versions."""
+    text = items[0]
+    encoding, units, own = batch.encodings[text], batch.units[text], batch.text_masks[text]
     assert encoding.offsets is not None
     ends = np.zeros(len(units), dtype=np.int64)
     np.maximum.at(ends, units.of_token, encoding.offsets[:, 1])
@@ -119,22 +108,5 @@ def _search(batch: MethodBatch, items: IntArray, own: BoolArray, max_evals: int)
         encoding.special_mask[units.first][own],
         batch.targets[items],
         max_evals,
-        int(batch.generator(items[0]).integers(2**32)),
+        int(batch.generator(text).integers(2**32)),
     )
-
-
-def _run_together(
-    searches: list[Search], answer: Callable[[dict[int, BoolArray]], list[FloatArray]]
-) -> list[FloatArray]:
-    """Run searches to their ends, and answer the questions of each round together."""
-    found: dict[int, FloatArray] = {}
-    replies: dict[int, Any] = dict.fromkeys(range(len(searches)))
-    while replies:
-        questions = {}
-        for place, reply in replies.items():
-            try:
-                questions[place] = searches[place].send(reply)
-            except StopIteration as end:
-                found[place] = end.value
-        replies = dict(zip(questions, answer(questions), strict=True)) if questions else {}
-    return [found[place] for place in range(len(searches))]

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,13 +50,6 @@ Rationales = Sequence[Sequence[int] | None] | None
 """For each text a 0 or 1 per word, or None where unknown."""
 SHARED_SOURCES = (Path(_arrays.__file__), Path(_units.__file__))
 """Source files of the inputs of all metrics."""
-
-
-_UNMARKED = {
-    "rationale": "compares with rationales, and no explanation has one; give `rationales`",
-    "counterfactual": "measures attribution on words that counterfactuals change, and no "
-    "explanation says which; give each its `changed_words`",
-}
 
 
 def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -147,22 +141,23 @@ def evaluate_many(
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
     options = options_of_ids(metrics, "metrics")
-    for id in options:
-        METRICS.get(id)  # a misspelt one before others have taken their time
+    facts = {id: METRICS.get(id).facts for id in options}  # a misspelt one before any takes time
     if classifier is not None:
         from exparity.engine.preflight import check_classifier
 
         check_classifier(classifier)
-    settled = {name: _settled(classifier, of, rationales) for name, of in explanations.items()}
-    pairs = [(name, id) for name in settled for id in options]
+    marks = None if rationales is None else listed(rationales, "rationales", "marks, one per text")
+    prepared = {name: _prepared(classifier, of, marks) for name, of in explanations.items()}
     values = {}
     remembering = nullcontext() if classifier is None else classifier.remembering()
+    pairs = list(product(prepared, options))
     with remembering, Progress(len(pairs), "scoring", "values") as progress:
         for name, id in pairs:
-            scored, needs = settled[name], METRICS.get(id).facts.needs
-            if needs in MARKS and all(getattr(e, MARKS[needs]) is None for e in scored) and scored:
+            scored, field = prepared[name], MARKS.get(facts[id].needs)
+            if field and scored and all(getattr(e, field) is None for e in scored):
                 raise InputError(
-                    f"metric {id}: {_UNMARKED[needs]}, a 0 or 1 for each word of each text"
+                    f"metric {id}: no explanation has `{field}`, a 0 or 1 for each word of its "
+                    f"text; give `{field.removesuffix('s')}s`"
                 )
             keys = [e.text for e in scored]
             values[name, id] = evaluate_keyed(classifier, scored, keys, id, seed, options[id])
@@ -170,27 +165,25 @@ def evaluate_many(
     return values
 
 
-def _settled(
+def _prepared(
     classifier: Classifier | None, explanations: Any, rationales: Rationales
 ) -> list[Explanation]:
     """Return explanations with special tokens, by the tokenizer, and with their rationales."""
-    settled = listed(explanations, "explanations", "explanations")
-    for value in settled:
+    prepared = listed(explanations, "explanations", "explanations")
+    for value in prepared:
         if not isinstance(value, Explanation):
             raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
     if classifier is not None:
         from exparity.engine.preflight import with_special_tokens
 
-        settled = [with_special_tokens(classifier, explanation) for explanation in settled]
+        prepared = [with_special_tokens(classifier, explanation) for explanation in prepared]
     if rationales is None:
-        return settled
-    marks = listed(rationales, "rationales", "marks, those of each explanation")
-    if len(marks) != len(settled):
-        raise InputError(f"{len(marks)} rationales for {len(settled)} explanations; give one each")
-    return [
-        replace(explanation, rationale=rationale)
-        for explanation, rationale in zip(settled, marks, strict=True)
-    ]
+        return prepared
+    if len(rationales) != len(prepared):
+        raise InputError(
+            f"{len(rationales)} rationales for {len(prepared)} explanations; give one each"
+        )
+    return [replace(e, rationale=own) for e, own in zip(prepared, rationales, strict=True)]
 
 
 def evaluate_keyed(
@@ -282,14 +275,12 @@ def _checked_model(
         raise InputError(f"metric {entry.id}: runs the model, so it needs a classifier")
     from exparity.engine.preflight import (
         check_asks_only,
-        check_classifier,
         check_function,
         check_targets,
         check_token_ids,
         in_own_ids,
     )
 
-    check_classifier(classifier)
     check_asks_only(classifier, entry, METRICS)
     explanations = in_own_ids(classifier, explanations)
     for explanation in explanations:

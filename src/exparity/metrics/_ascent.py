@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import torch
 
     from exparity.engine.batching import Build
-    from exparity.engine.objectives import Objective
     from exparity.metrics import MetricBatch
 
 Climb = Callable[["torch.Tensor", "torch.Tensor", float, float], "torch.Tensor"]
@@ -83,36 +82,18 @@ class Ascent:
             radius,
         )
 
-    def step(
-        self,
-        targets: IntArray,
-        items: IntArray | None = None,
-        *,
-        climbing: bool = True,
-        visit: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None,
-        objective: Objective | None = None,
-    ) -> FloatArray:
-        """Take one step of some ascents, and return the (k, c) logits before it.
-
-        ``visit`` receives an ascent, the (t, h) gradient of ``objective`` and the embeddings there.
-        """
+    def step(self, targets: IntArray, items: IntArray | None = None) -> FloatArray:
+        """Take one step of some ascents, all if None; return the (k, c) logits before it."""
         from exparity.engine.objectives import prediction_loss
 
         chosen = np.arange(len(self.owners)) if items is None else items
         lengths, build = self._work(chosen)
         all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
-
-        asked = (prediction_loss if climbing else None, objective)
-        objectives = [one for one in asked if one is not None]
-        for place, gradients, logits in self.batch.classifier.input_gradients(
-            lengths, build, targets, objectives
+        for place, (gradient,), logits in self.batch.classifier.input_gradients(
+            lengths, build, targets, [prediction_loss]
         ):
-            item = int(chosen[place])
             all_logits[place] = logits
-            if visit is not None:
-                visit(item, gradients[-1], self.copy(item))
-            if climbing:
-                self.climb(item, gradients[0])
+            self.climb(int(chosen[place]), gradient)
         return all_logits
 
     def probabilities(self, items: IntArray) -> FloatArray:

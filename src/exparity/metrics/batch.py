@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Classifier
-    from exparity.engine.objectives import Objective
     from exparity.methods.facts import MethodFacts
 
 
@@ -179,39 +178,23 @@ class MetricBatch:
             return [e.scores for e in self.explanations]
         return self._explained(classifier, np.arange(len(self)), self.targets)
 
-    def of_classes(self) -> MetricBatch:
-        """Return each text explained for each class of the model, text by text.
+    def of_class(self, target: int) -> MetricBatch:
+        """Return each text explained for one class of the model, with the draws of the text.
 
-        Explanations that were given stay as they are; the method makes the others, with the draws
-        of the text.
+        Explanations of that class that were given stay as they are.
         """
-        n_classes = self.classifier.n_classes
-        texts, targets = np.divmod(np.arange(len(self) * n_classes), n_classes)
-        others = targets != self.targets[texts]
-        made = self._explained(self.classifier, texts[others], targets[others])
-        raw = [self.explanations[text].scores for text in texts]
-        for item, scores in zip(np.flatnonzero(others), made, strict=True):
-            raw[item] = scores
+        others = np.flatnonzero(self.targets != target)
+        raw = [e.scores for e in self.explanations]
+        made = self._explained(self.classifier, others, np.full(len(others), target))
+        for text, scores in zip(others, made, strict=True):
+            raw[text] = scores
+        name = self.classifier.class_names[target]
         explanations = [
-            guarded(
-                replace(
-                    self.explanations[text],
-                    target=int(target),
-                    target_name=self.classifier.class_names[target],
-                    scores=scores,
-                )
-            )
-            for text, target, scores in zip(texts, targets, raw, strict=True)
+            guarded(replace(e, target=target, target_name=name, scores=own))
+            for e, own in zip(self.explanations, raw, strict=True)
         ]
-        return replace(
-            self,
-            explanations=tuple(explanations),
-            scores=tuple(
-                locked(normalised(e, e.units(self.unit), "sequence")) for e in explanations
-            ),
-            keys=tuple(self.keys[text] for text in texts),
-            falls={},
-        )
+        shares = [locked(normalised(e, e.units(self.unit), "sequence")) for e in explanations]
+        return replace(self, explanations=tuple(explanations), scores=tuple(shares), falls={})
 
     def _explained(
         self, classifier: Classifier, texts: IntArray, targets: IntArray, **moved: Any
@@ -239,11 +222,6 @@ class MetricBatch:
                 "other texts than it has scores of; leave the metric out for it"
             )
         return entry
-
-    @cached_property
-    def objective(self) -> Objective:
-        """The function of the logits that the method explained."""
-        return self.classifier.objective(self._origins[0].params.get("explains", "auto"))
 
     @cached_property
     def _encodings(self) -> list[Encoding]:

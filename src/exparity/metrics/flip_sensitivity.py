@@ -67,13 +67,30 @@ def flip_sensitivity(
         embedding's elements, lower is better; NaN where an attribution is not finite.
     """
     owners, free = _searches(batch, max_tokens)
+    predicted, first = _first_steps(batch, owners)
+
+    def flips(items: IntArray, radii: FloatArray) -> BoolArray:
+        """Return (k,) whether the class flips at any iterate of each ascent."""
+        own, masks = owners[items], [free[item] for item in items]
+        ascent = Ascent(batch, own, masks, by_sign, radii.tolist(), steps)
+        for place, owner in enumerate(own):
+            ascent.climb(place, first[owner])
+        flipped = np.zeros(len(items), dtype=bool)
+        active = np.arange(len(items))
+        for step in range(1, steps + 1):
+            classes = predicted[own[active]]
+            is_last = step == steps
+            outputs = ascent.probabilities(active) if is_last else ascent.step(classes, active)
+            flipped[active] = outputs.argmax(-1) != classes
+            active = active[~flipped[active]]
+        return flipped
+
     low, high = np.zeros(len(owners)), np.full(len(owners), float(max_radius))
-    search = _Search(batch, owners, free, steps)
-    flipped_at_most = search.flips(np.arange(len(owners)), high)
+    flipped_at_most = flips(np.arange(len(owners)), high)
     left = np.flatnonzero(flipped_at_most)
     for _ in range(bisections):
         middle = (low[left] + high[left]) / 2
-        flipped = search.flips(left, middle)
+        flipped = flips(left, middle)
         high[left[flipped]] = middle[flipped]
         low[left[~flipped]] = middle[~flipped]
     batch.notes["searched"] += len(owners)
@@ -104,54 +121,24 @@ def _searches(batch: MetricBatch, max_tokens: int) -> tuple[IntArray, list[BoolA
     return np.array(owners, dtype=np.int64), free
 
 
-class _Search:
-    """Many searches for a flip of the predicted class, side by side.
+def _first_steps(batch: MetricBatch, owners: IntArray) -> tuple[IntArray, dict[int, torch.Tensor]]:
+    """Return the class predicted for each text, and the gradient of its loss there.
 
-    Every ascent starts at its text, so that the first gradient is computed once per text.
+    Every ascent starts at its text, so that one gradient serves all of a text's.
     """
+    from exparity.engine.batching import padded
+    from exparity.engine.objectives import prediction_loss
 
-    def __init__(
-        self, batch: MetricBatch, owners: IntArray, free: list[BoolArray], steps: int
-    ) -> None:
-        from exparity.engine.batching import padded
-        from exparity.engine.objectives import prediction_loss
+    def loss_of_predicted(logits: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        return prediction_loss(logits, logits.argmax(-1))
 
-        self._batch, self._owners, self._free, self._steps = batch, owners, free, steps
-        self._predicted = np.zeros(len(batch), dtype=np.int64)
-        self._first: dict[int, torch.Tensor] = {}  # direction of the first step from each text
-        texts = np.unique(owners)
-        rows = [batch.rows[text] for text in texts]
-
-        def loss_of_predicted(logits: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-            return prediction_loss(logits, logits.argmax(-1))
-
-        for place, (gradient,), logits in batch.classifier.input_gradients(
-            [len(row) for row in rows], padded(rows), np.zeros_like(texts), [loss_of_predicted]
-        ):
-            self._predicted[texts[place]] = logits.argmax()
-            self._first[int(texts[place])] = gradient.sign()
-
-    def flips(self, items: IntArray, radii: FloatArray) -> BoolArray:
-        """Return (k,) whether the class flips at any iterate of each ascent."""
-        owners = self._owners[items]
-        ascent = Ascent(
-            self._batch,
-            owners,
-            [self._free[item] for item in items],
-            by_sign,
-            radii.tolist(),
-            self._steps,
-        )
-        for place, owner in enumerate(owners):
-            ascent.climb(place, self._first[int(owner)])
-        predicted = self._predicted[owners]
-        flipped = np.zeros(len(items), dtype=bool)
-        active = np.arange(len(items))
-        for step in range(1, self._steps + 1):
-            if step < self._steps:
-                outputs = ascent.step(predicted[active], active)
-            else:
-                outputs = ascent.probabilities(active)
-            flipped[active] = outputs.argmax(-1) != predicted[active]
-            active = active[~flipped[active]]
-        return flipped
+    texts = np.unique(owners)
+    rows = [batch.rows[text] for text in texts]
+    predicted = np.zeros(len(batch), dtype=np.int64)
+    gradients: dict[int, torch.Tensor] = {}
+    for place, (gradient,), logits in batch.classifier.input_gradients(
+        [len(row) for row in rows], padded(rows), np.zeros_like(texts), [loss_of_predicted]
+    ):
+        predicted[texts[place]] = logits.argmax()
+        gradients[int(texts[place])] = gradient
+    return predicted, gradients

@@ -27,7 +27,7 @@ def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool
     sets = [
         [
             *([np.zeros_like(mask)] if keep else []),
-            *top_sets(own, mask, "fraction", TENTHS, only_positive=False),
+            *top_sets(own, mask, Steps("fraction", TENTHS, only_positive=False)),
         ]
         for own, mask in zip(scores, batch.content_masks, strict=True)
     ]

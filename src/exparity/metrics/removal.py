@@ -30,44 +30,37 @@ class Steps(NamedTuple):
     based_on: BasedOn
     thresholds: Sequence[float]
     only_positive: bool
-    average_over: AverageOver
+    average_over: AverageOver = "distinct"
 
 
-def top_sets(
-    scores: FloatArray,
-    content_mask: BoolArray,
-    based_on: BasedOn,
-    thresholds: Sequence[float],
-    only_positive: bool,
-    average_over: AverageOver = "distinct",
-) -> list[BoolArray]:
+def top_sets(scores: FloatArray, content_mask: BoolArray, steps: Steps) -> list[BoolArray]:
     """Return the token sets that the steps of a removal curve take.
 
     A step takes the ⌊threshold · n⌋ highest of the ``n`` content tokens (``fraction``), or those
     with a score above the threshold. Of equal scores the later token comes first.
     """
     ranked = descending(scores, content_mask)
-    positive = int((scores[ranked] > 0).sum()) if only_positive else len(ranked)
-    steps: list[BoolArray] = []
+    positive = int((scores[ranked] > 0).sum()) if steps.only_positive else len(ranked)
+    sets: list[BoolArray] = []
     previous = 0
-    for threshold in thresholds:
-        if based_on == "fraction":
+    for threshold in steps.thresholds:
+        if steps.based_on == "fraction":
             # The nudge keeps 0.3 · 10 from becoming 2.
             size = min(int(threshold * len(ranked) + 1e-9), positive)
         else:
             size = min(int((scores[ranked] > threshold).sum()), positive)
-        if average_over == "all" or (size and size != previous):
+        if steps.average_over == "all" or (size and size != previous):
             taken = np.zeros(len(scores), dtype=bool)
             taken[ranked[:size]] = True
-            steps.append(taken)
+            sets.append(taken)
             previous = size
-    return steps
+    return sets
 
 
 def step_sizes(n_tokens: int, steps: Steps) -> list[int]:
     """Return how many of ``n_tokens`` with positive scores each step of fractions takes."""
     scores, every = np.arange(1.0, n_tokens + 1), np.ones(n_tokens, dtype=bool)
-    return [int(taken.sum()) for taken in top_sets(scores, every, *steps)]
+    return [int(taken.sum()) for taken in top_sets(scores, every, steps)]
 
 
 def mean_drop(drops: FloatArray, step_mask: BoolArray) -> FloatArray:
@@ -88,7 +81,7 @@ def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool
     n, masks = len(batch), batch.content_masks
     finite = np.array([not np.isnan(scores).any() for scores in batch.scores])
     sets = [
-        top_sets(scores, mask, *steps) if is_finite else []
+        top_sets(scores, mask, steps) if is_finite else []
         for scores, mask, is_finite in zip(batch.scores, masks, finite, strict=True)
     ]
     emptied = [np.zeros_like(mask) if keep else mask for mask in masks]
@@ -212,18 +205,15 @@ def sufficiency(
     return removal_curve(batch, True, steps, normalised)
 
 
-@metric(
+@_removal_metric(
     "class_comprehensiveness",
     direction="higher",
-    bounds=(-1.0, 1.0),
-    unit="probability",
-    kind="faithfulness",
     needs="explainer",
-    stochastic=False,
     reference="Attanasio et al. 2023, arXiv:2208.01575, in the code of ferret-xai 0.4.2",
     display="Class-wise comprehensiveness",
     passes=4,
-    per="token",
+    skill="none",
+    bounds_where={},
 )
 def class_comprehensiveness(
     batch: MetricBatch,
@@ -254,5 +244,8 @@ def class_comprehensiveness(
     if batch.explainer.facts.needs_training:
         return np.full(len(batch), np.nan)
     steps = Steps(based_on, thresholds, True, average_over)
-    values = removal_curve(batch.of_classes(), keep=False, steps=steps, normalised=False)
-    return np.asarray(values.reshape(len(batch), -1).mean(axis=1), dtype=np.float64)
+    values = [
+        removal_curve(batch.of_class(target), keep=False, steps=steps, normalised=False)
+        for target in range(batch.classifier.n_classes)
+    ]
+    return np.asarray(np.stack(values, axis=1).mean(axis=1), dtype=np.float64)

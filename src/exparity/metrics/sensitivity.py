@@ -53,13 +53,17 @@ def sensitivity(
     Raises:
         InputError: explanations that cannot be made again.
     """
-    masks = batch.content_masks
-    radii = [radius * _size(batch, text) for text in range(len(batch))]
+    masks, texts = batch.content_masks, range(len(batch))
+    radii = [radius * _size(batch, text) for text in texts]
     ascent = Ascent(batch, np.arange(len(batch)), masks, by_length, radii, steps)
-    explain_copies = _fused if batch.explainer.facts.pooling else _apart
-    originals, moved_owners, moved = explain_copies(batch, ascent, steps)
+    copies: list[torch.Tensor] = []
+    for _ in range(steps):
+        ascent.step(batch.targets)
+        copies += [ascent.copy(text) for text in texts]
+    owners = np.tile(np.arange(len(batch)), steps)
+    originals, moved = batch.attributions(copies, owners)
     worst = np.zeros(len(batch))
-    for owner, scores in zip(moved_owners, moved, strict=True):
+    for owner, scores in zip(owners, moved, strict=True):
         worst[owner] = np.maximum(  # which keeps NaN
             worst[owner], _change(originals[owner], scores, masks[owner])
         )
@@ -79,41 +83,3 @@ def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:
     size = float(np.linalg.norm(original[mask]))
     change = float(np.linalg.norm(moved[mask] - original[mask]))
     return change / size if size > 0 and np.isfinite(size) and np.isfinite(change) else np.nan
-
-
-Explained = tuple[list[FloatArray], list[int], list[FloatArray]]
-"""Attributions of the texts; the text of each copy, and the copy's attributions."""
-
-
-def _fused(batch: MetricBatch, ascent: Ascent, steps: int) -> Explained:
-    """Explain every copy in the same forward pass that the ascent takes there."""
-    from exparity.methods import pooled
-
-    pooling = batch.explainer.facts.pooling
-    assert pooling is not None
-    owners: list[int] = []
-    moved: list[FloatArray] = []
-
-    def visit(text: int, gradient: torch.Tensor, copy: torch.Tensor) -> None:
-        inputs = batch.classifier.without_types(copy, batch.token_ids[text])
-        owners.append(text)
-        moved.append(pooled(gradient, inputs, pooling))
-
-    ascent.step(batch.targets)
-    for step in range(1, steps + 1):
-        ascent.step(batch.targets, climbing=step < steps, visit=visit, objective=batch.objective)
-    return [e.scores for e in batch.explanations], owners, moved
-
-
-def _apart(batch: MetricBatch, ascent: Ascent, steps: int) -> Explained:
-    """Find all copies first, then explain them together."""
-    copies: list[torch.Tensor] = []
-    owners: list[int] = []
-    for step in range(steps + 1):
-        if step:
-            copies += [ascent.copy(text) for text in range(len(batch))]
-            owners += range(len(batch))
-        if step < steps:
-            ascent.step(batch.targets)
-    originals, moved = batch.attributions(copies, np.array(owners, dtype=np.int64))
-    return originals, owners, moved

@@ -307,10 +307,10 @@ def comes_back(classifier: Any, encoding: Any, scores: np.ndarray) -> dict[str, 
 
     It turns what is left of a text to words and parts these into tokens again.
     """
-    from exparity.metrics.removal import TENTHS, top_sets
+    from exparity.metrics.removal import TENTHS, Steps, top_sets
 
     content, ids = ~encoding.special_mask, encoding.token_ids
-    steps = top_sets(scores, content, "fraction", TENTHS, only_positive=True)
+    steps = top_sets(scores, content, Steps("fraction", TENTHS, only_positive=True))
     left_out = [content & (np.arange(len(ids)) != place) for place in np.flatnonzero(content)]
     left = {
         "comprehensiveness": [content & ~taken for taken in steps],

@@ -119,17 +119,6 @@ def test_shap(classifier, texts, rows, every):
     assert worst(found, goldens(rows, "shap")) < 1e-4
 
 
-def test_lime_regression(encodings, rows):
-    """The same coefficients from the same masks and probabilities."""
-    from exparity.methods.lime import fit_lime
-
-    found = [
-        np.where(encoding.special_mask, 0.0, fit_lime(*lime_samples(row)))
-        for encoding, row in zip(encodings, rows, strict=True)
-    ]
-    assert worst(found, goldens(rows, "lime")) < 1e-4
-
-
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_lime_probabilities(classifier, encodings, rows, every):
     """The same probabilities for the same masks, which special tokens are not spared from."""

@@ -194,32 +194,3 @@ def test_class_comprehensiveness_equals_the_loop_over_classes(
     for explanations in (*by_class, [by_class[i % 2][i] for i in range(len(texts))]):
         found = exparity.evaluate(classifier, explanations, "class_comprehensiveness", **options)
         np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-# Correlation with leave-one-out
-
-
-def naive_tau_b(one, other):
-    """Kendall's τ_b by its definition over pairs."""
-    pairs = [(i, j) for i in range(len(one)) for j in range(i)]
-    signs = [(np.sign(one[i] - one[j]), np.sign(other[i] - other[j])) for i, j in pairs]
-    untied = [sum(bool(sign[k]) for sign in signs) for k in (0, 1)]
-    if not all(untied):
-        return math.nan
-    return sum(a * b for a, b in signs) / math.sqrt(untied[0] * untied[1])
-
-
-@pytest.mark.parametrize("method", ["gradient_x_input", "uniform_random"])
-def test_loo_correlation_equals_the_loop(classifier, sentences, method):
-    texts = [*sentences[:5], "girl"]
-    explanations = exparity.explain(classifier, texts, [0, 1] * 3, method)
-    found = exparity.evaluate(classifier, explanations, "loo_correlation")
-    for one, value_of_text in zip(explanations, found, strict=True):
-        places = np.flatnonzero(one.content_mask)
-        falls = [
-            classifier.probabilities([one.token_ids])[0, one.target]
-            - classifier.probabilities([np.delete(one.token_ids, place)])[0, one.target]
-            for place in places
-        ]
-        expected = naive_tau_b(one.scores[places], np.round(falls, 12))
-        np.testing.assert_allclose(value_of_text, expected, atol=1e-9)

@@ -332,8 +332,8 @@ class Explanation:
     def units(self, unit: Unit) -> Units:
         """Return the units of the text of a kind; see :mod:`exparity.explanations.units`."""
         assert self.word_ids is not None
-        first, *second = map(Text.of, self.pair or (self.text,))
-        parts = self.written or ((first, *second) if second else first)
+        both = self.pair and (Text.of(self.pair[0]), Text.of(self.pair[1]))
+        parts = self.written or both or Text.of(self.text)
         return units_of(self.word_ids, ~self.content_mask, parts, unit)
 
     @property

@@ -129,7 +129,7 @@ class TestTokens:
     def test_marks_of_tokenizers_are_left_out(self, tokens, texts):
         assert token_texts(tokens) == texts
 
-    @given(st.text(min_size=1).filter(lambda t: not re.search("##|▁|</w>", t)))
+    @given(st.text(min_size=1).filter(lambda t: not re.search("##|▁|</w>|\ufffd", t)))
     def test_byte_level_tokens_of_the_tokenizers_library(self, text):
         """Whole words: all their bytes are in one token."""
         words = ByteLevel(add_prefix_space=True).pre_tokenize_str(text)

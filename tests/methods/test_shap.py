@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from methods.games import owen
 
 import exparity
+from exparity.methods import attribute
 from exparity.methods._owen import owen_values, text_hierarchy
+from exparity.metrics import MetricBatch
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
 
@@ -176,3 +178,20 @@ def test_equals_the_shap_package(shap_package, pieces, max_evals, seed):
             asked = search.send(np.stack([game(asked)] * 2))
     except StopIteration as end:
         np.testing.assert_array_equal(end.value, expected.T)
+
+
+def test_moved_copies_follow_the_splits_of_their_text(classifiers):
+    """A copy that leads itself splits in another order, and so has other values."""
+    classifier = classifiers["bert"]
+    (one,) = exparity.explain(classifier, TEXTS[2], 1, "shap", max_evals=20)
+    rows = [classifier.embed(one.token_ids) * factor for factor in (1, 3)]
+    twice = classifier.encode(TEXTS[2:] * 2), np.array([1, 1]), [one.origin] * 2
+    led, alone = (
+        attribute(classifier, *twice, rows=rows, leaders=np.array(leaders))
+        for leaders in ([0, 0], [0, 1])
+    )
+    np.testing.assert_array_equal(led[0], one.scores)
+    np.testing.assert_array_equal(alone[0], one.scores)
+    assert not np.array_equal(led[1], alone[1])
+    batch = MetricBatch(classifier, (one,), (one.scores,), (one.text,), 0, "sensitivity")
+    np.testing.assert_array_equal(batch.attributions(rows[1:], np.array([0]))[1][0], led[1])

@@ -4,6 +4,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from exparity.counterfactuals._gendered import LEXICON
 from exparity.data import load_dataset
@@ -27,6 +28,17 @@ def test_the_sentences_of_a_pair_differ_at_the_rationale_alone(examples):
         assert any(differ)
         marks = zip(male.words, differ, strict=True)
         assert not {word.lower() for word, mark in marks if not mark} & names, male.text
+
+
+def test_no_three_content_words_in_a_row_are_in_both_splits(examples):
+    seen = {"train": set(), "test": set()}
+    for example in examples:
+        marks = zip(example.words, example.rationale, strict=True)
+        words = [word.lower() for word, mark in marks if not mark and word.isalpha()]
+        words = [word for word in words if word not in ENGLISH_STOP_WORDS]
+        seen[example.split] |= set(zip(words, words[1:], words[2:], strict=False))
+    assert len(seen["test"]) > 500
+    assert not seen["train"] & seen["test"]
 
 
 def test_a_theme_is_in_one_split(examples):

@@ -18,8 +18,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.config.cautions import cautions
 from exparity.config.experiment import Experiment
 from exparity.core.seeding import derive_seed
-from exparity.report.bias import Declared, ModelBias
-from exparity.report.gather import Study
+from exparity.report.gather import Declared, Study
 from exparity.stages.judge import judge_cells
 from exparity.stats.gap_change import gap_changes
 
@@ -136,7 +135,7 @@ def study(results):
         results=results, options={}, title="t", pairs=[("d", "plain"), ("d", "cda")],
         seeds=[0, 1, 2, 3, 4], methods={"lime": "lime"}, metrics={"gini": "gini"},
         datasets={"d": "pairs_all"}, statistics=statistics,
-        bias=ModelBias([], {"d": Declared("gender", GROUPS, ("a", "b"))}), accuracies=[],
+        bias=[], facts={"d": Declared("gender", GROUPS, ("a", "b"))},
         judged=read_artefact(output, "verdicts")[0].to_pylist(),
     )  # fmt: skip
 

@@ -13,9 +13,8 @@ from exparity.analyses.correctness.section import correctness_tables
 from exparity.analyses.dataset_bias.section import associations_of, shares_of
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.published.study import Key, load_study
-from exparity.report.bias import Declared, ModelBias
 from exparity.report.context import reported
-from exparity.report.gather import Accuracy, Study
+from exparity.report.gather import Declared, Study
 from exparity.report.reading import read_analysis
 
 
@@ -32,20 +31,16 @@ def study(grid):
          "group_b": "", "class_name": name, "value": value, "flags": []}
         for seed in (0, 1)
         for quantity, group, name, value in (
-            ("tpr", "", "male", 0.9), ("tpr", "", "female", 0.1), ("tpr", "male", "male", 0.2),
+            ("accuracy", "", "", 0.9 + 0.02 * seed), ("tpr", "", "male", 0.9),
+            ("tpr", "", "female", 0.1), ("tpr", "male", "male", 0.2),
             ("tnr", "", "male", 0.8), ("apd", "male", "", 0.03), ("apd", "male", "male", 0.5),
         )
     ]  # fmt: skip
-    accuracies = [
-        Accuracy("geco", m, s, 0.9 + 0.02 * s, {}, 10, {}, False)
-        for m in grid.models
-        for s in (0, 1)
-    ]
     return Study(
         results=grid.root, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
         methods={m: m for m in METHODS}, metrics={"mass": "mass_accuracy"},
         datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, tests=[],
-        bias=ModelBias(bias, {"geco": declared}), accuracies=accuracies,
+        bias=bias, facts={"geco": declared},
     )  # fmt: skip
 
 

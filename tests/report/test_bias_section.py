@@ -9,9 +9,10 @@ import pytest
 from made_up import Results, with_earlier
 from report.reading import Page
 
-from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables, read_bias
+from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables
 from exparity.report.downloads import bias_export
 from exparity.report.flags import meanings
+from exparity.report.gather import gather
 from exparity.report.templating import html_environment
 from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import fpr_gaps, model_bias
@@ -74,20 +75,27 @@ def results(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def bias(results):
-    return read_bias(results, {"analyses": {"bias": PAIRS}, "seeds": SEEDS})
+def study_of(results, pairs=PAIRS):
+    """The study of the bias artefacts of a folder."""
+    options = {"analyses": {"bias": pairs, "judge": []}, "pairs": pairs, "seeds": SEEDS}
+    options |= {"title": "t", "statistics": {}, "methods": [], "metrics": [], "datasets": []}
+    return gather(results, options)
 
 
 @pytest.fixture(scope="module")
-def tables(bias):
-    return bias_tables(bias, PAIRS)
+def study(results):
+    return study_of(results)
+
+
+@pytest.fixture(scope="module")
+def tables(study):
+    return bias_tables(study)
 
 
 @pytest.mark.contract
-def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(bias):
-    assert {row["quantity"] for row in bias.rows} == {*QUANTITIES, *OVER_CLASSES}
-    assert {flag for row in bias.rows for flag in row["flags"]} <= set(meanings())
+def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(study):
+    assert {row["quantity"] for row in study.bias} == {*QUANTITIES, *OVER_CLASSES}
+    assert {flag for row in study.bias for flag in row["flags"]} <= set(meanings())
 
 
 @pytest.mark.reference
@@ -178,6 +186,5 @@ class TestPage:
 
         for seed in SEEDS:
             write(tmp_path, "two", "bert", seed, undefined if seed == 2 else lambda row: row)
-        bias = read_bias(tmp_path, {"analyses": {"bias": PAIRS[:1]}, "seeds": SEEDS})
-        found = Page(render(bias_tables(bias, PAIRS[:1])))
+        found = Page(render(bias_tables(study_of(tmp_path, PAIRS[:1]))))
         assert "2 of 3 seeds" in " ".join(found.tables[0]["rows"][1][-1][0])

@@ -69,7 +69,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(study):
-    (table,) = bias_tables(study.bias, study.pairs, "causal_bias")
+    (table,) = bias_tables(study, "causal_bias")
     return table
 
 
@@ -81,7 +81,7 @@ def page(study, tmp_path_factory):
 def values(study, quantity, model, class_name=""):
     return [
         row["value"]
-        for row in study.bias.rows
+        for row in study.bias
         if (row["dataset"], row["model"], row["quantity"], row["class_name"])
         == ("data_0", model, quantity, class_name)
     ]
@@ -90,13 +90,13 @@ def values(study, quantity, model, class_name=""):
 @pytest.mark.contract
 class TestNames:
     def test_every_quantity_and_flag_has_words(self, study):
-        rows = [row for row in study.bias.rows if row["dataset"] == "data_0"]
+        rows = [row for row in study.bias if row["dataset"] == "data_0"]
         assert {row["quantity"] for row in rows} == {*QUANTITIES, *CAUSAL_QUANTITIES}
         assert not QUANTITIES.keys() & CAUSAL_QUANTITIES
         assert {flag for row in rows for flag in row["flags"]} <= set(meanings())
 
     def test_the_table_of_model_bias_stays(self, study):
-        first, second = bias_tables(study.bias, study.pairs)
+        first, second = bias_tables(study)
         assert first.lines == second.lines
         assert {line.quantity for line in first.lines} == set(QUANTITIES)
 

@@ -11,7 +11,7 @@ from exparity import read_results
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS
 from exparity.report.gather import gather
-from exparity.report.means import NEEDED, ModelScores, mean_tables
+from exparity.report.means import NEEDED, mean_lines, mean_tables
 from exparity.report.scores import read_study_scores
 
 SETTINGS = config(datasets=2, models=1, seeds=2, methods=2, metrics=3)
@@ -62,20 +62,21 @@ def scores_of(ids, values, **facts):
 
 def test_examples_meet_by_id_whatever_each_file_holds():
     """As where a method explains a sample, or the examples that one training classifies right."""
-    scores = ModelScores()
-    scores.add("m", "k", scores_of(["a", "b", "c"], [0.0, 1.0, math.nan], bounds=[0, 1]))
-    scores.add("m", "k", scores_of(["b", "d"], [0.5, 0.5]))
-    (line,) = scores.lines("data", "model", 0.95)
+    files = [
+        scores_of(["a", "b", "c"], [0.0, 1.0, math.nan], bounds=[0, 1]),
+        scores_of(["b", "d"], [0.5, 0.5]),
+    ]
+    (line,) = mean_lines("data", "model", {("m", "k"): files}, 0.95)
     assert line.mean == pytest.approx(0.5)
     assert (line.n_seeds, line.n_examples, line.n_undefined) == (2, 3, 1)
 
 
 def test_intervals_end_at_the_bounds_of_the_metric():
-    scores = ModelScores()
-    for metric, facts in (("bounded", {"bounds": [0, 1]}), ("free", {})):
-        for values in ([0.0, 1.0], [1.0, 0.9]):
-            scores.add("m", metric, scores_of(["a", "b"], values, **facts))
-    bounded, free = scores.lines("data", "model", 0.95)
+    files = {
+        ("m", metric): [scores_of(["a", "b"], values, **facts) for values in ([0, 1.0], [1.0, 0.9])]
+        for metric, facts in (("bounded", {"bounds": [0, 1]}), ("free", {}))
+    }
+    bounded, free = mean_lines("data", "model", files, 0.95)
     assert (bounded.ci_low, bounded.ci_high) == (0, 1)
     assert free.ci_low < 0 < 1 < free.ci_high
     assert np.isclose(bounded.mean, free.mean)

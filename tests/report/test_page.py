@@ -221,8 +221,7 @@ class TestBrowser:
         assert key.count() == 1
         assert "better for male" in key.inner_text()
         form.get_by_text("Significant trainings", exact=True).click()
-        published = embedded["disparity"]["views"]["published"]
-        looks = [published["looks"][i] for i in published["of"]]
+        looks = embedded["disparity"]["views"]["published"]
         assert any(look["side"] for look in looks)
         nodes = page.locator("td[data-cell]")
         assert nodes.locator(".count").all_inner_texts() == [look["text"] for look in looks]
@@ -412,9 +411,8 @@ class TestManyGroups:
         assert source.count('<table class="grid pairs">') == 1
         data = json.loads(re.search(r'id="data-disparity">(.*?)</script>', source, re.DOTALL)[1])
         better = defaultdict(int)
-        looks = data["views"]["verdicts"]
-        for table, of in zip(data["cells"]["table"], looks["of"], strict=True):
-            look, pair = looks["looks"][of], data["tables"][table]
+        for table, look in zip(data["cells"]["table"], data["views"]["verdicts"], strict=True):
+            pair = data["tables"][table]
             better[pair["a"], pair["b"]] += look["side"] in ("a", "both")
             better[pair["b"], pair["a"]] += look["side"] in ("b", "both")
         pattern = (

@@ -15,7 +15,7 @@ from support import need
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.context import build_context
-from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
+from exparity.report.costs import cost_by_part, cost_by_stage, cost_of, read_costs
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
@@ -170,7 +170,7 @@ class TestCost:
         jobs = read_costs(tmp_path)
         stages = [cost.stage for cost in cost_by_stage(jobs)]
         assert stages == ["prepare", "finetune", "explain", "evaluate", "bias"]
-        assert total_cost(jobs).gpu_seconds == 7.0  # 6 of the training
+        assert cost_of(jobs).gpu_seconds == 7.0  # 6 of the training
 
 
 MATHML = ("mrow", "mi", "mo", "mn", "mtext")

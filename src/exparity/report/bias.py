@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import yaml
 
 from exparity.core.grouping import grouped
-from exparity.report.reading import mean_and_sd, read_analysis
+from exparity.report.gather import Declared, Study
+from exparity.report.reading import mean_and_sd
 from exparity.report.templating import asset
 
 RATES = {
@@ -28,28 +29,6 @@ CAUSAL_QUANTITIES: Mapping[str, str] = _OF_TABLES["causal_bias"]
 """Those that are there where counterfactuals are, in the order of their tables."""
 Kind = Literal["bias", "causal_bias"]
 _NAMES = {**QUANTITIES, **CAUSAL_QUANTITIES}
-
-
-@dataclass(frozen=True)
-class Declared:
-    """Facts of a dataset, in its order: protected attribute, groups and classes."""
-
-    attribute: str
-    groups: tuple[str, ...]
-    classes: tuple[str, ...]
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Groups as examples name them; a single one without a name if there are none."""
-        return self.groups or ("",)
-
-
-@dataclass(frozen=True)
-class ModelBias:
-    """The bias artefacts of a grid."""
-
-    rows: Sequence[Mapping[str, Any]]  # with the ids of its cell
-    declared: Mapping[str, Declared]
 
 
 class BiasLine(NamedTuple):
@@ -117,58 +96,40 @@ class BiasTable:
         return self.cells[BiasLine(quantity, *groups, ""), model]
 
 
-def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
-    """Read the bias artefacts of a grid."""
-    rows = [r for r in read_analysis(results, grid, "bias") if r["seed"] in grid["seeds"]]
-    declared = {
-        row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in rows
-    }
-    return ModelBias(rows, declared)
-
-
-def bias_tables(
-    bias: ModelBias, pairs: Sequence[tuple[str, str]], kind: Kind = "bias"
-) -> list[BiasTable]:
+def bias_tables(study: Study, kind: Kind = "bias") -> list[BiasTable]:
     """Return a table per dataset, in the order of the config; causal ones need counterfactuals."""
-    causal = {row["dataset"] for row in bias.rows if row["quantity"] == "flip_rate"}
-    names = dict.fromkeys(causal, CAUSAL_QUANTITIES)
-    if kind == "bias":
-        # Causal gaps are compared with statistical ones in a table of their own.
-        whole = {**QUANTITIES, **OVER_CLASSES}
-        names = {dataset: QUANTITIES if dataset in causal else whole for dataset, _ in pairs}
-    rows = grouped(
-        (row for row in bias.rows if row["quantity"] in names.get(row["dataset"], ())),
-        lambda row: (row["dataset"], BiasLine(*(row[n] for n in BiasLine._fields)), row["model"]),
-    )
+    # Causal gaps are compared with statistical ones in a table of their own.
+    known = {True: QUANTITIES, False: {**QUANTITIES, **OVER_CLASSES}}
+    if kind == "causal_bias":
+        known = {True: CAUSAL_QUANTITIES, False: {}}
     tables = []
-    for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
-        declared = bias.declared[dataset]
-        lines = _in_order({line for of, line, _ in rows if of == dataset}, declared)
-        if declared.groups and lines:
-            models = [m for d, m in pairs if d == dataset]
-            cells = {(x, m): _cell(rows.get((dataset, x, m), ())) for x in lines for m in models}
-            known = (x for x in lines if any(cells[x, m].mean is not None for m in models))
-            shown = [line for line in known if _wanted(line, declared)]
-            by_quantity = grouped(shown, lambda line: line.quantity)
-            tables.append(
-                BiasTable(kind, dataset, declared.attribute, models, lines, by_quantity, cells)
-            )
+    for dataset, models in study.models.items():
+        declared = study.declared(dataset)
+        rows = [row for row in study.bias if row["dataset"] == dataset]
+        names = known[any(row["quantity"] == "flip_rate" for row in rows)]
+        measured = grouped(
+            (row for row in rows if row["quantity"] in names),
+            lambda row: (BiasLine(*(row[name] for name in BiasLine._fields)), row["model"]),
+        )
+        if not (declared.groups and measured):
+            continue
+        lines = sorted({line for line, _ in measured}, key=partial(_place, declared))
+        cells = {(x, m): _cell(measured.get((x, m), ())) for x in lines for m in models}
+        defined = {line for (line, _), cell in cells.items() if cell.mean is not None}
+        shown = (line for line in lines if line in defined and _wanted(line, declared))
+        by_quantity = grouped(shown, lambda line: line.quantity)
+        tables.append(
+            BiasTable(kind, dataset, declared.attribute, models, lines, by_quantity, cells)
+        )
     return tables
 
 
-def _in_order(lines: Iterable[BiasLine], declared: Declared) -> list[BiasLine]:
-    """Sort the lines of a dataset by quantity, class and groups as declared, the whole first."""
-    places = {name: place for place, name in enumerate(_NAMES)}
+def _place(declared: Declared, line: BiasLine) -> list[int]:
+    """Return the place of a line of a dataset: by quantity, class and groups, the whole first."""
     classes, groups = ("", *declared.classes), ("", *declared.groups)
-    return sorted(
-        lines,
-        key=lambda line: (
-            places[line.quantity],
-            classes.index(line.class_name),
-            groups.index(line.group),
-            groups.index(line.group_b),
-        ),
-    )
+    orders = zip((list(_NAMES), groups, groups, classes), line, strict=True)
+    quantity, group, group_b, class_name = (order.index(name) for order, name in orders)
+    return [quantity, class_name, group, group_b]
 
 
 def _wanted(line: BiasLine, declared: Declared) -> bool:

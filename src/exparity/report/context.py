@@ -86,8 +86,7 @@ def build_context(
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
     means = mean_tables(scores.means, directions)
     of_methods = [line for line in scores.means if line.method]
-    bias = bias_tables(study.bias, study.pairs)
-    causal = bias_tables(study.bias, study.pairs, "causal_bias")
+    bias, causal = bias_tables(study), bias_tables(study, "causal_bias")
     analyses = list(reported(study))
     costs = read_costs(study.results)
     sums = [*cost_by_stage(costs), *cost_by_part(costs)]

@@ -13,7 +13,7 @@ from exparity.artefacts.layout import PATHS, path_of
 from exparity.core.grouping import grouped
 
 Job = Mapping[str, Any]
-_FOLDERS = [path.partition("/")[0] for path in PATHS.values()]
+_FOLDERS = dict.fromkeys(path.partition("/")[0] for path in PATHS.values())
 _PARTS = {"explain": "method", "evaluate": "metric"}
 
 
@@ -40,18 +40,13 @@ def read_costs(results: Path) -> list[Job]:
     """Return the rows of the cost table in the order of a run; none if there is no table."""
     path = results / path_of("cost", {})
     jobs = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
-    return sorted(jobs, key=_place)
-
-
-def _place(job: Job) -> int:
-    """Return the position of a job in a run, by its folder in the table of paths."""
-    folder = job["output"].partition("/")[0]
-    return _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
+    places = {folder: place for place, folder in enumerate(_FOLDERS)}
+    return sorted(jobs, key=lambda job: places.get(job["output"].partition("/")[0], len(places)))
 
 
 def cost_by_stage(jobs: Iterable[Job]) -> list[Cost]:
     """Return the cost of each stage."""
-    return [_sum(stage, "", of) for stage, of in grouped(jobs, itemgetter("stage")).items()]
+    return [cost_of(of, stage) for stage, of in grouped(jobs, itemgetter("stage")).items()]
 
 
 def cost_by_part(jobs: Iterable[Job]) -> list[Cost]:
@@ -60,22 +55,17 @@ def cost_by_part(jobs: Iterable[Job]) -> list[Cost]:
         (job for job in jobs if job["stage"] in _PARTS),
         lambda job: (job["stage"], job[_PARTS[job["stage"]]]),
     )
-    return [_sum(*part, of) for part, of in parts.items()]
+    return [cost_of(of, *part) for part, of in parts.items()]
 
 
-def total_cost(jobs: Sequence[Job]) -> Cost:
-    """Return the cost of all jobs."""
-    return _sum("all", "", jobs)
+def cost_of(jobs: Sequence[Job], stage: str = "all", part: str = "") -> Cost:
+    """Return the cost of some jobs."""
 
-
-def _sum(stage: str, part: str, jobs: Sequence[Job]) -> Cost:
     def work(job: Job) -> float:
         return float(job["seconds"] if job["work_seconds"] is None else job["work_seconds"])
 
     return Cost(
-        stage=stage,
-        part=part,
-        jobs=len(jobs),
+        *(stage, part, len(jobs)),
         seconds=sum(map(work, jobs)),
         gpu_seconds=sum(work(job) for job in jobs if job["device"].startswith("cuda")),
         devices=tuple(sorted({job["device"] for job in jobs})),

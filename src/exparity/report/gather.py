@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +16,6 @@ from exparity.core.escaping import visible
 from exparity.core.grouping import grouped
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
-from exparity.report.bias import Declared, ModelBias, read_bias
 from exparity.report.names import display_name
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random, run_of
@@ -28,6 +27,20 @@ Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
 Row = Mapping[str, Any]
 Verdicts = Mapping[tuple[str, ...], Mapping[str, Row]]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Facts of a dataset, in its order: protected attribute, groups and classes."""
+
+    attribute: str
+    groups: tuple[str, ...]
+    classes: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Groups as examples name them; a single one without a name if there are none."""
+        return self.groups or ("",)
 
 
 @dataclass(frozen=True)
@@ -60,12 +73,48 @@ class Study:
     metrics: Mapping[str, str]
     datasets: Mapping[str, str]
     statistics: Mapping[str, Any]
-    bias: ModelBias
-    accuracies: Sequence[Accuracy]
+    bias: Sequence[Row]  # rows of the bias artefacts, with the ids of their cells
+    facts: Mapping[str, Declared]  # by dataset
     tests: Sequence[Row] = ()  # rows of the disparity artefact
     judged: Sequence[Row] = ()  # rows of the verdicts artefact
-    # Of label and group, by dataset and split.
-    dependence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @cached_property
+    def models(self) -> Mapping[str, Sequence[str]]:
+        """Models by dataset."""
+        return {d: [m for _, m in of] for d, of in grouped(self.pairs, itemgetter(0)).items()}
+
+    @cached_property
+    def accuracies(self) -> Sequence[Accuracy]:
+        """Accuracy of every classifier."""
+        rows = [row for row in self.bias if row["quantity"] == "accuracy"]
+        measured = grouped(rows, itemgetter("dataset", "model", "seed"))
+        accuracies = []
+        for dataset, model in self.pairs:
+            for seed in self.seeds:
+                by_group = {row["group"]: row for row in measured[dataset, model, seed]}
+                whole, groups = by_group[""], self.declared(dataset).groups
+                accuracies.append(
+                    Accuracy(
+                        *(dataset, model, seed, whole["value"]),
+                        by_group={group: by_group[group]["value"] for group in groups},
+                        n=whole["n"],
+                        sizes={group: by_group[group]["n"] for group in groups},
+                        collapsed="collapsed" in whole["flags"],
+                    )
+                )
+        return accuracies
+
+    @cached_property
+    def dependence(self) -> Mapping[str, Mapping[str, float]]:
+        """Cramér's V of label and group by dataset and split; of datasets with groups and data."""
+        found = {}
+        for dataset in self.models:
+            path = self.path("data", dataset=dataset)
+            if self.declared(dataset).groups and path.is_file():
+                table = read_artefact(path, "data")[0]
+                columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
+                found[dataset] = cramers_v_by_split(*columns)
+        return found
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -92,7 +141,7 @@ class Study:
 
     def declared(self, dataset: str) -> Declared:
         """Return the attribute, groups and classes of a dataset's instance."""
-        return self.bias.declared[dataset]
+        return self.facts[dataset]
 
     def applying(self, kind: str, dataset: str) -> list[str]:
         """Return the ``methods`` or ``metrics`` that apply to a dataset."""
@@ -101,7 +150,7 @@ class Study:
     @property
     def compares(self) -> bool:
         """Whether some dataset has groups to compare."""
-        return any(self.declared(dataset).groups for dataset, _ in self.pairs)
+        return any(self.declared(dataset).groups for dataset in self.models)
 
     def files(self, artefact: str) -> Iterator[tuple[Ids, Path]]:
         """Yield ids and path of every file of an artefact in the grid, existing or not."""
@@ -130,59 +179,38 @@ class Study:
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:
     """Read the artefacts of a grid."""
-    pairs = [(str(d), str(m)) for d, m in options["pairs"]]
-    bias = read_bias(results, options)
-    accuracies = _accuracies(bias, pairs, options["seeds"])
+    bias = [r for r in read_analysis(results, options, "bias") if r["seed"] in options["seeds"]]
     tests = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
+    asked: dict[str, Any] = {name: options[name] for name in ("title", "seeds", "statistics")}
+    asked |= {kind: dict(options[kind]) for kind in ("methods", "metrics", "datasets")}
     return Study(
         results=results,
         options=options,
-        title=options["title"],
-        pairs=pairs,
-        seeds=options["seeds"],
-        methods=dict(options["methods"]),
-        metrics=dict(options["metrics"]),
-        datasets=dict(options["datasets"]),
-        statistics=options["statistics"],
+        pairs=[(str(d), str(m)) for d, m in options["pairs"]],
+        **asked,
         bias=bias,
-        accuracies=accuracies,
+        facts={
+            row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in bias
+        },
         tests=_in_order(tests, options),
         judged=_in_order(read_analysis(results, options, "judge"), options),
-        dependence={
-            dataset: _dependence(results, dataset)
-            for dataset in dict.fromkeys(dataset for dataset, _ in pairs)
-            if bias.declared[dataset].groups
-        },
     )
-
-
-def _dependence(results: Path, dataset: str) -> dict[str, float]:
-    """Return the dependence of label and group by split; empty if the data are missing."""
-    path = results / layout.path_of("data", {"dataset": dataset})
-    if not path.is_file():
-        return {}
-    table = read_artefact(path, "data")[0]
-    columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
-    return cramers_v_by_split(*columns)
 
 
 def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
     """Return the rows of a grid in the order of the config."""
-    pairs = {(str(d), str(m)): i for i, (d, m) in enumerate(options["pairs"])}
-    seeds = {seed: i for i, seed in enumerate(options["seeds"])}
-    methods, metrics = (
-        {id: i for i, id in enumerate(dict(options[axis]))} for axis in ("methods", "metrics")
-    )
     known = []
+    pairs = [tuple(pair) for pair in options["pairs"]]
+    methods, metrics = (["", *dict(options[axis])] for axis in ("methods", "metrics"))
     for row in rows:
-        place = (
-            pairs.get((row["dataset"], row["model"])),
-            seeds.get(row["seed"]) if "seed" in row else 0,
-            -1 if is_random(row) else methods.get(row["method"]),
-            metrics.get(row["metric"]),
+        place: Sequence[tuple[Any, Sequence[Any]]] = (
+            ((row["dataset"], row["model"]), pairs),
+            (row.get("seed", options["seeds"][0]), options["seeds"]),
+            ("" if is_random(row) else row["method"], methods),
+            (row["metric"], metrics),
         )
-        if None not in place:
-            known.append((place, row))
+        if all(id in ids for id, ids in place):
+            known.append(([ids.index(id) for id, ids in place], row))
     return [row for _, row in sorted(known, key=itemgetter(0))]
 
 
@@ -192,28 +220,3 @@ def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:
     for row in rows:
         verdicts[tuple(row[id] for id in CELL_IDS)][row["quantity"]] = row
     return dict(verdicts)
-
-
-def _accuracies(
-    bias: ModelBias, pairs: Sequence[tuple[str, str]], seeds: Sequence[int]
-) -> list[Accuracy]:
-    rows = (row for row in bias.rows if row["quantity"] == "accuracy")
-    measured = grouped(rows, itemgetter("dataset", "model", "seed"))
-    accuracies = []
-    for dataset, model in pairs:
-        for seed in seeds:
-            by_group = {row["group"]: row for row in measured[dataset, model, seed]}
-            whole, groups = by_group[""], bias.declared[dataset].groups
-            accuracies.append(
-                Accuracy(
-                    dataset=dataset,
-                    model=model,
-                    seed=seed,
-                    overall=whole["value"],
-                    by_group={group: by_group[group]["value"] for group in groups},
-                    n=whole["n"],
-                    sizes={group: by_group[group]["n"] for group in groups},
-                    collapsed="collapsed" in whole["flags"],
-                )
-            )
-    return accuracies

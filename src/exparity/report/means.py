@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +17,12 @@ from exparity.explanations.markup import decimals_of, number_text
 from exparity.metrics.facts import Direction
 from exparity.report.tables import CellKey
 from exparity.stats.means import mean_score
-from exparity.types import FloatArray, IntArray
 
 NEEDED = (*(field.name for field in KEY), "score")
 """Columns of a scores artefact that means are taken from."""
 MEANS = "means"
 """Name of their table."""
 _NO_BOUNDS = (-math.inf, math.inf)
-Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -75,46 +71,27 @@ class MeanTable:
             yield model, method, [self.lines.get((model, method, k)) for k in self.metrics]
 
 
-class ModelScores:
-    """The scores of one model on one dataset, by method, metric and seed."""
+def mean_lines(
+    dataset: str, model: str, files: Mapping[tuple[str, str], Sequence[pa.Table]], confidence: float
+) -> Iterator[MeanLine]:
+    """Yield the mean of each method and metric of a model.
 
-    def __init__(self) -> None:
-        self._examples = Examples()
-        self._files: dict[tuple[str, str], list[tuple[IntArray, FloatArray, Facts]]] = defaultdict(
-            list
-        )
-
-    def add(self, method: str, metric: str, table: pa.Table) -> None:
-        """Add the scores of one training's explanations by a method."""
-        places, facts = self._examples.places(table), facts_of(table.schema.metadata)
-        self._files[method, metric].append((places, table["score"].to_numpy(), facts))
-
-    @property
-    def metrics(self) -> set[str]:
-        """Metrics that some method has scores of."""
-        return {metric for _, metric in self._files}
-
-    def lines(self, dataset: str, model: str, confidence: float) -> Iterator[MeanLine]:
-        """Yield the mean of each method and metric, in the order in which they were added."""
-        for (method, metric), files in self._files.items():
-            scores = np.full((len(files), len(self._examples)), np.nan)
-            for row, (places, values, _) in zip(scores, files, strict=True):
-                row[places] = values
-            mean = mean_score(
-                scores,
-                self._examples.sets,
-                confidence=confidence,
-                bounds=tuple(files[-1][2].get("bounds", _NO_BOUNDS)),
-            )
-            yield MeanLine(
-                dataset,
-                model,
-                method,
-                metric,
-                n_undefined=sum(int(np.isnan(values).sum()) for _, values, _ in files),
-                n_cut=max(facts.get("notes", {}).get(CUT_TEXTS, 0) for *_, facts in files),
-                **vars(mean),
-            )
+    ``files`` has a table of scores for each training.
+    """
+    examples = Examples()
+    placed = {cell: [(examples.places(one), one) for one in of] for cell, of in files.items()}
+    for (method, metric), tables in placed.items():
+        scores = np.full((len(tables), len(examples)), np.nan)
+        facts, n_undefined = [], 0
+        for row, (places, table) in zip(scores, tables, strict=True):
+            row[places] = table["score"].to_numpy()
+            n_undefined += int(np.isnan(row[places]).sum())
+            facts.append(facts_of(table.schema.metadata))
+        bounds = tuple(facts[-1].get("bounds", _NO_BOUNDS))
+        mean = mean_score(scores, examples.sets, confidence=confidence, bounds=bounds)
+        n_cut = max(of_file.get("notes", {}).get(CUT_TEXTS, 0) for of_file in facts)
+        ids = (dataset, model, method, metric)
+        yield MeanLine(*ids, n_undefined=n_undefined, n_cut=n_cut, **vars(mean))
 
 
 def mean_tables(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> list[MeanTable]:

@@ -161,7 +161,7 @@ def _size(row: Row) -> str:
 def measured(study: Study) -> dict[str, Any]:
     """Return models, datasets and groups for the first sentence of the page."""
     models = list(dict.fromkeys(model for _, model in study.pairs))
-    datasets = [d for d in dict.fromkeys(d for d, _ in study.pairs) if study.declared(d).groups]
+    datasets = [d for d in study.models if study.declared(d).groups]
     groups = list(dict.fromkeys(tuple(study.declared(d).groups) for d in datasets))
     return {
         "models": _listed(models, "models"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Ids, Study
-from exparity.report.means import NEEDED, MeanLine, ModelScores
+from exparity.report.means import NEEDED, MeanLine, mean_lines
 from exparity.types import FloatArray
 
 POINTS = 32
@@ -38,26 +38,26 @@ def read_study_scores(study: Study) -> Scores:
     distributions, examples = {}, {}
     means: list[MeanLine] = []
     random = grouped(study.files("random_scores"), lambda file: file[0][:2])
-    for (dataset, model), files in groupby(study.files("scores"), lambda file: file[0][:2]):
-        of_model, order = ModelScores(), study.declared(str(dataset)).parts
+    for (dataset, model), files in grouped(study.files("scores"), lambda file: file[0][:2]).items():
+        tables: dict[tuple[str, str], list[pa.Table]] = defaultdict(list)
         for ids, path in files:
             if not path.is_file():
                 continue
             table = read_columns(path, *NEEDED)
             _, _, seed, method, metric = ids
-            of_model.add(str(method), str(metric), table)
-            groups = table["group"].to_numpy(zero_copy_only=False)
-            scores = table["score"].to_numpy(zero_copy_only=False)
-            summary = distribution(scores, groups, order)
+            tables[str(method), str(metric)].append(table)
+            groups, scores = (table[name].to_numpy() for name in ("group", "score"))
+            summary = distribution(scores, groups, study.declared(str(dataset)).parts)
             if summary is not None:
                 distributions[ids] = summary
             if seed == study.seeds[0]:
                 names = table["example_id"].to_pylist()
                 examples[ids] = dict(zip(names, scores.tolist(), strict=True))
+        metrics = {metric for _, metric in tables}
         for (*_, metric), path in random.get((dataset, model), ()):
-            if metric in of_model.metrics and path.is_file():
-                of_model.add("", str(metric), _mean_over_draws(path))
-        means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
+            if metric in metrics and path.is_file():
+                tables["", str(metric)].append(_mean_over_draws(path))
+        means += mean_lines(str(dataset), str(model), tables, study.statistics["confidence"])
     return Scores(distributions, examples, means)
 
 

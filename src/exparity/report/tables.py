@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from operator import itemgetter
 from typing import Any
 
@@ -58,7 +59,7 @@ class Table:
     models: Sequence[str]  # outer rows
     methods: Sequence[str]  # inner rows
     metrics: Sequence[str]  # columns
-    cells: Mapping[CellKey, Cell]
+    cells: Mapping[CellKey, Cell]  # row by row
 
     @property
     def judged(self) -> list[Row]:
@@ -86,14 +87,14 @@ def tables_of(
     compared = [row for row in rows if row.get("quantity", "score") in STANDING]
     tables = []
     for (dataset, a, b), of_table in by_table(compared).items():
+        rows_of = grouped(of_table, itemgetter("model", "method", "metric"))
+        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*rows_of, strict=True))
         cells = {}
-        for key, of_cell in grouped(of_table, itemgetter("model", "method", "metric")).items():
-            tests = grouped(of_cell, lambda row: row.get("quantity", "score"))
-            counts = count_seeds(tests["score"], threshold)
-            cells[key] = Cell(
-                **vars(counts), tests=tests, verdicts=known.get((dataset, *key, a, b), {})
-            )
-        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*cells, strict=True))
+        for key in filter(rows_of.__contains__, product(models, methods, metrics)):
+            tests = grouped(rows_of[key], lambda row: row.get("quantity", "score"))
+            counts = vars(count_seeds(tests["score"], threshold))
+            judged = known.get((dataset, *key, a, b), {})
+            cells[key] = Cell(**counts, tests=tests, verdicts=judged)
         tables.append(Table(dataset, a, b, models, methods, metrics, cells))
     return tables
 

@@ -90,12 +90,11 @@ def _classifiers(study: Study) -> list[dict[str, Any]]:
             if theirs is None:
                 continue
             of = {"dataset": dataset, "model": model, "quantity": measure, "class_name": ""}
-            if measure != "apd":  # a rate over all groups, of the positive class
-                of |= {"group": "", "class_name": study.declared(dataset).classes[1]}
-            values = [row["value"] for row in study.bias.rows if of.items() <= row.items()]
-            if measure == "accuracy":
-                own = [a for a in study.accuracies if (a.dataset, a.model) == (dataset, model)]
-                values = [a.overall for a in own]
+            if measure != "apd":  # over all groups
+                of["group"] = ""
+            if measure in ("tpr", "tnr"):  # of the positive class
+                of["class_name"] = study.declared(dataset).classes[1]
+            values = [row["value"] for row in study.bias if of.items() <= row.items()]
             lines.append((name, mean_and_sd(values), theirs))
         if lines:
             about = {"dataset": dataset, "model": model, "scheme": scheme}

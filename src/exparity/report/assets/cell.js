@@ -24,7 +24,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
       ].filter(Boolean).join("; ");
       return make("li", null, `${named[quantity]}: `, make("strong", null, cells[`${quantity}.verdict`][i]), `. ${sentence} ${numbers}.`);
     });
-    const significant = views.published.looks[views.published.of[i]].text;
+    const significant = views.published[i].text;
     const sentence = [
       `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,
       `Mean d is ${number.signed(cells.mean_d[i])}${cells.both_signs[i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,

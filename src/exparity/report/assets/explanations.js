@@ -37,7 +37,7 @@ sections.explanations = () => {
     const named = sample.methods.map((id) => [id, methods[id]]);
     offer(control.first, named);
     offer(control.second, [["", "nothing"], ...named]);
-    offer(control.metric, sample.metrics.map((id) => [id, metrics[id][0]]));
+    offer(control.metric, sample.metrics.map((id) => [id, metrics[id].name]));
   }
 
   /** How far the members of a set are apart, or the score itself of a single example. */
@@ -70,7 +70,7 @@ sections.explanations = () => {
   function card(sample, entry) {
     const { set } = entry;
     const chosen = [...new Set([control.first.value, control.second.value])].filter(Boolean).map((id) => sample.methods.indexOf(id));
-    const metric = metrics[control.metric.value][0];
+    const metric = metrics[control.metric.value].name;
     const text = entry.gap === null ? `${metric} is undefined for a member`
       : set.length > 1 ? `${metric} differs by ${number.text(entry.gap)}` : `${metric} ${number.text(entry.gap)}`;
     const scores = make("details", null, make("summary", null, "All scores"));
@@ -99,7 +99,7 @@ sections.explanations = () => {
       return [...set.map((member) => of(member.group || "score")), ...(set.length > 1 ? [of("difference")] : [])];
     });
     const table = makeTable(null, ["Metric", ...head], sample.metrics.map((id, k) => [
-      `${metrics[id][0]} ${metrics[id][1] === "higher" ? "↑" : "↓"}`,
+      `${metrics[id].name} ${metrics[id].direction === "higher" ? "↑" : "↓"}`,
       ...chosen.flatMap((m) => [...set.map((member) => score(member.scores[m][k])), ...(set.length > 1 ? [score(gap(set, m, k))] : [])]),
     ]));
     return scrollable(`Metrics of ${set.map((member) => member.id).join(" and ")}`, table);

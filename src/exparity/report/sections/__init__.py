@@ -16,7 +16,7 @@ from exparity.published import output
 from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
-from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
+from exparity.report.costs import cost_by_part, cost_by_stage, cost_of
 from exparity.report.names import display_name
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
@@ -129,7 +129,7 @@ def _cost(context: Context) -> Content | None:
     return Content(
         {
             "stages": cost_by_stage(context.costs),
-            "total": total_cost(context.costs),
+            "total": cost_of(context.costs),
             "parts": cost_by_part(context.costs),
             "names": names,
         }

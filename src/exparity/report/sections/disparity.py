@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, product
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from exparity.core.formats import signed
@@ -36,6 +35,7 @@ _COLUMNS = (
     *("class_adjusted_difference", "class_adjusted_p", "length_adjusted_difference"),
     *("length_adjusted_p", "omnibus_p", "friedman_p"),
 )
+_OF_METRIC = ("direction", "kind", "unit")
 _OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
 
 
@@ -49,25 +49,6 @@ class CellStyle(NamedTuple):
     strong: bool = False  # a considerable effect
 
 
-@dataclass(frozen=True)
-class PairMatrix:
-    """Matrix of many groups: the number of cells in which each is explained better than another."""
-
-    groups: Sequence[str]
-    blocks: Mapping[tuple[str, str], int]  # number of the table of two groups, in either order
-    # Cells in which the first is better explained; a gap of either counts for both.
-    better: Mapping[tuple[str, str], int]
-    total: int  # cells of two groups
-
-    def sums(self, group: str) -> tuple[int, int]:
-        """Return the numbers of cells in which a group is explained better and worse."""
-        others = [other for other in self.groups if other != group]
-        return (
-            sum(self.better[group, other] for other in others),
-            sum(self.better[other, group] for other in others),
-        )
-
-
 def _of_many_groups(tables: Sequence[Table]) -> dict[str, list[Table]]:
     """Return the tables of each dataset with more pairs of groups than are shown one by one."""
     return {id: pairs for id, pairs in by_dataset(tables).items() if len(pairs) > MOST_PAIRS}
@@ -77,11 +58,16 @@ def _groups(pairs: Sequence[Table]) -> list[str]:
     return list(dict.fromkeys(group for t in pairs for group in (t.group_a, t.group_b)))
 
 
-def matrices(tables: Sequence[Table]) -> dict[str, PairMatrix]:
-    """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
+def matrices(tables: Sequence[Table]) -> dict[str, dict[str, Any]]:
+    """Return a matrix for each dataset of more pairs of groups than are shown one by one.
+
+    ``better`` has the number of cells in which the first of two groups is better explained; a gap
+    that favours neither counts for both. ``wins`` and ``losses`` are its sums by group, ``total``
+    the number of cells of two groups, and ``blocks`` the number of their table.
+    """
     found = {}
     for dataset, pairs in _of_many_groups(tables).items():
-        better: dict[tuple[str, str], int] = defaultdict(int)
+        better = Counter[tuple[str, str]]()
         blocks: dict[tuple[str, str], int] = {}
         for table in pairs:
             a, b = table.group_a, table.group_b
@@ -90,27 +76,30 @@ def matrices(tables: Sequence[Table]) -> dict[str, PairMatrix]:
                 side = _style_of_verdict(cell.standing, 0.0).side
                 better[a, b] += side in ("a", "both")
                 better[b, a] += side in ("b", "both")
-        most = max(len(table.cells) for table in pairs)
-        found[dataset] = PairMatrix(_groups(pairs), blocks, better, most)
+        groups = _groups(pairs)
+        found[dataset] = {
+            **{"groups": groups, "blocks": blocks, "better": better},
+            "total": max(len(table.cells) for table in pairs),
+            "wins": {group: sum(better[group, other] for other in groups) for group in groups},
+            "losses": {group: sum(better[other, group] for other in groups) for group in groups},
+        }
     return found
 
 
-def cell_styles(cell: Cell | None, threshold: float) -> dict[str, CellStyle]:
+def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:
     """Return the style of a cell in each view.
 
     A view is of verdicts, or the published form of the table: the number of seeds whose scores
     differ by Mann–Whitney, uncorrected, and their mean d.
     """
-    if cell is None:
-        return dict.fromkeys(("verdicts", "published"), CellStyle("–", "not tested"))
-    judged = _style_of_verdict(cell.standing, threshold)
-    published = _style_of_counts(cell)
-    tests = cell.tests.get(cell.standing.get("quantity", "score"), ())
+    quantity = cell.standing.get("quantity", "score")
+    styles = {
+        "verdicts": (_style_of_verdict(cell.standing, threshold), cell.tests.get(quantity, ())),
+        "published": (_style_of_counts(cell), cell.tests["score"]),
+    }
     return {
-        "verdicts": judged._replace(below=judged.below + " ±" * has_both_signs(tests)),
-        "published": published._replace(
-            below=published.below + " ±" * has_both_signs(cell.tests["score"])
-        ),
+        view: style._replace(below=style.below + " ±" * has_both_signs(tests))
+        for view, (style, tests) in styles.items()
     }
 
 
@@ -147,40 +136,37 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
     name, what depends on the quantity alone under ``quantity.column``.
     """
     cells: dict[str, list[Any]] = defaultdict(list)
+    views: dict[str, list[dict[str, Any]]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     excess: dict[str, list[Any]] = {name: [] for name in _OF_EXCESS}
-    styles: list[dict[str, CellStyle]] = []
     for number, table in enumerate(tables):
-        for key in product(table.models, table.methods, table.metrics):
-            cell = table.cells.get(key)
-            cells["table"].append(number)
-            cells["start"].append(len(tests["seed"]))
-            for name, value in _facts_of(cell, threshold).items():
+        for key, cell in table.cells.items():
+            ids = dict(zip(("model", "method", "metric"), key, strict=True))
+            place = {"table": number, "start": len(tests["seed"])}
+            for name, value in {**place, **ids, **_facts_of(cell, threshold)}.items():
                 cells[name].append(value)
-            for kind, id in zip(("model", "method", "metric"), key, strict=True):
-                cells[kind].append(id)
-            styles.append(cell_styles(cell, threshold))
-            rows = cell.tests["score"] if cell else []
-            for name, values in tests.items():
-                values += [row[name] for row in rows]
-            over = {row["seed"]: row for row in (cell.tests.get("excess", ()) if cell else ())}
-            for name, values in excess.items():
-                values += [over.get(row["seed"], {}).get(name) for row in rows]
+            for view, style in cell_styles(cell, threshold).items():
+                views[view].append(style._asdict())
+            over = {row["seed"]: row for row in cell.tests.get("excess", ())}
+            for row in cell.tests["score"]:
+                for name, values in tests.items():
+                    values.append(row[name])
+                for name, values in excess.items():
+                    values.append(over.get(row["seed"], {}).get(name))
     cells["start"].append(len(tests["seed"]))
-    views = {view: _coded([of[view] for of in styles]) for view in ("verdicts", "published")}
     return {"cells": cells, "tests": tests, "excess": excess, "views": views}
 
 
-def _facts_of(cell: Cell | None, threshold: float) -> dict[str, Any]:
+def _facts_of(cell: Cell, threshold: float) -> dict[str, Any]:
     """Return the sentences and verdicts of a cell's dialog."""
-    verdicts = cell.verdicts if cell else {}
+    verdicts = cell.verdicts
     facts = {
         "moved": moved(verdicts),
         "certainty": only_certainty(verdicts, threshold),
         "skill": skill_line(verdicts),
-        "notes": notes_of(cell.standing if cell else {}),
-        "mean_d": cell.mean_d_all if cell else None,
-        "both_signs": cell is not None and has_both_signs(cell.tests["score"]),
+        "notes": notes_of(cell.standing),
+        "mean_d": cell.mean_d_all,
+        "both_signs": has_both_signs(cell.tests["score"]),
     }
     for quantity in STANDING:
         judged = verdicts.get(quantity, {})
@@ -189,26 +175,16 @@ def _facts_of(cell: Cell | None, threshold: float) -> dict[str, Any]:
     return facts
 
 
-def _coded(styles: Sequence[CellStyle]) -> dict[str, list[Any]]:
-    """Return the distinct styles, and the number of each cell's style: most cells share theirs."""
-    numbers: dict[CellStyle, int] = {}
-    of_cells = [numbers.setdefault(style, len(numbers)) for style in styles]
-    return {"looks": [style._asdict() for style in numbers], "of": of_cells}
-
-
 def view_names(study: Study) -> dict[str, Any]:
     """Return the names of methods and metrics for scripts, by id."""
-    facts = {id: study.metric_facts(id) for id in study.metrics}
     return {
         "methods": {id: study.display("method", id) for id in study.methods},
         "metrics": {
             id: {
                 "name": study.display("metric", id),
-                "direction": of.direction,
-                "kind": of.kind,
-                "unit": of.unit,
+                **{name: getattr(study.metric_facts(id), name) for name in _OF_METRIC},
             }
-            for id, of in facts.items()
+            for id in study.metrics
         },
     }
 
@@ -218,31 +194,30 @@ def build(context: Context) -> Content | None:
     if not context.study.rows:
         return None
     study, tables = context.study, context.tables
-    kinds = [study.metric_facts(id).kind for id in study.metrics]
-    sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
     threshold = study.statistics["threshold"]
     data = cell_data(tables, threshold)
-    looks = [look for one in data["views"].values() for look in one["looks"]]
+    looks = [look for of_view in data["views"].values() for look in of_view]
     pairs = {(table.group_a, table.group_b) for table in tables}
     signs = {
         "both": any(look["side"] == "both" for look in looks),
         "±": any("±" in look["below"] for look in looks),
         "*": any(cell.starred for table in tables for cell in table.cells.values()),
     }
+    number = count()
     return Content(
         values={
             "tables": tables,
             "by_dataset": by_dataset(tables),
             "groups_of_many": {d: _groups(of) for d, of in _of_many_groups(tables).items()},
-            "firsts": [0, *accumulate(sizes)],
+            "numbers": [{key: next(number) for key in table.cells} for table in tables],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
-            "kinds": list(dict.fromkeys(kinds)),
+            "kinds": list(dict.fromkeys(study.metric_facts(id).kind for id in study.metrics)),
             "run": study.run,
             "signs": {sign for sign, is_shown in signs.items() if is_shown},
             "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
             "one_training": one_training(study),
-            "style_of": lambda cell: cell_styles(cell, threshold)["verdicts"],
-            "n_cells": sum(len(table.cells) for table in tables),
+            "looks": data["views"]["verdicts"],
+            "n_cells": len(data["views"]["verdicts"]),
             "folded_above": FOLDED_ABOVE,
         },
         data={

@@ -11,6 +11,7 @@ import numpy as np
 from exparity.artefacts.files import read_artefact
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
+from exparity.report.sections.disparity import view_names
 
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800
@@ -26,7 +27,7 @@ def build(context: Context) -> Content | None:
     if not study.methods:
         return None
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
-    examples = {d: _examples(study, d) for d in dict.fromkeys(d for d, _ in study.pairs)}
+    examples = {d: _examples(study, d) for d in study.models}
     samples = []
     available = 0
     for dataset, model in study.pairs:
@@ -44,14 +45,7 @@ def build(context: Context) -> Content | None:
             "chosen": sum(len(sample["sets"]) for sample in samples),
             "available": available,
         },
-        data={
-            "methods": {id: study.display("method", id) for id in study.methods},
-            "metrics": {
-                id: [study.display("metric", id), study.metric_facts(id).direction]
-                for id in study.metrics
-            },
-            "samples": samples,
-        },
+        data={**view_names(study), "samples": samples},
     )
 
 

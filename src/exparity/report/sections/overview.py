@@ -171,7 +171,7 @@ def build(context: Context) -> Content:
                 )
                 for dataset in study.datasets
             },
-            "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
+            "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items()},
             "total": next(iter(counts_of(judged)), None),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),

@@ -137,7 +137,7 @@ def test_light_modules_never_reach_torch():
     code = (
         "import sys, exparity, exparity.config.experiment, exparity.stats, exparity.data.geco\n"
         "from exparity.stages import bias, compare, compare_published, evaluate, prepare, report\n"
-        "from exparity.report import plots, render\nfrom exparity.explanations import markup\n"
+        "from exparity.report import render\nfrom exparity.explanations import markup\n"
         "from exparity.tools import cost, plan, show\n"
         "from exparity.methods import METHODS\nfrom exparity.metrics import METRICS\n"
         "METHODS.ids(), METRICS.ids()\n"

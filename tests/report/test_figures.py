@@ -19,7 +19,7 @@ from made_up import GROUPS, config, options_of, study_of
 from exparity.artefacts.files import read_results
 from exparity.report import figures
 from exparity.report.figures import write_figures
-from exparity.report.figures.distributions import distributions_figure, score_spread, wants_log
+from exparity.report.figures.distributions import distributions_figure, score_spread
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import (
     FORMATS,
@@ -69,8 +69,8 @@ def small(results):
 
 @pytest.fixture(scope="module")
 def written(results, small, tmp_path_factory):
-    """The folder of figures, and what was said of it."""
-    folder = tmp_path_factory.mktemp("report") / "figures"
+    """The folder of figures, and their names."""
+    folder = tmp_path_factory.mktemp("figures")
     return folder, write_figures(small, disparity_tables(small), folder)
 
 
@@ -123,27 +123,18 @@ class TestFiles:
 
     def test_every_figure_in_both_widths_and_formats(self, written):
         folder, drawn = written
-        assert [figure.kind for figure in drawn] == ["verdicts", "effects", "distributions"]
-        expected = {f"{f.name}_{w}.{s}" for f in drawn for w in WIDTHS for s in FORMATS}
-        assert {p.name for p in folder.iterdir()} == {*expected, "captions.txt"}
-        assert [p.name for p in folder.parent.iterdir()] == ["figures"]
-
-    def test_captions_say_what_was_tested(self, written):
-        folder, drawn = written
-        text = (folder / "captions.txt").read_text(encoding="utf-8")
-        assert all(f"{figure.name}\n{figure.caption}\n" in text for figure in drawn)
-        assert "3 seeds, 25 male and 25 female test examples" in text
-        assert "p ≤ 0.05" in text
+        assert [name.split("-")[0] for name in drawn] == ["verdicts", "effects", "distributions"]
+        expected = {f"{name}_{w}.{s}" for name in drawn for w in WIDTHS for s in FORMATS}
+        assert {p.name for p in folder.iterdir()} == expected
 
     def test_svg_is_all_shapes_and_asks_for_nothing(self, written):
-        folder, drawn = written
-        for path in folder.glob("*.svg"):
+        for path in written[0].glob("*.svg"):
             source = path.read_text(encoding="utf-8")
             for element in ("text", "image", "style type", "script", "foreignObject", "dc:date"):
                 assert f"<{element}" not in source.replace('<style type="text/css">', ""), path.name
             links = re.findall(r'href="([^"]*)"', source)
             assert all(link.startswith("#") for link in links)
-            assert f"<title>{drawn[0].title}</title>" in source or "<title>" in source
+            assert "<title>" in source
 
     def test_pdf_has_its_fonts_inside_and_no_date(self, written):
         for path in written[0].glob("*.pdf"):
@@ -186,8 +177,7 @@ class TestFiles:
     def test_scores_that_are_not_there_have_no_figure(self, small, tmp_path, monkeypatch):
         monkeypatch.setattr(figures, "save", lambda *_: None)
         few = dataclasses.replace(small, results=tmp_path / "none")
-        drawn = write_figures(few, [], tmp_path / "figures")
-        assert [picture.kind for picture in drawn] == ["verdicts"]
+        assert write_figures(few, [], tmp_path) == ["verdicts"]
 
     def test_nothing_sticks_out(self, table, names, tmp_path):
         """Measured with letters in 20 times their size, whose widths are not rounded."""
@@ -265,27 +255,12 @@ class TestDistributions:
         if not defined:
             assert found is None
             return
-        assert found.n == len(defined)
         for got, q in zip(found.numbers, (5, 25, 50, 75, 95), strict=True):
             assert got == pytest.approx(naive_quantile(defined, q / 100), abs=1e-6)
         assert found.density.max() == pytest.approx(1)
         assert (found.density >= 0).all()
         assert found.at[0] >= defined[0] - 1e-6
         assert found.at[-1] <= defined[-1] + 1e-6
-
-    def test_on_a_logarithmic_axis_shapes_are_those_of_logarithms(self):
-        logs = np.random.default_rng(0).normal(size=200)
-        plain, log = score_spread(logs), score_spread(10**logs, log=True)
-        assert np.log10(log.at) == pytest.approx(plain.at)
-        assert log.density == pytest.approx(plain.density)
-        assert np.log10(log.numbers) == pytest.approx(plain.numbers)
-
-    def test_who_gets_a_logarithmic_axis(self):
-        skewed = np.array([1, 2, 3] * 50 + [100] * 5, dtype=float)
-        assert wants_log(skewed, math.inf)
-        assert not wants_log(skewed, 1000.0)
-        assert not wants_log(np.where(skewed == 1, 0, skewed), math.inf)
-        assert not wants_log(np.array([math.nan]), math.inf)
 
     def test_medians_are_those_of_the_scores(self, results, table, names):
         scores = read_results(results, "scores")
@@ -295,12 +270,7 @@ class TestDistributions:
         keys = itertools.product(table.models, table.methods, groups)
         spreads = {key: score_spread(parts.get_group(key)["score"].to_numpy()) for key in keys}
         with house_style():
-            figure = distributions_figure(
-                spreads,
-                6.9,
-                names,
-                metric="comprehensiveness",
-            )
+            figure = distributions_figure(spreads, 6.9, names, metric="comprehensiveness")
         for axes, model in zip(figure.axes, table.models, strict=True):
             bars = [line for line in axes.lines if line.get_linewidth() == 1.2]
             drawn = [line.get_ydata()[0] for line in sorted(bars, key=lambda x: x.get_xdata()[0])]
@@ -313,9 +283,7 @@ class TestDistributions:
             ("m", "gradient", g): score_spread([i, i + 1.0, i]) for i, g in enumerate("abc", 1)
         }
         with house_style():
-            figure = distributions_figure(spreads, 3.3, names, metric="comprehensiveness", log=True)
-            figure.draw_without_rendering()
-        assert not any("$" in label.get_text() for label in figure.axes[0].get_yticklabels())
+            figure = distributions_figure(spreads, 3.3, names, metric="comprehensiveness")
         bars = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.2]
         places = [np.mean(line.get_xdata()) for line in bars]
         assert places == sorted(places)

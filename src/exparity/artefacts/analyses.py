@@ -14,12 +14,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from exparity.artefacts.columns import Column, Export, fields
-from exparity.core.escaping import file_name
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, options_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
@@ -47,33 +46,6 @@ class ExperimentView(Protocol):
     evaluate_options: Callable[..., dict[str, Any]]
     most_explained: Callable[[Mapping[str, Any]], int | None]
     specs: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure for papers that the report draws.
-
-    Attributes:
-        parts: what its file is named after; the first is the kind of figure.
-        title: what it shows, in a few words.
-        caption: what it shows, in full.
-        draw: returns the figure at a width in inches; see :mod:`exparity.report.figures`.
-    """
-
-    parts: tuple[str, ...]
-    title: str
-    caption: str
-    draw: Callable[[float], Figure]
-
-    @property
-    def kind(self) -> str:
-        """Kind of figure."""
-        return self.parts[0]
-
-    @property
-    def name(self) -> str:
-        """File name without width and suffix: files are ``{name}_{width}.{format}``."""
-        return file_name(*self.parts)
 
 
 @dataclass(frozen=True)

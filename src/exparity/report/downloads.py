@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,19 +52,26 @@ def table_exports(
     ]
 
 
-def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write tables as CSV and Parquet, and those with a LaTeX form as LaTeX."""
-    place, temporary = folder / "tables", folder / ".tables.tmp"
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder to fill, which then takes the place of an earlier one."""
+    temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    for export in exports:
-        if export.folder == "tables":
-            save_export(export, temporary, facts)
-            if export.latex is not None:
-                path = temporary / f"{export.name}.tex"
-                path.write_text(export.latex, encoding="utf-8", newline="")
-    shutil.rmtree(place, ignore_errors=True)
-    temporary.replace(place)
+    yield temporary
+    shutil.rmtree(folder, ignore_errors=True)
+    temporary.replace(folder)
+
+
+def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write tables as CSV and Parquet, and those with a LaTeX form as LaTeX."""
+    with new_folder(folder / "tables") as temporary:
+        for export in exports:
+            if export.folder == "tables":
+                save_export(export, temporary, facts)
+                if export.latex is not None:
+                    path = temporary / f"{export.name}.tex"
+                    path.write_text(export.latex, encoding="utf-8", newline="")
 
 
 def _disparity(study: Study, table: Table) -> Export:

@@ -1,6 +1,6 @@
 """Figures for notebooks, drawn by the same code as the report's.
 
-matplotlib loads on the first call. Figures are none of pyplot's: a notebook shows what a cell
+Figures are none of pyplot's: a notebook shows what a cell
 returns, a script saves it with ``savefig``.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError, shown
@@ -21,7 +22,7 @@ from exparity.report.figures.distributions import (
     score_spread,
 )
 from exparity.report.figures.effects import effects_figure
-from exparity.report.figures.style import WIDTHS, house_style
+from exparity.report.figures.style import WIDTHS, house_style, new_figure
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.names import fitted, registered_name
 from exparity.report.picture import panels_of
@@ -32,7 +33,6 @@ from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 Values = Sequence[float] | FloatArray
 Groups = Sequence[str]
@@ -62,8 +62,6 @@ def plot_distributions(
     Raises:
         InputError: there are no scores, lengths disagree, or a group is not in ``order``.
     """
-    from exparity.report.figures.notebook import new_figure
-
     order = listed(order, "order", "groups")
     many: Mapping[str, Values] = values if isinstance(values, Mapping) else {"": values}
     if not many:

@@ -1,4 +1,4 @@
-"""Jinja environments of page, LaTeX and captions: strict about undefined names."""
+"""Jinja environments of page and LaTeX: strict about undefined names."""
 
 from __future__ import annotations
 

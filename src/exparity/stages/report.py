@@ -16,8 +16,7 @@ from exparity.published.gaps import compare_gaps
 from exparity.published.output import Comparison, write_comparison
 from exparity.published.study import KINDS
 from exparity.report.context import build_context
-from exparity.report.downloads import write_tables
-from exparity.report.figures import leave_out_figures, write_figures
+from exparity.report.downloads import new_folder, write_tables
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
 
@@ -55,11 +54,12 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     for comparison in published.values():
         write_comparison(comparison, page.with_name("published"))
     write_tables(context.exports, page.parent, {"version": version("exparity")})
-    # Before the page, which links them.
-    if options["report"]["figures"]:
-        write_figures(study, context.tables, page.with_name("figures"))
-    else:
-        leave_out_figures(page.with_name("figures"))
+    # Before the page, which links them. Earlier figures may show other numbers than this page.
+    with new_folder(page.with_name("figures")) as figures:
+        if options["report"]["figures"]:
+            from exparity.report.figures import write_figures  # it loads matplotlib
+
+            write_figures(study, context.tables, figures)
     with atomic_path(page) as temporary:
         temporary.write_text(render_page(context), encoding="utf-8")
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.mlab import GaussianKDE
+from matplotlib.patches import Patch
 
 from exparity.core.escaping import visible
 from exparity.report.figures.style import (
@@ -14,20 +18,15 @@ from exparity.report.figures.style import (
     GROUP_COLOURS,
     GROUP_HATCHES,
     WIDTHS,
+    new_figure,
     tint,
     without_line,
 )
 from exparity.report.names import Names, fitted
 from exparity.types import FloatArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-TAILS = (0.01, 0.99)
-"""Quantiles at which violins end; a metric without bounds would show its outliers alone."""
-WHISKERS = (0.05, 0.95)
-LOG_FROM = 20
+_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Ends of violin, whiskers and box, and the median; outliers would hide all else."""
 _POINTS = 64
 _EQUAL = 1e-9
 """Scores that differ by no more than this share of the range between the tails are equal."""
@@ -37,44 +36,25 @@ _EQUAL = 1e-9
 class Spread:
     """Summary of one group's scores."""
 
-    n: int  # defined scores
     numbers: FloatArray  # quantiles at 5, 25, 50, 75 and 95 %
     at: FloatArray  # (k,) from the 1 % to the 99 % quantile
     density: FloatArray  # (k,) there, its largest value 1
 
 
-def wants_log(values: FloatArray, upper_bound: float) -> bool:
-    """Return whether scores are better shown on a logarithmic axis.
-
-    They are if the metric has no upper bound, all are positive, and the largest hundredth is more
-    than :data:`LOG_FROM` times the median.
-    """
-    defined = values[np.isfinite(values)]
-    if upper_bound != np.inf or not len(defined) or defined.min() <= 0:
-        return False
-    median, top = np.quantile(defined, [0.5, TAILS[1]])
-    return bool(top > LOG_FROM * median)
-
-
-def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
+def score_spread(values: Sequence[float] | FloatArray) -> Spread | None:
     """Summarise the finite scores; None if there is none.
 
-    The density is a Gaussian kernel estimate between the outer quantiles with Scott's bandwidth, of
-    the logarithms where the axis shows these. Equal scores have no density.
+    The density is a Gaussian kernel estimate between the outer quantiles with Scott's bandwidth.
+    Equal scores have no density.
     """
-    from matplotlib.mlab import GaussianKDE
-
     defined = np.asarray(values, dtype=np.float64)
     defined = defined[np.isfinite(defined)]
     if not len(defined):
         return None
-    shown = np.log10(defined) if log else defined
-    start, low, q1, median, q3, high, end = np.quantile(
-        shown, [TAILS[0], WHISKERS[0], 0.25, 0.5, 0.75, WHISKERS[1], TAILS[1]]
-    )
-    kept = shown[(shown >= start) & (shown <= end)]
+    start, *numbers, end = np.quantile(defined, _QUANTILES)
+    kept = defined[(defined >= start) & (defined <= end)]
     if len(kept) < 3:
-        kept = shown
+        kept = defined
     # In units of their range: the square of a tiny or a huge number is none.
     unit = float(np.ptp(kept))
     spread = unit and unit * float(((kept - kept[0]) / unit).std(ddof=1))
@@ -85,27 +65,15 @@ def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> 
         # No narrower than a step, or values between two points would be nowhere.
         width = max(len(kept) ** -0.2, float(step) / spread)
         density = GaussianKDE((kept - start) / spread, width).evaluate((at - start) / spread)
-    numbers, at = np.array([low, q1, median, q3, high]), np.asarray(at)
-    if log:
-        numbers, at = 10**numbers, 10**at
-    return Spread(len(shown), numbers, at, density / density.max())
+    return Spread(np.array(numbers), at, density / density.max())
 
 
 Spreads = Mapping[tuple[str, str, str], Spread | None]
 """By model, method (or any other place on the axis) and group."""
 
 
-def distributions_figure(
-    spreads: Spreads,
-    width: float,
-    names: Names,
-    *,
-    metric: str,
-    log: bool = False,
-) -> Figure:
+def distributions_figure(spreads: Spreads, width: float, names: Names, *, metric: str) -> Figure:
     """Draw the scores of one dataset and metric: one panel per model, one place per method."""
-    from exparity.report.figures.notebook import new_figure
-
     models, methods, groups = (list(dict.fromkeys(ids)) for ids in zip(*spreads, strict=True))
     narrow = width <= WIDTHS["1col"]
     panel, labels = (0.75 if narrow else 0.85), (0.75 if narrow else 0.3)
@@ -123,11 +91,7 @@ def distributions_figure(
         [fitted(names("method", m), 22 if narrow else 16) for m in methods],
         **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if narrow else {}),
     )
-    if log:
-        grid[0].set_yscale("log")
-        grid[0].yaxis.set_major_formatter("{x:g}")  # that of logarithms needs fonts of formulas
-        grid[0].minorticks_off()
-    figure.supylabel(names("metric", metric) + (", log scale" if log else ""), size=6.5)
+    figure.supylabel(names("metric", metric), size=6.5)
     if any(groups):
         figure.legend(handles=group_marks(groups), loc="outside upper right", ncols=len(groups))
     return figure
@@ -156,44 +120,27 @@ def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:
         centre = edge + (-0.07 if i == 0 else 0.07)
     else:
         sides = (centre - body, centre + body)
-    colour = GROUP_COLOURS[i % len(GROUP_COLOURS)]
+    filling = _filling(i)
     if spread.at[0] < spread.at[-1]:
-        axes.fill_betweenx(
-            spread.at,
-            *sides,
-            facecolor=tint(colour, 0.25),
-            edgecolor=colour,
-            linewidth=0.5,
-            hatch=GROUP_HATCHES[i % len(GROUP_HATCHES)],
-        )
+        axes.fill_betweenx(spread.at, *sides, linewidth=0.5, **filling)
     else:
-        axes.plot([np.min(sides[0]), np.max(sides[1])], [spread.at[0]] * 2, color=colour, lw=1)
-    box = 0.045 if half else 0.06
+        ends = [np.min(sides[0]), np.max(sides[1])]
+        axes.plot(ends, [spread.at[0]] * 2, color=filling["edgecolor"], lw=1)
+    half_box = 0.045 if half else 0.06
+    box = [centre - half_box, centre + half_box]
     low, q1, median, q3, high = spread.numbers
     axes.plot([centre, centre], [low, high], color=BLACK, lw=0.5, zorder=3)
-    axes.fill_between(
-        [centre - box, centre + box], q1, q3, facecolor="white", edgecolor=BLACK, lw=0.5, zorder=4
-    )
-    axes.plot(
-        [centre - box, centre + box],
-        [median] * 2,
-        color=BLACK,
-        lw=1.2,
-        zorder=5,
-        solid_capstyle="butt",
-    )
+    axes.fill_between(box, q1, q3, facecolor="white", edgecolor=BLACK, lw=0.5, zorder=4)
+    axes.plot(box, [median] * 2, color=BLACK, lw=1.2, zorder=5, solid_capstyle="butt")
 
 
-def group_marks(groups: Sequence[str]) -> list[Any]:
+def _filling(i: int) -> dict[str, Any]:
+    """Return the colours and the hatching of the group at a place."""
+    colour = GROUP_COLOURS[i % len(GROUP_COLOURS)]
+    hatch = GROUP_HATCHES[i % len(GROUP_HATCHES)]
+    return {"facecolor": tint(colour, 0.25), "edgecolor": colour, "hatch": hatch}
+
+
+def group_marks(groups: Sequence[str]) -> list[Patch]:
     """Return the legend of the groups."""
-    from matplotlib.patches import Patch
-
-    return [
-        Patch(
-            facecolor=tint(GROUP_COLOURS[i % len(GROUP_COLOURS)], 0.25),
-            edgecolor=GROUP_COLOURS[i % len(GROUP_COLOURS)],
-            hatch=GROUP_HATCHES[i % len(GROUP_HATCHES)],
-            label=visible(group),
-        )
-        for i, group in enumerate(groups)
-    ]
+    return [Patch(label=visible(group), **_filling(i)) for i, group in enumerate(groups)]

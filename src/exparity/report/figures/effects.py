@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from itertools import chain, cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from exparity.core.escaping import visible
 from exparity.report.figures.style import (
@@ -14,15 +18,11 @@ from exparity.report.figures.style import (
     PALE,
     SERIES_COLOURS,
     WIDTHS,
+    new_figure,
     without_line,
 )
 from exparity.report.names import Names, fitted
 from exparity.report.tables import CellKey, Row, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 MarkStyle = tuple[str, str]
 """Shape and colour of the marks of a model."""
@@ -32,8 +32,6 @@ _COLUMNS = 2, 4
 
 def effects_figure(table: Table, width: float, names: Names, *, threshold: float) -> Figure:
     """Draw the effect sizes, with the range below the threshold in grey."""
-    from exparity.report.figures.notebook import new_figure
-
     panels = len(table.metrics)
     columns = min(_COLUMNS[width > WIDTHS["1col"]], panels)
     lines = math.ceil(panels / columns)
@@ -105,8 +103,6 @@ def _mark(
 
 def _legend(table: Table, styles: Mapping[str, MarkStyle], names: Names) -> list[Line2D]:
     """Return the meaning of shapes and of their filling."""
-    from matplotlib.lines import Line2D
-
     texts = ("significant", "not")
     if any(cell.total > 1 for cell in table.cells.values()):
         texts = ("significant in most seeds", "in half of them or fewer")

@@ -9,30 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from exparity.core.escaping import visible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WIDTHS = {"1col": 3.3, "2col": 6.9}
 """Width in inches by the name that file names end with: one column of a page, or two."""
 FORMATS = {"svg": {"Date": None}, "pdf": {"Producer": None, "CreationDate": None}}
 """By suffix, the metadata that matplotlib must leave out, since they differ between two runs."""
 
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
+_PIXELS_PER_INCH, _SHOWN_PER_INCH = 180, 130
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GREY, PALE = "#6b6b6b", "#e9e9e9"
 
 GROUP_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
@@ -44,14 +39,29 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 @contextmanager
 def house_style() -> Iterator[None]:
     """Draw in exparity's style, whatever the user's own settings of matplotlib are."""
-    import matplotlib
-
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with as_file(files("exparity.report") / "assets" / "figures.mplstyle") as sheet:
             settings = matplotlib.rc_params_from_file(sheet, use_default_template=False)
         matplotlib.rcParams.update(settings)
         yield
+
+
+class NotebookFigure(Figure):
+    """A figure that shows itself where a notebook cell returns it, without pyplot."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Return it as PNG on white, whatever the theme, larger than on paper, and its size."""
+        file = BytesIO()
+        with house_style():
+            self.savefig(file, format="png", dpi=_PIXELS_PER_INCH, metadata={"Software": None})
+        width, height = (round(_SHOWN_PER_INCH * inches) for inches in self.get_size_inches())
+        return file.getvalue(), {"width": width, "height": height}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of exactly this size in inches, outside pyplot."""
+    return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, path: Path, title: str) -> None:

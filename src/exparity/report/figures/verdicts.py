@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Polygon, Rectangle
 
 from exparity.core.escaping import visible
 from exparity.report.figures.style import (
@@ -14,15 +19,11 @@ from exparity.report.figures.style import (
     PALE,
     VERMILION,
     WIDTHS,
+    new_figure,
     tint,
 )
 from exparity.report.names import fitted
 from exparity.report.picture import SIGNS, PicturePanel, Tile
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
 _SIDES = {"a": BLUE, "b": VERMILION}
 _LETTER = 0.052
@@ -37,8 +38,6 @@ _STRONG, _WEAK = 0.45, 0.22
 
 def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:
     """Draw the picture."""
-    from exparity.report.figures.notebook import new_figure
-
     most = max(len(panel.metrics) for panel in panels)
     narrow = width <= WIDTHS["1col"] or most > 4
     columns = 1 if narrow or len(panels) == 1 else 2
@@ -90,9 +89,6 @@ def _pair(panel: PicturePanel) -> str:
 
 def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -> None:
     """Draw one tile with its corner at (x, y); in words as far as it has room for letters."""
-    from matplotlib import rcParams
-    from matplotlib.patches import Polygon, Rectangle
-
     height = 0.94
     ends = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
     outlined: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
@@ -122,8 +118,6 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -
 
 def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
     """Return the meaning of each colour in the picture."""
-    from matplotlib.patches import Patch
-
     looks = {tile.look for panel in panels for tile in panel.tiles()}
     pairs = {(panel.group_a, panel.group_b) for panel in panels}
     a, b = map(visible, pairs.pop()) if len(pairs) == 1 else ("first group", "second group")

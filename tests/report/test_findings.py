@@ -56,7 +56,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
     study = SimpleNamespace(
         rows=tests * len(cells), tests=tests * len(cells),
         judged=[row for of in cells.values() for row in of.values()],
-        pairs=[("d", "bert")], seeds=list(seeds), run=run,
+        pairs=[("d", "bert")], seeds=list(seeds), run=run, one_training=len(seeds) == 1,
         statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
         dependence={"d": {"test": v}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,

@@ -131,6 +131,11 @@ class Study:
         """Name of a seed of a cell: training or prompt, or run if there are both."""
         return run_of(self.judged)
 
+    @property
+    def one_training(self) -> bool:
+        """Whether something is compared, and no cell over several trainings."""
+        return bool(self.rows) and all(row["n_seeds"] < 2 for row in self.judged)
+
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
         return METRICS.get(self.metrics[metric]).facts

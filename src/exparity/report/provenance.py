@@ -12,6 +12,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
+from exparity.data import dropped_rows
 
 Parameters = Mapping[str, Any]
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
@@ -34,6 +35,15 @@ def read_origins(results: Path, options: Mapping[str, Any]) -> list[ArtefactOrig
         for artefact in (*_ARTEFACTS, *of_analyses)
         for ids in layout.cells(options, artefact)
         if (path := results / layout.path_of(artefact, ids)).is_file()
+    ]
+
+
+def dropped_rows_of(origins: Sequence[ArtefactOrigin]) -> list[tuple[str, str]]:
+    """Return how many rows of a table count nowhere, and why, by dataset where there are any."""
+    return [
+        (origin.ids["dataset"], dropped_rows(origin.facts["dropped"]))
+        for origin in origins
+        if origin.artefact == "data" and "dropped" in origin.facts
     ]
 
 

@@ -59,8 +59,7 @@ def _distributions(context: Context) -> Content | None:
 def _means(context: Context) -> Content | None:
     if not context.means:
         return None
-    values = {"tables": context.means, "run": context.study.run}
-    return Content(values, unfolded=not context.study.compares)
+    return Content({"tables": context.means}, unfolded=not context.study.compares)
 
 
 def _prompts(context: Context) -> Content | None:

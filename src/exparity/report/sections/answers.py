@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 from statistics import NormalDist, fmean
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
-from exparity.core.grouping import grouped
-from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
+from exparity.report.provenance import dropped_rows_of
 from exparity.report.sections.findings import (
     dependence_sentences,
-    one_training,
     unreliable_sentences,
     worse_group,
 )
-from exparity.report.tables import Row
-from exparity.report.verdicts import detectable, effect_size, is_decided, named, standing_of
+from exparity.report.tables import Row, by_dataset
+from exparity.report.verdicts import (
+    certainty,
+    detectable,
+    effect_size,
+    is_decided,
+    named,
+    standing_of,
+)
 
 _WORDS, _TEXTS = 3, 3
 """Words that are named for a group, and texts that each of them is in at least."""
@@ -31,11 +35,12 @@ _WORDS, _TEXTS = 3, 3
 def build(context: Context) -> Content | None:
     """Return the content of the section; None if models were trained several times."""
     study = context.study
-    if not study.rows or not study.verdicts or not one_training(study):
+    if not study.one_training or not study.verdicts:
         return None
     judged = [row for table in context.tables for row in table.judged]
     favouring = [row for row in judged if named(row["verdict"]).favours and row["better_group"]]
     largest = max(favouring, key=effect_size, default=None)
+    dropped = [f"{study.display('dataset', d)}: {n}" for d, n in dropped_rows_of(context.origins)]
     answers = {
         "Do the explanations differ, or is the classifier only surer of one group?": (
             _explanations_or_certainty(context)
@@ -44,42 +49,34 @@ def build(context: Context) -> Content | None:
         "How large is that?": _in_plain_numbers(largest),
         "What should I do next?": " ".join(_next(study, judged, largest))
         or "Nothing, for these groups and texts; check again after each training.",
-        "Did every row of my table count?": _rows(context),
+        "Did every row of my table count?": f"No. {'; '.join(dropped)}."
+        if dropped
+        else "Yes: every row was predicted, and explained as far as the sample size asked for.",
     }
     return Content({"answers": answers}, unfolded=True)
 
 
 def _explanations_or_certainty(context: Context) -> str:
-    study = context.study
-    if not is_controlled(study):
+    if not is_controlled(context.study):
         return "That cannot be told: no random explanations were scored."
     cells = [c.verdicts for table in context.tables for c in table.cells.values() if c.verdicts]
     differ = [cell for cell in cells if _is_gap(cell.get("score"))]
     beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
     others = "; in the others the classifier differs" if beyond < len(differ) else ""
-    sure = " ".join(filter(None, (_certainty(study, *pair) for pair in study.pairs)))
-    return (
-        f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these the skill "
-        f"of explanations does, or the excess where a metric has none{others}. {sure}"
-    ).strip()
+    threshold = context.study.statistics["threshold"]
+    of_datasets = by_dataset(context.tables).values()
+    sure = (certainty((row for t in of for row in t.judged), threshold) for of in of_datasets)
+    return " ".join(
+        [
+            f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these the "
+            f"skill of explanations does, or the excess where a metric has none{others}.",
+            *(f"{sentence}." for sentence in sure if sentence),
+        ]
+    )
 
 
 def _is_gap(row: Row | None) -> bool:
     return bool(row and row["verdict"] and named(row["verdict"]).is_gap)
-
-
-def _certainty(study: Study, dataset: str, model: str) -> str:
-    """Return the mean probability of the predicted classes by group."""
-    path = study.path("predictions", dataset=dataset, model=model, seed=study.seeds[0])
-    if not path.is_file() or not study.declared(dataset).groups:
-        return ""
-    rows = grouped(read_artefact(path, "predictions")[0].to_pylist(), itemgetter("group"))
-    means = (
-        f"{group} {fmean(max(row['probabilities']) for row in rows[group]):.2f}"
-        for group in study.declared(dataset).groups
-        if group in rows
-    )
-    return f"Mean probability that {model} gives to the class it predicts: {', '.join(means)}."
 
 
 def _words(study: Study, largest: Row | None) -> str:
@@ -94,13 +91,19 @@ def _words(study: Study, largest: Row | None) -> str:
     shares: dict[tuple[str, str], list[float]] = defaultdict(list)  # by group and word
     for row in read_artefact(explanations, "explanations")[0].to_pylist():
         text = texts[row["example_id"]]
-        for word, share in _shares(row, [*text["words"], *(text.get("words_b") or ())]).items():
-            shares[text["group"], word].append(share)
+        words = [*text["words"], *(text.get("words_b") or ())]
+        sums: dict[str, float] = defaultdict(float)
+        for place, score in zip(row["word_ids"], row["scores"], strict=True):
+            if place >= 0:
+                sums[words[place].lower()] += score
+        whole = sum(map(abs, sums.values())) or 1.0
+        for word, attribution in sums.items():
+            shares[text["group"], word].append(attribution / whole)
     most = []
     for group in (largest["group_a"], largest["group_b"]):
         means = {w: fmean(of) for (g, w), of in shares.items() if g == group and len(of) >= _TEXTS}
-        if top := sorted(means, key=lambda word: -means[word])[:_WORDS]:
-            most.append(f"in texts of {group} on {', '.join(f'“{word}”' for word in top)}")
+        if top := [f"“{word}”" for word, _ in Counter(means).most_common(_WORDS)]:
+            most.append(f"in texts of {group} on {', '.join(top)}")
     if not most:
         return f"No word is in {_TEXTS} texts or more."
     return (
@@ -108,16 +111,6 @@ def _words(study: Study, largest: Row | None) -> str:
         f"{'; '.join(most)} (words of {_TEXTS} texts or more by their mean share). That is "
         "where to look, and not proof of a cause."
     )
-
-
-def _shares(explanation: Row, words: Sequence[str]) -> dict[str, float]:
-    """Return the share of each different word in the attributions of a text."""
-    sums: dict[str, float] = defaultdict(float)
-    for place, score in zip(explanation["word_ids"], explanation["scores"], strict=True):
-        if place >= 0:
-            sums[words[place].lower()] += score
-    whole = sum(map(abs, sums.values())) or 1.0
-    return {word: score / whole for word, score in sums.items()}
 
 
 def _in_plain_numbers(largest: Row | None) -> str:
@@ -161,15 +154,3 @@ def _next(study: Study, judged: Sequence[Row], largest: Row | None) -> Iterator[
             f"Take more texts: {n_open} of {len(judged)} cells are undecided, and with these texts "
             f"half of the cells show no gap below |d| = {least:.2g}."
         )
-
-
-def _rows(context: Context) -> str:
-    dropped = [
-        f"{context.study.display('dataset', origin.ids['dataset'])}: "
-        f"{dropped_rows(origin.facts['dropped'])}"
-        for origin in context.origins
-        if origin.artefact == "data" and "dropped" in origin.facts
-    ]
-    if dropped:
-        return f"No. {'; '.join(dropped)}."
-    return "Yes: every row was predicted, and explained as far as the sample size asked for."

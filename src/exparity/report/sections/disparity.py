@@ -11,7 +11,6 @@ from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
-from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
@@ -210,12 +209,9 @@ def build(context: Context) -> Content | None:
             "by_dataset": by_dataset(tables),
             "groups_of_many": {d: _groups(of) for d, of in _of_many_groups(tables).items()},
             "numbers": [{key: next(number) for key in table.cells} for table in tables],
-            "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(study.metric_facts(id).kind for id in study.metrics)),
-            "run": study.run,
             "signs": {sign for sign, is_shown in signs.items() if is_shown},
             "named_groups": pairs.pop() if len(pairs) == 1 else ("the first group", "the second"),
-            "one_training": one_training(study),
             "looks": data["views"]["verdicts"],
             "n_cells": len(data["views"]["verdicts"]),
             "folded_above": FOLDED_ABOVE,

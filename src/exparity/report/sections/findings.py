@@ -52,11 +52,6 @@ class Finding:
     size: float
 
 
-def one_training(study: Study) -> bool:
-    """Return whether no cell was tested over several trainings."""
-    return all(row["n_seeds"] < 2 for row in study.judged)
-
-
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     """Return the gaps by dataset, pair of groups, model and metric, largest first."""
     findings = []
@@ -179,7 +174,7 @@ def _guessing(study: Study) -> Iterator[str]:
 
 def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     """Yield sentences about comparisons of too few texts: one per dataset and kind."""
-    trainings = "" if one_training(study) else " or trainings"
+    trainings = "" if study.one_training else " or trainings"
     for dataset, pairs in by_dataset(tables).items():
         hopeless, large = [], []
         for table in pairs:
@@ -221,7 +216,6 @@ def _audited(study: Study) -> Iterator[str]:
 def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return the variables of the findings' template."""
     every = findings_of(study, tables)
-    single = bool(study.rows) and len(study.seeds) == 1
     cells = [cell for table in tables for cell in table.cells.values() if cell.verdicts]
     rows = [cell.standing for cell in cells]
     tested = sum(len(table.judged) for table in tables)
@@ -231,9 +225,8 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
         "cautions": finding_cautions(study, tables),
-        "one_training": single,
-        "audited": list(_audited(study)) if single else [],
-        "nothing_found": nothing_found(rows, one_training=single),
+        "audited": list(_audited(study)) if study.one_training else [],
+        "nothing_found": nothing_found(rows, one_training=study.one_training),
         "controlled": is_controlled(study),
         "certainty_alone": certainty_sentences(study, tables),
     }

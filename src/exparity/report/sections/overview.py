@@ -10,7 +10,6 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.core.grouping import grouped
-from exparity.data import dropped_rows
 from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
@@ -18,11 +17,12 @@ from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
 from exparity.report.provenance import (
     SETTLED,
     ArtefactOrigin,
+    dropped_rows_of,
     settings_of,
     versions,
 )
 from exparity.report.sections.disparity import matrices
-from exparity.report.sections.findings import finding_words, numbers_of, one_training
+from exparity.report.sections.findings import finding_words, numbers_of
 from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
     QUANTITIES,
@@ -32,7 +32,6 @@ from exparity.report.verdicts import (
     is_random,
     legend,
     missed_line,
-    run_of,
 )
 from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
@@ -56,37 +55,25 @@ def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _warnings(context: Context, commits: int) -> list[str]:
-    """Return the warnings about data, missing files and versions."""
+def _warnings(context: Context, commits: int) -> Iterator[str]:
+    """Yield the warnings about data, missing files and versions."""
     study = context.study
     cut = Counter[str]()
     for origin in context.origins:
         if origin.artefact == "explanations" and origin.facts.get("n_truncated"):
             name = "{model} on {dataset}".format(**origin.ids)
             cut[name] = max(cut[name], int(origin.facts["n_truncated"]))
-    warnings = [
-        f"{n} texts were longer than {name} can read and were cut."
-        for name, n in sorted(cut.items())
-    ]
-    warnings += [
-        f"{study.display('dataset', origin.ids['dataset'])}: "
-        f"{dropped_rows(origin.facts['dropped'])}."
-        for origin in context.origins
-        if origin.artefact == "data" and "dropped" in origin.facts
-    ]
-    warnings += pieces_of_words(context.origins)
-    undefined = sum(row["n_undefined"] for row in study.rows)
+    for name, n in sorted(cut.items()):
+        yield f"{n} texts were longer than {name} can read and were cut."
+    for dataset, dropped in dropped_rows_of(context.origins):
+        yield f"{study.display('dataset', dataset)}: {dropped}."
+    yield from pieces_of_words(context.origins)
+    undefined, total = (sum(row[n] for row in study.rows) for n in ("n_undefined", "n_examples"))
     if undefined:
-        total = sum(row["n_examples"] for row in study.rows)
-        warnings.append(
-            f"{undefined:,} of {total:,} scores are undefined and left out of the tests."
-        )
-    warnings += missing_results(study.results, study.options)
+        yield f"{undefined:,} of {total:,} scores are undefined and left out of the tests."
+    yield from missing_results(study.results, study.options)
     if commits > 1:
-        warnings.append(
-            f"The results were made with {commits} versions of the source code; see below."
-        )
-    return warnings
+        yield f"The results were made with {commits} versions of the source code; see below."
 
 
 def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:
@@ -117,22 +104,22 @@ def _counts(study: Study) -> list[tuple[str, str, Counts]]:
     """Return the counts of verdicts for each pair of groups and for random explanations."""
     counted = []
     for dataset, rows in grouped(study.judged, itemgetter("dataset")).items():
-        pairs = grouped(rows, itemgetter("group_a", "group_b"))
-        parts = {f"{a} − {b}": of_pair for (a, b), of_pair in pairs.items()}
-        if len(pairs) > MOST_PAIRS:
-            parts = {f"{len(pairs)} pairs of groups": rows}
-        for name, of in parts.items():
-            counted += [(dataset, name, counts) for counts in counts_of(of)]
+        parts = grouped(rows, lambda row: "{group_a} − {group_b}".format(**row))
+        if len(parts) > MOST_PAIRS:
+            parts = {f"{len(parts)} pairs of groups": rows}
+        counted += [(dataset, name, one) for name, of in parts.items() for one in counts_of(of)]
     return counted
 
 
 def build(context: Context) -> Content:
     """Return the content of the section."""
     study = context.study
-    panels = picture_of(study)
+    panels, threshold = picture_of(study), study.statistics["threshold"]
+    random_rows = of_quantity(study.tests, "random_score")
     judged = [row for row in study.judged if not is_random(row)]
+    of_dataset = grouped(judged, itemgetter("dataset"))
     flags = Counter(flag for row in study.rows for flag in row["flags"])
-    settings = {kind: settings_of(context.origins, kind) for kind in SETTLED}
+    settings = {f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED}
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
     devices = {
@@ -140,44 +127,30 @@ def build(context: Context) -> Content:
         for origin in context.origins
         if origin.facts.get("stage") in _RUN_MODELS
     }
+    alpha = study.statistics["alpha"]
     return Content(
         values={
-            "share": count_significant(
-                study.rows,
-                alpha=study.statistics["alpha"],
-                random_rows=of_quantity(study.tests, "random_score"),
-            ),
+            "share": count_significant(study.rows, alpha=alpha, random_rows=random_rows),
             "panels": panels,
             "matrices": matrices(context.tables),
             "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
             "measured": measured(study) if study.rows else {},
             "random": RANDOM_LINES,
             "signs": SIGNS,
-            "legend": legend(
-                threshold=study.statistics["threshold"],
-                of_one=one_training(study),
-                run=run_of(judged),
-            ),
+            "legend": legend(threshold=threshold, of_one=study.one_training, run=study.run),
             "counts": _counts(study),
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,
             "missed_line": missed_line,
-            "run": run_of(judged),
             **finding_words(study, context.tables),
-            "certainty": {
-                dataset: certainty(
-                    (row for row in judged if row["dataset"] == dataset),
-                    study.statistics["threshold"],
-                )
-                for dataset in study.datasets
-            },
-            "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items()},
+            "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
+            "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},
             "total": next(iter(counts_of(judged)), None),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
-            "warnings": _warnings(context, len(commits)),
-            **{f"{kind}s": of_kind for kind, of_kind in settings.items()},
+            "warnings": list(_warnings(context, len(commits))),
+            **settings,
             "functions": {
-                id: of.get("mask") for id, of in settings["model"].items() if "predict" in of
+                id: of.get("mask") for id, of in settings["models"].items() if "predict" in of
             },
             "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
             "commits": commits,

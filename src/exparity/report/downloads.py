@@ -47,7 +47,6 @@ def table_exports(
         *(_disparity(study, table) for table in tables),
         *([verdicts] if judged else []),
         *(bias_export(study, table) for table in bias),
-        Export("accuracy", "Test accuracy", _columns("accuracy"), _accuracy(study)),
         Export.of("cost", "Time by stage, method and metric", Cost, costs),
     ]
 
@@ -126,14 +125,6 @@ def bias_export(study: Study, table: BiasTable) -> Export:
         latex=_latex("bias.tex.j2", table=table),
         digits=_DIGITS,
     )
-
-
-def _accuracy(study: Study) -> list[dict[str, Any]]:
-    return [
-        {**vars(a), "group": group, "accuracy": value, "n_all": a.n}
-        for a in study.accuracies
-        for group, value in {"": a.overall, **a.by_group}.items()
-    ]
 
 
 def _latex(template: str, **values: Any) -> str:

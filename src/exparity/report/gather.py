@@ -166,6 +166,12 @@ class Study:
         """Return the path of a cell's file."""
         return self.results / layout.path_of(artefact, ids)
 
+    def by_example(self, artefact: str, **ids: str | int) -> dict[str, Row]:
+        """Return the rows of a cell's file by example; none if there is no file."""
+        path = self.path(artefact, **ids)
+        rows = read_artefact(path, artefact)[0].to_pylist() if path.is_file() else ()
+        return {row["example_id"]: row for row in rows}
+
     def display(self, kind: str, id: str) -> str:
         """Return the name of an instance in tables: its implementation's, or its own id."""
         uses: Mapping[str, str] = getattr(self, f"{kind}s")

@@ -100,39 +100,35 @@ def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[Pictu
     ``rows`` are of the verdicts artefact; those are shown that stand of their cells.
     """
 
-    def line_of(row: Row) -> str | None:
+    def line_of(row: Row) -> str:
         if row["quantity"] == "random_score":
             return RANDOM_SCORES
         if not row["stands"]:
-            return None
+            return ""
         return RANDOM if is_random(row) else names("method", row["method"])
 
-    def place(line: str | None) -> tuple[bool, bool]:  # random explanations follow the methods
-        return line in RANDOM_LINES, line == RANDOM_SCORES
-
     panels = []
-    shown = [row for row in rows if line_of(row)]
-    for (dataset, a, b), of_pair in by_table(shown).items():
+    for (dataset, a, b), of_pair in by_table([row for row in rows if line_of(row)]).items():
         if not any(row["verdict"] for row in of_pair):
             continue
         metrics = dict.fromkeys(row["metric"] for row in of_pair)
         cells = grouped(of_pair, lambda row: (line_of(row), row["metric"]))
-        lines = [
-            PictureRow(
-                str(name),
-                [[tile_of(row, threshold) for row in cells.get((name, k), ())] for k in metrics],
+        of_methods = [line for line, _ in cells if line not in RANDOM_LINES]
+        of_random = [line for line in RANDOM_LINES if any(line == of for of, _ in cells)]
+        lines = []
+        for name in dict.fromkeys([*of_methods, *of_random]):
+            rows_of = (cells.get((name, metric), ()) for metric in metrics)
+            lines.append(
+                PictureRow(name, [[tile_of(row, threshold) for row in of] for of in rows_of])
             )
-            for name in sorted({line: None for line, _ in cells}, key=place)
-        ]
         panels.append(
             PicturePanel(
-                a,
-                b,
-                list(dict.fromkeys(row["model"] for row in of_pair)),
-                names("dataset", dataset),
-                [names("metric", metric) for metric in metrics],
-                lines,
-                certainty(of_pair, threshold),
+                *(a, b),
+                models=list(dict.fromkeys(row["model"] for row in of_pair)),
+                name=names("dataset", dataset),
+                metrics=[names("metric", metric) for metric in metrics],
+                lines=lines,
+                certainty=certainty(of_pair, threshold),
             )
         )
     return panels

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -85,14 +86,9 @@ def _scripts(sections: Sequence[Section]) -> list[str]:
 
 def _as_script(module: str) -> str:
     """Return vega-interpreter as a plain script; it is published as a module only."""
-    lines = [line for line in module.splitlines() if not line.startswith("//# sourceMappingURL")]
-    imports = [line for line in lines if line.startswith("import ")]
-    exports = [line for line in lines if line.startswith("export ")]
-    assert len(imports) == len(exports) == 1, "another form of module than expected"
-    names = imports[0].removeprefix("import ").partition(" from ")[0]
-    body = "\n".join(line for line in lines if line not in (*imports, *exports))
-    start, end = f"const {names} = vega;", "vega.expressionInterpreter = expression;"
-    return f"(() => {{\n{start}\n{body}\n{end}\n}})();"
+    module = re.sub(r"^import (.*) from .*$", r"const \1 = vega;", module, flags=re.MULTILINE)
+    body = re.sub(r"^(export|//# sourceMappingURL) ?.*$", "", module, flags=re.MULTILINE)
+    return f"(() => {{\n{body}\nvega.expressionInterpreter = expression;\n}})();"
 
 
 def _policy(scripts: Sequence[str], style: str) -> str:

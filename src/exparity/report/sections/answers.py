@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist, fmean
 
-from exparity.artefacts.files import read_artefact
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
@@ -83,14 +82,13 @@ def _words(study: Study, largest: Row | None) -> str:
     if largest is None:
         return "No gap was found whose cause could be looked for."
     cell = {kind: largest[kind] for kind in ("dataset", "model", "method")}
-    data = study.path("data", dataset=largest["dataset"])
-    explanations = study.path("explanations", **cell, seed=study.seeds[0])
-    if not data.is_file() or not explanations.is_file():
+    texts = study.by_example("data", dataset=largest["dataset"])
+    explanations = study.by_example("explanations", **cell, seed=study.seeds[0])
+    if not texts or not explanations:
         return "The explanations are not there."
-    texts = {row["example_id"]: row for row in read_artefact(data, "data")[0].to_pylist()}
     shares: dict[tuple[str, str], list[float]] = defaultdict(list)  # by group and word
-    for row in read_artefact(explanations, "explanations")[0].to_pylist():
-        text = texts[row["example_id"]]
+    for id, row in explanations.items():
+        text = texts[id]
         words = [*text["words"], *(text.get("words_b") or ())]
         sums: dict[str, float] = defaultdict(float)
         for place, score in zip(row["word_ids"], row["scores"], strict=True):

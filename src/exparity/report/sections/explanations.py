@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exparity.artefacts.files import read_artefact
+from exparity.core.grouping import grouped
 from exparity.report.context import Content, Context
-from exparity.report.gather import Study
+from exparity.report.gather import Row
 from exparity.report.sections.disparity import view_names
 
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800
 """Bounds of the sample: matched sets, or single examples of datasets without sets."""
 
-Rows = Mapping[str, Mapping[str, Any]]
+Rows = Mapping[str, Row]
 """Rows by example id."""
 
 
@@ -27,15 +26,17 @@ def build(context: Context) -> Content | None:
     if not study.methods:
         return None
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
-    examples = {d: _examples(study, d) for d in study.models}
-    samples = []
-    available = 0
-    for dataset, model in study.pairs:
-        sets = _matched_sets(examples[dataset])
-        sample = _sample(context, dataset, model, examples[dataset], sets, limit)
-        if sets and sample is not None:
-            samples.append(sample)
-            available += len(sets)
+    samples, available = [], 0
+    for dataset, models in study.models.items():
+        texts = study.by_example("data", dataset=dataset)
+        examples = {id: row for id, row in texts.items() if row["split"] == "test"}
+        rows = grouped(examples.values(), _set_of)
+        sets = {name: [row["example_id"] for row in of] for name, of in rows.items()}
+        for model in models if sets else ():
+            sample = _sample(context, (dataset, model, study.seeds[0]), examples, sets, limit)
+            if sample is not None:
+                samples.append(sample)
+                available += len(sets)
     if not samples:
         return None
     return Content(
@@ -49,74 +50,55 @@ def build(context: Context) -> Content | None:
     )
 
 
-def _examples(study: Study, dataset: str) -> Rows:
-    """Return the test examples of a dataset by id; none if the file is not there."""
-    path = study.path("data", dataset=dataset)
-    if not path.is_file():
-        return {}
-    rows = read_artefact(path, "data")[0].to_pylist()
-    return {row["example_id"]: row for row in rows if row["split"] == "test"}
-
-
-def _matched_sets(examples: Rows) -> dict[str, list[str]]:
-    """Return example ids by matched set; an example without one is a set of its own."""
-    sets: dict[str, list[str]] = {}
-    for id, row in examples.items():
-        key = f"example {id}" if row["match_id"] is None else f"set {row['match_id']}"
-        sets.setdefault(key, []).append(id)
-    return sets
+def _set_of(example: Row) -> str:
+    """Return the name of the matched set of an example, or of one of its own."""
+    match = example["match_id"]
+    return f"example {example['example_id']}" if match is None else f"set {match}"
 
 
 def _sample(
     context: Context,
-    dataset: str,
-    model: str,
+    ids: tuple[str, str, int],
     examples: Rows,
     sets: Mapping[str, Sequence[str]],
     limit: int,
 ) -> dict[str, Any] | None:
-    """Return a sample of the first seed for the script; None if there are no predictions."""
-    study, ids = context.study, (dataset, model, context.study.seeds[0])
-    cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
-    predictions = study.path("predictions", **cell)
-    if not predictions.is_file():
+    """Return a sample of one classifier for the script; None if there are no predictions."""
+    study, (dataset, model, seed) = context.study, ids
+    cell: dict[str, str | int] = {"dataset": dataset, "model": model, "seed": seed}
+    predicted = study.by_example("predictions", **cell)
+    if not predicted:
         return None
-    explained = {}
-    for method in study.applying("methods", dataset):
-        path = study.path("explanations", **cell, method=method)
-        if path.is_file():
-            explained[method] = _by_id(path, "explanations")
-    methods, metrics = list(explained), study.applying("metrics", dataset)
-    scores = {
-        (m, k): context.scores.examples.get((*ids, m, k), {}) for m in methods for k in metrics
+    by_method = {
+        method: study.by_example("explanations", **cell, method=method)
+        for method in study.applying("methods", dataset)
     }
-    chosen = choose_sets(sets, explained, scores, limit)
-    predicted = _by_id(predictions, "predictions")
+    explained = {method: rows for method, rows in by_method.items() if rows}
+    metrics = study.applying("metrics", dataset)
+    known = context.scores.examples
+    scores = {(m, k): known.get((*ids, m, k), {}) for m in explained for k in metrics}
     order = study.declared(dataset).parts
 
     def member(id: str) -> dict[str, Any]:
         return {
             **_example(examples[id], predicted[id]),
             **_explanations([of_method.get(id) for of_method in explained.values()]),
-            "scores": [[scores[m, k].get(id) for k in metrics] for m in methods],
+            "scores": [[scores[m, k].get(id) for k in metrics] for m in explained],
         }
+
+    def place(id: str) -> tuple[int, str]:
+        return order.index(examples[id]["group"]), id
 
     return {
         "dataset": dataset,
         "name": study.display("dataset", dataset),
         "model": model,
         "classes": study.declared(dataset).classes,
-        "methods": methods,
+        "methods": list(explained),
         "metrics": metrics,
         "sets": [
-            [
-                member(id)
-                for id in sorted(
-                    sets[name], key=lambda id: (order.index(examples[id]["group"]), id)
-                )
-                if id in predicted
-            ]
-            for name in chosen
+            [member(id) for id in sorted(sets[name], key=place) if id in predicted]
+            for name in choose_sets(sets, explained, scores, limit)
         ],
     }
 
@@ -164,10 +146,6 @@ def _disparities(
                 far = np.ptp(values) if len(values) > 1 else abs(values[0] - np.mean(finite))
                 differences[name].append(float(far / sd))
     return {name: float(np.mean(of)) if of else 0.0 for name, of in differences.items()}
-
-
-def _by_id(path: Path, artefact: str) -> Rows:
-    return {row["example_id"]: row for row in read_artefact(path, artefact)[0].to_pylist()}
 
 
 def _example(example: Mapping[str, Any], prediction: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,11 +62,10 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
             if not gaps:
                 continue
             gaps.sort(key=lambda row: -effect_size(row))
-            sizes = [(_better(row), math.copysign(effect_size(row), row["d"])) for row in gaps]
-            sided = abs(sum(size for better, size in sizes if better))
-            unsided = sum(abs(size) for better, size in sizes if not better)
+            sided = sum(math.copysign(effect_size(row), row["d"]) for row in gaps if _better(row))
+            unsided = sum(effect_size(row) for row in gaps if not _better(row))
             name, kind = study.display("metric", metric), study.metric_facts(metric).kind
-            sentence, size = _sentence(study, gaps, len(rows)), max(sided, unsided) / len(rows)
+            sentence, size = _sentence(study, gaps, len(rows)), max(abs(sided), unsided) / len(rows)
             findings.append(Finding(name, kind, sentence, size))
     return sorted(findings, key=lambda finding: -finding.size)
 
@@ -216,11 +215,10 @@ def _audited(study: Study) -> Iterator[str]:
 def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return the variables of the findings' template."""
     every = findings_of(study, tables)
-    cells = [cell for table in tables for cell in table.cells.values() if cell.verdicts]
-    rows = [cell.standing for cell in cells]
-    tested = sum(len(table.judged) for table in tables)
+    cells = [cell for table in tables for cell in table.cells.values()]
+    rows = [cell.standing for cell in cells if cell.verdicts]
     return {
-        "untested": sum(len(table.cells) for table in tables) - tested,
+        "untested": sum(not cell.standing.get("verdict") for cell in cells),
         "most": _MOST,
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,

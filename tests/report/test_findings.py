@@ -6,17 +6,13 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
 from exparity.report.sections.findings import (
-    dependence_sentences,
     finding_cautions,
     finding_words,
     in_plain_words,
 )
 from exparity.report.templating import html_environment
 from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
-from exparity.stats.dependence import cramers_v
 
 NAN = float("nan")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "findings.txt"
@@ -152,6 +148,7 @@ STUDIES = {
     "some not tested": lambda: of_silence(some=True),
     "nine classifiers": of_nine_classifiers,
     "label is group": lambda: doubtful(v=1.0),
+    "label and group together": lambda: doubtful(v=0.3),
     "no better than chance": lambda: doubtful(accuracy=0.5),
     "cannot pass": lambda: doubtful(flags=["cannot_pass"]),
     "only large gaps": lambda: doubtful("undecided"),
@@ -227,22 +224,6 @@ def said():
 def test_the_words_are_those_that_were_read():
     known = GOLDEN.read_text(encoding="utf-8").splitlines()
     assert list(said()) == known, "python tests/report/test_findings.py writes them anew"
-
-
-@pytest.mark.parametrize(
-    ("labels", "warning"),
-    [([0, 0, 1, 1], "cannot be told apart"), ([0, 0, 0, 1], "go together"), ([0, 1, 0, 1], None)],
-)
-def test_label_and_group_that_go_together_are_said_first(labels, warning):
-    dependence = {"test": cramers_v(labels * 9, [*"mmff"] * 9)}
-    study = SimpleNamespace(
-        dependence={"own": dependence},
-        display=lambda kind, id: id,
-        declared=lambda dataset: SimpleNamespace(groups=("m", "f")),
-    )
-    sentences = dependence_sentences(study)
-    assert len(sentences) == (warning is not None)
-    assert all(f"label and group {warning}" in sentence for sentence in sentences)
 
 
 if __name__ == "__main__":

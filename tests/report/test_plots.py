@@ -1,12 +1,8 @@
 """Figures for notebooks: what they draw, where, and what they refuse."""
 
-import io
-from xml.etree import ElementTree
-
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 import exparity
 from exparity import InputError, compare_groups
@@ -93,31 +89,6 @@ class TestTests:
             exparity.plot_effects(rows_of() + rows_of(dataset="e"))
         with pytest.raises(InputError, match="no tests to plot whose quantity is 'score'"):
             exparity.plot_effects([{**row, "quantity": "excess"} for row in rows_of()])
-
-
-class TestNamesFromOutside:
-    ODD = "\x1b[31m\u202e\x9b$\\frac$"
-
-    def drawn(self, figure):
-        """Return the figure as SVG, which must be XML."""
-        file = io.BytesIO()
-        figure.savefig(file, format="svg")
-        ElementTree.fromstring(file.getvalue())
-        return figure
-
-    def test_control_characters_are_written_out_and_no_name_is_a_formula(self):
-        odd = [{**row, "group_a": f"a{self.ODD}", "model": self.ODD} for row in rows_of()]
-        groups = [f"a{self.ODD}", "b"]
-        figures = [
-            exparity.plot_effects(odd),
-            exparity.plot_verdicts([verdict(model=self.ODD, group_a=f"a{self.ODD}")]),
-            exparity.plot_distributions(
-                {self.ODD: [1.0, 2.0, 3.0, 4.0]}, groups * 2, groups, label=self.ODD
-            ),
-        ]
-        for figure in figures:
-            shown = [t.get_text() for t in self.drawn(figure).findobj(Text)]
-            assert any(r"\x1b[31m\u202e\x9b$\frac$" in text for text in shown)
 
 
 class TestWhere:

@@ -9,13 +9,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from made_up import MadeUp, config, make_study, options_of
+from made_up import config, make_study, options_of
 from report.reading import Page
 from support import need
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.context import build_context
-from exparity.report.costs import cost_by_part, cost_by_stage, cost_of, read_costs
+from exparity.report.costs import cost_by_part, cost_by_stage
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
@@ -23,7 +23,6 @@ from exparity.report.scores import POINTS, distribution
 from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
 from exparity.report.sections.overview import pieces_of_words
-from exparity.tools.cost import cost
 
 
 def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored():
@@ -157,20 +156,6 @@ class TestCost:
         assert (test.seconds, test.job_seconds, test.peak_mb) == (4.0, 4.0, 100.0)
         parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(self.JOBS)}
         assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0), "gini": (1, 1.0)}
-
-    def test_the_table_is_that_of_the_command(self, tmp_path):
-        made = MadeUp(tmp_path)
-        assert read_costs(tmp_path) == []
-        made.data()
-        made.training()
-        made.explanations(work_seconds=1.0)
-        made.scores()
-        made.artefact("bias/pairs/bert", "bias", [], {})
-        cost(tmp_path)
-        jobs = read_costs(tmp_path)
-        stages = [cost.stage for cost in cost_by_stage(jobs)]
-        assert stages == ["prepare", "finetune", "explain", "evaluate", "bias"]
-        assert cost_of(jobs).gpu_seconds == 7.0  # 6 of the training
 
 
 MATHML = ("mrow", "mi", "mo", "mn", "mtext")

@@ -11,7 +11,6 @@ from exparity.artefacts.files import read_artefact
 from exparity.report.verdicts import (
     counts_of,
     missed_line,
-    sentence_of,
 )
 from exparity.stages.report import report
 from exparity.stats import verdicts
@@ -75,16 +74,6 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     assert "decided 4 of 4 cells (strict: 4): 4 odd one out, 0 equivalent" in shown
     assert len(re.findall(r"(?m) odd±?$", shown)) == 4
     assert "Odd one out: Odd in general, above 0.2." in shown
-
-
-@pytest.mark.parametrize("one", VERDICTS, ids=[one.id for one in VERDICTS])
-def test_every_sentence_can_be_said(one):
-    several = sentence_of(row(one.id), threshold=0.2)
-    assert several
-    assert not re.search(r"[{}]|nan|inf|-\d", several)
-    single = row(one.id, n_seeds=1)
-    said = sentence_of(single, threshold=0.2)
-    assert bool(said) == bool(one.sentence_of_one)
 
 
 def test_counts():

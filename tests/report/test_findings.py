@@ -6,6 +6,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+from exparity.report.gather import Accuracy
 from exparity.report.sections.findings import (
     finding_cautions,
     finding_words,
@@ -45,15 +46,13 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
             for key, of in cells.items()
         },
     )  # fmt: skip
-    one = SimpleNamespace(
-        dataset="d", model="bert", seed=0, overall=accuracy, n=200, collapsed=False,
-        by_group={"men": 0.95, "women": accuracy}, sizes={"men": 100, "women": 100},
-    )  # fmt: skip
+    whole = {"dataset": "d", "model": "bert", "seed": 0, "value": accuracy, "n": 200, "flags": []}
+    by_group = {"men": {"value": 0.95, "n": 100}, "women": {"value": accuracy, "n": 100}}
     study = SimpleNamespace(
         rows=tests * len(cells), tests=tests * len(cells),
         judged=[row for of in cells.values() for row in of.values()],
         pairs=[("d", "bert")], seeds=list(seeds), run=run, one_training=len(seeds) == 1,
-        statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
+        statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[Accuracy(whole, by_group)],
         dependence={"d": {"test": v}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,
         declared=lambda dataset: SimpleNamespace(groups=("men", "women"), classes=("a", "b")),

@@ -15,7 +15,7 @@ from exparity.report.bias import BiasTable, bias_tables
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
-from exparity.report.means import MEANS, MeanLine, MeanTable, mean_tables
+from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.reading import read_analysis
 from exparity.report.scores import Scores, read_study_scores
@@ -64,7 +64,6 @@ class Context:
     study: Study
     folder: Path
     tables: Sequence[Table]
-    means: Sequence[MeanTable]
     bias_tables: Sequence[BiasTable]
     causal_tables: Sequence[BiasTable]
     published: Mapping[str, Comparison]
@@ -83,18 +82,20 @@ def build_context(
     """Read all data of the page beside the tests."""
     scores = read_study_scores(study)
     tables = disparity_tables(study)
-    directions = {m: study.metric_facts(m).direction for m in study.metrics}
-    means = mean_tables(scores.means, directions)
     of_methods = [line for line in scores.means if line.method]
     bias, causal = bias_tables(study), bias_tables(study, "causal_bias")
     analyses = list(reported(study))
     costs = read_costs(study.results)
     sums = [*cost_by_stage(costs), *cost_by_part(costs)]
+    further = [
+        Export.of(MEANS, "Means of the scores", MeanLine, of_methods),
+        *(table for one in (published or {}).values() for table in comparison_tables(one)),
+        *(table for _, findings in analyses for table in findings.tables),
+    ]
     return Context(
         study=study,
         folder=folder,
         tables=tables,
-        means=means,
         bias_tables=bias,
         causal_tables=causal,
         published=published or {},
@@ -104,9 +105,7 @@ def build_context(
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
             *table_exports(study, tables, [*bias, *causal], sums),
-            *([Export.of(MEANS, "Means of the scores", MeanLine, of_methods)] if means else []),
-            *(table for one in (published or {}).values() for table in comparison_tables(one)),
-            *(table for _, findings in analyses for table in findings.tables if table.rows),
+            *(table for table in further if table.rows),
         ],
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
@@ -43,21 +43,16 @@ class Declared:
         return self.groups or ("",)
 
 
-@dataclass(frozen=True)
-class Accuracy:
-    """Share of test examples that one classifier gets right, overall and by group.
+class Accuracy(NamedTuple):
+    """Rows of the bias artefact on the accuracy of one classifier."""
 
-    ``n`` is the number of these examples, and ``sizes`` that of each group.
-    """
+    whole: Row  # of all test examples
+    by_group: Mapping[str, Row]
 
-    dataset: str
-    model: str
-    seed: int
-    overall: float
-    by_group: Mapping[str, float]
-    n: int
-    sizes: Mapping[str, int]
-    collapsed: bool
+    @property
+    def collapsed(self) -> bool:
+        """Whether one class is predicted for every example."""
+        return "collapsed" in self.whole["flags"]
 
 
 @dataclass(frozen=True)
@@ -91,17 +86,9 @@ class Study:
         accuracies = []
         for dataset, model in self.pairs:
             for seed in self.seeds:
-                by_group = {row["group"]: row for row in measured[dataset, model, seed]}
-                whole, groups = by_group[""], self.declared(dataset).groups
-                accuracies.append(
-                    Accuracy(
-                        *(dataset, model, seed, whole["value"]),
-                        by_group={group: by_group[group]["value"] for group in groups},
-                        n=whole["n"],
-                        sizes={group: by_group[group]["n"] for group in groups},
-                        collapsed="collapsed" in whole["flags"],
-                    )
-                )
+                of = {row["group"]: row for row in measured[dataset, model, seed]}
+                by_group = {group: of[group] for group in self.declared(dataset).groups}
+                accuracies.append(Accuracy(of[""], by_group))
         return accuracies
 
     @cached_property

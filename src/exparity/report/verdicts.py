@@ -176,11 +176,10 @@ def counts_of(rows: Iterable[Row]) -> list[Counts]:
     for quantity in QUANTITIES:
         own = [row for row in judged if is_of(row, quantity)]
         if own:
-            n = Counter(row["verdict"] for row in own)
-            strict = sum(is_decided(row["verdict_strict"]) for row in own)
-            (n_seeds, _), *_ = Counter(row["n_seeds"] for row in own).most_common()
+            n, seeds = (Counter(row[name] for row in own) for name in ("verdict", "n_seeds"))
             by_verdict = {one.id: n[one.id] for one in verdicts.VERDICTS}
-            counts.append(Counts(quantity, by_verdict, strict, n_seeds))
+            strict = sum(is_decided(row["verdict_strict"]) for row in own)
+            counts.append(Counts(quantity, by_verdict, strict, seeds.most_common(1)[0][0]))
     return counts
 
 

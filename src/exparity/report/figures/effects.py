@@ -22,7 +22,7 @@ from exparity.report.figures.style import (
     without_line,
 )
 from exparity.report.names import Names, fitted
-from exparity.report.tables import CellKey, Row, Table
+from exparity.report.tables import Cell, Row, Table
 
 MarkStyle = tuple[str, str]
 """Shape and colour of the marks of a model."""
@@ -74,16 +74,14 @@ def _panel(
         if y:
             axes.axhline(y - 0.5, color=PALE, lw=0.4)
         for i, (model, style) in enumerate(styles.items()):
-            if (key := (model, method, metric)) in table.cells:
+            if cell := table.cells.get((model, method, metric)):
                 place = y + (i - (len(styles) - 1) / 2) * 0.72 / len(styles)
-                _mark(axes, table, key, place, style, size, limit)
+                _mark(axes, cell, place, style, size, limit)
 
 
-def _mark(
-    axes: Axes, table: Table, key: CellKey, y: float, style: MarkStyle, size: float, limit: float
-) -> None:
+def _mark(axes: Axes, cell: Cell, y: float, style: MarkStyle, size: float, limit: float) -> None:
     """Draw the mean over seeds, each of several seeds, and the range of the seeds' intervals."""
-    (shape, colour), cell = style, table.cells[key]
+    shape, colour = style
     tests = cell.tests["score"]
     line: dict[str, Any] = {"color": colour, "zorder": 2}
     if ends := _ends(tests):

@@ -17,6 +17,7 @@ from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, cost_of
+from exparity.report.means import mean_tables
 from exparity.report.names import display_name
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
@@ -57,27 +58,29 @@ def _distributions(context: Context) -> Content | None:
 
 
 def _means(context: Context) -> Content | None:
-    if not context.means:
-        return None
-    return Content({"tables": context.means}, unfolded=not context.study.compares)
+    study = context.study
+    directions = {metric: study.metric_facts(metric).direction for metric in study.metrics}
+    tables = mean_tables(context.scores.means, directions)
+    return Content({"tables": tables}, unfolded=not study.compares) if tables else None
 
 
 def _prompts(context: Context) -> Content | None:
     """Show the template of each run of prompted models, and mark the runs that stand out."""
     deviating = deviations(informative(context.study.rows))
-    asked = [o for o in context.origins if o.artefact == "predictions" and "label_mass" in o.facts]
-    rows: list[dict[str, Any]] = [
-        {
-            **origin.ids,
-            "template": origin.facts["parameters"]["prompt"]["template"],
-            "mass": origin.facts["label_mass"],
-            "is_low": bool(origin.facts.get("flags")),
-            "deviation": deviating.get(tuple(origin.ids[id] for id in IDS[:3])),
-        }
-        for origin in asked
-    ]
-    for row in rows:
-        row["stands_out"] = (row["deviation"] or 0.0) >= OUTLYING
+    rows: list[dict[str, Any]] = []
+    for origin in context.origins:
+        if origin.artefact == "predictions" and "label_mass" in origin.facts:
+            deviation = deviating.get(tuple(origin.ids[id] for id in IDS[:3]))
+            rows.append(
+                {
+                    **origin.ids,
+                    "template": origin.facts["parameters"]["prompt"]["template"],
+                    "mass": origin.facts["label_mass"],
+                    "is_low": bool(origin.facts.get("flags")),
+                    "deviation": deviation,
+                    "stands_out": (deviation or 0.0) >= OUTLYING,
+                }
+            )
     marked = any(row["is_low"] or row["stands_out"] for row in rows)
     return Content({"rows": rows, "outlying": OUTLYING}, unfolded=marked) if rows else None
 

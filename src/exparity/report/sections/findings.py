@@ -117,11 +117,11 @@ def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
 
 def collapsed_sentences(study: Study) -> Iterator[str]:
     """Yield a sentence per dataset with classifiers that predict one class."""
-    collapsed = [a for a in study.accuracies if a.collapsed]
-    for dataset, of_dataset in grouped(collapsed, lambda a: a.dataset).items():
+    collapsed = [a.whole for a in study.accuracies if a.collapsed]
+    for dataset, of_dataset in grouped(collapsed, itemgetter("dataset")).items():
         names = []
-        for model, of_model in grouped(of_dataset, lambda a: a.model).items():
-            seeds = ", ".join(map(str, sorted(a.seed for a in of_model)))
+        for model, of_model in grouped(of_dataset, itemgetter("model")).items():
+            seeds = ", ".join(map(str, sorted(row["seed"] for row in of_model)))
             names.append(f"{model} (seed{'s' if len(of_model) > 1 else ''} {seeds})")
         yield (
             f"On {dataset}, one class is predicted for every test example by {', '.join(names)}; "
@@ -162,12 +162,12 @@ def numbers_of(by_split: Mapping[str, float]) -> str:
 def _guessing(study: Study) -> Iterator[str]:
     """Yield a sentence for each classifier that is right no more often than a guess."""
     for a in study.accuracies:
-        chance = 1 / len(study.declared(a.dataset).classes)
-        if a.overall <= chance and not a.collapsed:
+        dataset, share = a.whole["dataset"], a.whole["value"]
+        if share <= 1 / len(study.declared(dataset).classes) and not a.collapsed:
             yield (
-                f"On {study.display('dataset', a.dataset)}, {a.model} (seed {a.seed}) is right for "
-                f"{percent(a.overall)} of the texts, no more than a guess would be: is it for "
-                "these classes, and are they in its order?"
+                f"On {study.display('dataset', dataset)}, {a.whole['model']} (seed "
+                f"{a.whole['seed']}) is right for {percent(share)} of the texts, no more than a "
+                "guess would be: is it for these classes, and are they in its order?"
             )
 
 
@@ -201,14 +201,13 @@ def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
 
 def _audited(study: Study) -> Iterator[str]:
     """Yield the number of texts and the accuracy of each classifier by group."""
-    for a in study.accuracies:
+    for whole, by_group in study.accuracies:
         groups = (
-            f"{group}: {percent(share)} of {a.sizes[group]:,}"
-            for group, share in a.by_group.items()
+            f"{group}: {percent(row['value'])} of {row['n']:,}" for group, row in by_group.items()
         )
         yield (
-            f"{a.model} is right for {percent(a.overall)} of the {a.n:,} texts of "
-            f"{study.display('dataset', a.dataset)} ({'; '.join(groups)})."
+            f"{whole['model']} is right for {percent(whole['value'])} of the {whole['n']:,} texts "
+            f"of {study.display('dataset', whole['dataset'])} ({'; '.join(groups)})."
         )
 
 

@@ -199,33 +199,28 @@ class TestEffects:
         with house_style():
             return effects_figure(table, WIDTHS["2col"], names, threshold=0.2)
 
-    def test_marks_are_means_and_filled_by_the_majority(self, figure, study, table):
+    def test_marks_are_means_lines_span_intervals_and_ticks_are_seeds(self, figure, table):
         for axes, metric in zip(figure.axes, table.metrics, strict=False):
             found = sorted(
                 (line.get_ydata()[0], line.get_xdata()[0], line.get_markerfacecolor() != "white")
                 for line in axes.lines
                 if line.get_marker() in MARKERS
             )
+            lines = [x for x in axes.lines if len(x.get_xdata()) == 2 and x.get_marker() == "None"]
+            spans = [tuple(x.get_xdata()) for x in lines if x.get_linewidth() == 0.5]
+            ticks = [tuple(x.get_xdata()) for x in axes.lines if x.get_marker() == "|"]
             expected = []
-            for method in table.methods:
-                for model in table.models:
-                    rows = table.cells[model, method, metric].tests["score"]
-                    d = sum(row["cohens_d"] for row in rows) / len(rows)
-                    expected.append((d, 2 * sum(row["significant"] for row in rows) > 3))
-            assert [x for _, x, _ in found] == pytest.approx([d for d, _ in expected])
-            assert [filled for *_, filled in found] == [filled for _, filled in expected]
-
-    def test_lines_span_the_intervals_and_ticks_are_seeds(self, figure, study, table):
-        axes = figure.axes[0]
-        lines = [x for x in axes.lines if len(x.get_xdata()) == 2 and x.get_marker() == "None"]
-        spans = [tuple(x.get_xdata()) for x in lines if x.get_linewidth() == 0.5]
-        ticks = [tuple(x.get_xdata()) for x in axes.lines if x.get_marker() == "|"]
-        for model in table.models:
-            for method in table.methods:
-                rows = table.cells[model, method, table.metrics[0]].tests["score"]
+            for method, model in itertools.product(table.methods, table.models):
+                rows = table.cells[model, method, metric].tests["score"]
+                effects = [row["cohens_d"] for row in rows]
+                expected.append(
+                    (sum(effects) / len(rows), 2 * sum(row["significant"] for row in rows) > 3)
+                )
                 low = min(row["d_ci_low"] for row in rows)
                 assert (low, max(row["d_ci_high"] for row in rows)) in spans
-                assert tuple(row["cohens_d"] for row in rows) in ticks
+                assert tuple(effects) in ticks
+            assert [x for _, x, _ in found] == pytest.approx([d for d, _ in expected])
+            assert [filled for *_, filled in found] == [filled for _, filled in expected]
 
     def test_infinite_and_undefined_effects(self, study, table, names):
         keys = list(table.cells)[:2]

@@ -259,12 +259,16 @@ class TestTables:
         bold = bool(significant) and mean is not None and abs(mean) >= 0.2
         return len(significant), mean, bold
 
-    def test_csv(self, study, tests_of):
+    def test_csv_and_latex(self, study, tests_of):
         dataset = "data_1"  # one of its classifiers has collapsed
         path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        for row, cell in zip(rows, self.cells(dataset), strict=True):
+        lines = path.with_suffix(".tex").read_text(encoding="utf-8").splitlines()
+        assert r"\begin{tabular}{llccc}" in lines
+        body = [line for line in lines if line.endswith(r"\\") and "Model & Method" not in line]
+        texts = [text for line in body for text in line.removesuffix(r" \\").split(" & ")[2:]]
+        for row, text, cell in zip(rows, texts, self.cells(dataset), strict=True):
             assert tuple(row[name] for name in CELL) == cell
             count, mean, bold = self.counted(tests_of["score", *cell])
             assert (row["group_a"], row["group_b"]) == GROUPS
@@ -277,17 +281,6 @@ class TestTables:
             else:
                 assert float(row["mean_cohens_d"]) == pytest.approx(mean, rel=1e-5, abs=1e-12)
                 assert row["higher_group"] == GROUPS[mean < 0]
-
-    def test_latex(self, study, tests_of):
-        dataset = "data_1"
-        path = study / "report" / "tables" / f"disparity-{dataset}-male-female.tex"
-        lines = path.read_text(encoding="utf-8").splitlines()
-        assert r"\begin{tabular}{llccc}" in lines
-        body = [line for line in lines if line.endswith(r"\\") and "Model & Method" not in line]
-        texts = [text for line in body for text in line.removesuffix(r" \\").split(" & ")[2:]]
-        for text, cell in zip(texts, self.cells(dataset), strict=True):
-            count, mean, bold = self.counted(tests_of["score", *cell])
-            flags = {flag for test in tests_of["score", *cell] for flag in test["flags"]}
             star = "$^{*}$" * bool(flags - {"interval_none"})
             expected = rf"\textbf{{{count}}}{star}" if bold else f"{count}{star}"
             assert re.sub(r"\\cellcolor\{[^}]*\}", "", text) == expected

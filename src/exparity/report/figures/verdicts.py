@@ -78,13 +78,9 @@ def _panel(axes: Axes, panel: PicturePanel, room: int, *, tilted: bool) -> None:
     )
     for label, line in zip(axes.get_yticklabels(), panel.lines, strict=True):
         label.set_fontstyle("italic" if line.is_random else "normal")
-    axes.set_title(f"{visible(panel.name)}, {_pair(panel)}")
+    axes.set_title(visible(f"{panel.name}, {panel.group_a} − {panel.group_b}"))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-
-
-def _pair(panel: PicturePanel) -> str:
-    return f"{visible(panel.group_a)} − {visible(panel.group_b)}"
 
 
 def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -> None:

@@ -11,14 +11,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from exparity.artefacts.columns import Column, Export, fields
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, options_of
-
-if TYPE_CHECKING:
-    pass
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""

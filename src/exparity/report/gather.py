@@ -86,22 +86,22 @@ class Study:
         accuracies = []
         for dataset, model in self.pairs:
             for seed in self.seeds:
-                of = {row["group"]: row for row in measured[dataset, model, seed]}
-                by_group = {group: of[group] for group in self.declared(dataset).groups}
-                accuracies.append(Accuracy(of[""], by_group))
+                by_name = {row["group"]: row for row in measured[dataset, model, seed]}
+                by_group = {group: by_name[group] for group in self.declared(dataset).groups}
+                accuracies.append(Accuracy(by_name[""], by_group))
         return accuracies
 
     @cached_property
     def dependence(self) -> Mapping[str, Mapping[str, float]]:
         """Cramér's V of label and group by dataset and split; of datasets with groups and data."""
-        found = {}
+        by_dataset = {}
         for dataset in self.models:
             path = self.path("data", dataset=dataset)
             if self.declared(dataset).groups and path.is_file():
                 table = read_artefact(path, "data")[0]
                 columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
-                found[dataset] = cramers_v_by_split(*columns)
-        return found
+                by_dataset[dataset] = cramers_v_by_split(*columns)
+        return by_dataset
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -197,7 +197,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
 
 def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
     """Return the rows of a grid in the order of the config."""
-    known = []
+    in_grid = []
     pairs = [tuple(pair) for pair in options["pairs"]]
     methods, metrics = (["", *dict(options[axis])] for axis in ("methods", "metrics"))
     for row in rows:
@@ -208,8 +208,8 @@ def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
             (row["metric"], metrics),
         )
         if all(id in ids for id, ids in place):
-            known.append(([ids.index(id) for id, ids in place], row))
-    return [row for _, row in sorted(known, key=itemgetter(0))]
+            in_grid.append(([ids.index(id) for id, ids in place], row))
+    return [row for _, row in sorted(in_grid, key=itemgetter(0))]
 
 
 def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:

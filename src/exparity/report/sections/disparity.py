@@ -64,7 +64,7 @@ def matrices(tables: Sequence[Table]) -> dict[str, dict[str, Any]]:
     that favours neither counts for both. ``wins`` and ``losses`` are its sums by group, ``total``
     the number of cells of two groups, and ``blocks`` the number of their table.
     """
-    found = {}
+    grids = {}
     for dataset, pairs in _of_many_groups(tables).items():
         better = Counter[tuple[str, str]]()
         blocks: dict[tuple[str, str], int] = {}
@@ -76,13 +76,13 @@ def matrices(tables: Sequence[Table]) -> dict[str, dict[str, Any]]:
                 better[a, b] += side in ("a", "both")
                 better[b, a] += side in ("b", "both")
         groups = _groups(pairs)
-        found[dataset] = {
+        grids[dataset] = {
             **{"groups": groups, "blocks": blocks, "better": better},
             "total": max(len(table.cells) for table in pairs),
             "wins": {group: sum(better[group, other] for other in groups) for group in groups},
             "losses": {group: sum(better[other, group] for other in groups) for group in groups},
         }
-    return found
+    return grids
 
 
 def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:

@@ -11,8 +11,7 @@ import numpy as np
 from exparity.core.calls import array_of, listed
 from exparity.core.errors import InputError
 from exparity.engine.encoding import parted
-from exparity.explanations import alignment
-from exparity.types import Encoding, FloatArray, IntArray, Parts, TextLike, locked
+from exparity.types import Encoding, IntArray, Parts, TextLike, locked
 
 Texts = Sequence[TextLike]
 
@@ -59,10 +58,3 @@ def words_of(encoding: Encoding) -> dict[int, str]:
     assert encoding.written is not None
     words = all_words(encoding.written)
     return {int(word): words[word] for word in np.unique(encoding.word_ids) if word >= 0}
-
-
-def spread_over_tokens(encoding: Encoding, scores: dict[int, float]) -> FloatArray:
-    """Share scores of words, by index, evenly among their tokens, which sum to it: (t,)."""
-    n_words = int(encoding.word_ids.max()) + 1
-    of_words = np.array([scores.get(word, 0.0) for word in range(n_words)], dtype=np.float64)
-    return alignment.shared(encoding.word_ids, of_words)

@@ -8,9 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from exparity.core.flags import NotNegative, Positive, Range
-from exparity.explanations.alignment import laid_on
+from exparity.explanations.alignment import laid_on, shared
 from exparity.methods import MethodBatch, method
-from exparity.methods._words import spread_over_tokens
 from exparity.types import SPECIAL_WORD, BoolArray, Encoding, FloatArray, IntArray
 
 Samples = Annotated[int, Range(at_least=2, at_most=1_000_000)]
@@ -78,8 +77,8 @@ def lime(
             zip(part.text_masks, drawn, answers, strict=True)
         ):
             coefficients = laid_on(own, fit_lime(some, values, kernel_width, ridge), 0.0)
-            shared = part.units[row].shared(coefficients)
-            scores.append(np.where(part.special_masks[row], 0.0, shared))
+            of_tokens = part.units[row].shared(coefficients)
+            scores.append(np.where(part.special_masks[row], 0.0, of_tokens))
     return scores
 
 
@@ -127,12 +126,9 @@ def lime_words(
     kept = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     for encoding, bag, features, values in zip(batch.encodings, bags, drawn, kept, strict=True):
         coefficients = fit_lime(features, values, kernel_width, ridge)
-        by_word = {
-            int(word): float(coefficients[feature])
-            for word, feature in zip(encoding.word_ids, bag, strict=True)
-            if word >= 0
-        }
-        scores.append(spread_over_tokens(encoding, by_word))
+        of_words = np.zeros(int(encoding.word_ids.max()) + 1)
+        of_words[encoding.word_ids[bag >= 0]] = coefficients[bag[bag >= 0]]
+        scores.append(shared(encoding.word_ids, of_words))
     return scores
 
 

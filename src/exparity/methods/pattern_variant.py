@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from exparity.explanations.alignment import shared
 from exparity.methods import MethodBatch, method
-from exparity.methods._words import Training, spread_over_tokens, words_of
+from exparity.methods._words import Training, words_of
 from exparity.types import FloatArray
 
 
@@ -37,9 +38,10 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
     pattern = covariances(batch.training)
     scores = []
     for encoding, target in zip(batch.encodings, batch.targets, strict=True):
-        words = words_of(encoding).items()
-        by_word = {i: pattern.get((word.lower(), int(target)), 0.0) for i, word in words}
-        scores.append(spread_over_tokens(encoding, by_word))
+        of_words = np.zeros(int(encoding.word_ids.max()) + 1)
+        for place, word in words_of(encoding).items():
+            of_words[place] = pattern.get((word.lower(), int(target)), 0.0)
+        scores.append(shared(encoding.word_ids, of_words))
     return scores
 
 

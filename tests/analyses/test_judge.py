@@ -4,7 +4,7 @@ import pytest
 
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.stages.compare._adjusted import NOT_ADJUSTED
+from exparity.stages.compare._tests import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
 from exparity.stats import benjamini_hochberg, holm
 from exparity.stats.compare import GroupComparison

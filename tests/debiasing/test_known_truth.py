@@ -22,8 +22,7 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply
 from exparity.debiasing.recipes import calls_of
 from exparity.stages.bias import bias_model
-from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
-from exparity.stages.counterfactuals import make_counterfactuals
+from exparity.stages.counterfactuals import counterfactual_predictions_cell, make_counterfactuals
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 from exparity.stats.bootstrap import Draws

@@ -8,7 +8,7 @@ from support import CPU
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.engine.loading import load_classifier
 from exparity.stages.bias import bias_model
-from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
+from exparity.stages.counterfactuals import counterfactual_predictions_cell
 from exparity.stages.prepare import prepare
 
 PREDICTED = "counterfactual_predictions"

@@ -136,7 +136,6 @@ _STAGES = (
     "bias",
     "compare",
     "controls",
-    "counterfactual_predictions",
     "counterfactuals",
     "judge",
     "reliance",

@@ -72,7 +72,10 @@ def word_pairs(
     Returns:
         The example with its other words as they were.
     """
-    rows = _rows(data.groups, pairs, pairs_file)
+    rows: Rows = tuple((pairs or {}).items())
+    if pairs_file is not None:
+        path = Path(pairs_file)
+        rows = _rows(path, data.groups, path.stat().st_mtime_ns)
     places = {name: place for place, name in enumerate(data.groups)}
     to, own = places[group], places[example.group]
     turns = [(own, to), (to, own)]
@@ -83,17 +86,9 @@ def word_pairs(
     return with_words(example, edited(example.words, tokens, _edits(tokens, partners)), group)
 
 
-def _rows(groups: tuple[str, ...], pairs: Mapping[str, str] | None, file: str | None) -> Rows:
-    """Return the words that stand for one another, in the order of the groups."""
-    if file is None:
-        return tuple((pairs or {}).items())
-    path = Path(file)
-    return _rows_of_version(path, groups, path.stat().st_mtime_ns)
-
-
 @lru_cache(maxsize=16)
-def _rows_of_version(path: Path, groups: tuple[str, ...], version: int) -> Rows:
-    """Read a file once, as long as it stays the same."""
+def _rows(path: Path, groups: tuple[str, ...], version: int) -> Rows:
+    """Read the words that stand for one another, in the order of the groups, once a version."""
     return tuple(read_word_rows(path, groups))
 
 

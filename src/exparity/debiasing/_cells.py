@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import product
 
 from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
 
+log = logging.getLogger(__name__)
 GroupClass = tuple[int, str]
 """A class, by its index, and a group."""
 
@@ -19,16 +22,13 @@ def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[GroupC
     return grouped(positions, lambda position: (examples[position].label, examples[position].group))
 
 
-def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collection[int]]) -> str:
-    """Return the names of the empty cells as one text."""
-    named = enumerate(training_set.labels)
-    empty = [
-        f"{label}/{group}"
-        for index, label in named
-        for group in training_set.groups
-        if (index, group) not in filled
-    ]
-    return ", ".join(empty)
+def warn_of_empty_cells(
+    training_set: TrainingSet, filled: Collection[GroupClass], message: str
+) -> None:
+    """Log a message with the names of the cells that no example fills, if there are any."""
+    cells = product(enumerate(training_set.labels), training_set.groups)
+    if empty := [f"{label}/{group}" for (i, label), group in cells if (i, group) not in filled]:
+        log.warning(message, ", ".join(empty))
 
 
 def shuffled_positions(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:

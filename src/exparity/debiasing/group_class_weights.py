@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from dataclasses import replace
 
@@ -10,9 +9,7 @@ import numpy as np
 
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import cells_of, empty_cells
-
-log = logging.getLogger(__name__)
+from exparity.debiasing._cells import cells_of, warn_of_empty_cells
 
 
 @intervention(
@@ -28,12 +25,12 @@ def group_class_weights(training_set: TrainingSet) -> TrainingSet:
     """
     examples = training_set.examples
     cells = cells_of(training_set, range(len(examples)))
-    if empty := empty_cells(training_set, cells):
-        log.warning(
-            "debias group_class_weights: no training example of %s; group and class cannot become "
-            "independent there",
-            empty,
-        )
+    warn_of_empty_cells(
+        training_set,
+        cells,
+        "debias group_class_weights: no training example of %s; group and class cannot become "
+        "independent there",
+    )
     of_class = Counter(example.label for example in examples)
     of_group = Counter(example.group for example in examples)
     factors = np.ones(len(examples))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Literal
 
 from exparity.data.training_set import MADE_BY, TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import cells_of, empty_cells, shuffled_positions
-
-log = logging.getLogger(__name__)
+from exparity.debiasing._cells import cells_of, shuffled_positions, warn_of_empty_cells
 
 
 @intervention(
@@ -35,13 +32,9 @@ def resampling(
     for made in sorted(set(are_made)):
         positions = [position for position, is_made in enumerate(are_made) if is_made == made]
         cells = cells_of(training_set, positions)
-        if empty := empty_cells(training_set, cells):
-            log.warning(
-                "debias resampling: no %s of %s; only the groups that a class has are made equally "
-                "large",
-                "counterfactual" if made else "training example",
-                empty,
-            )
+        kind = "counterfactual" if made else "training example"
+        message = f"debias resampling: no {kind} of %s; only the groups that a class has are made"
+        warn_of_empty_cells(training_set, cells, f"{message} equally large")
         for (label, group), members in cells.items():
             sizes = [len(others) for (other, _), others in cells.items() if other == label]
             wanted = min(sizes) if mode == "under" else max(sizes)

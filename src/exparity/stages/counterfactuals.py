@@ -1,22 +1,32 @@
-"""Stage counterfactuals: every example as it would be in other groups, and what that changes."""
+"""Stages counterfactuals and counterfactual_predictions: texts of other groups, predicted."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core import flags
+from exparity.core.device import Machine
 from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import read_prepared
-from exparity.stages.cell import require_same_cell
+from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.parts import Job
+from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
+from exparity.stages.explain import checked_encoder
 from exparity.types import BoolArray, Example
 
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
 log = logging.getLogger(__name__)
+_PREDICTED = ("label", "predicted", "probabilities")
 
 ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
@@ -109,3 +119,126 @@ def n_unchanged(changed: ChangedWords, examples: Sequence[Example]) -> int:
     """Count the different examples that no counterfactual changes a word of, or that have none."""
     ids = {example.example_id for example in examples}
     return sum(id not in changed or not changed[id].any() for id in ids)
+
+
+def _prediction_options(
+    experiment: ExperimentView, ids: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Leave out datasets for which no counterfactuals are made; there is nothing to set."""
+    return {} if ids["dataset"] in experiment.generators else None
+
+
+@analysis(
+    "counterfactual_predictions",
+    level="seed",
+    reads=("data", "counterfactuals", "models", "predictions"),
+    writes={
+        "counterfactual_predictions": Table(
+            "example_id group group_to: string",
+            "label predicted: int16",
+            "probabilities: list<float32>",
+            "n_changed: int16",
+            keys=("example_id", "group_to"),
+        )
+    },
+    display="Counterfactual predictions",
+    runs_model=True,
+    always=True,
+    memory_mb=8000,
+    minutes=60,
+    job_options=_prediction_options,
+)
+def counterfactual_predictions_cell(
+    data: Path,
+    counterfactuals: Path,
+    checkpoint: Path,
+    predictions: Path,
+    output: flags.Output,
+    *,
+    machine: Machine = Machine(),
+) -> None:
+    """Predict the counterfactuals of the test split with a classifier.
+
+    A text in which no word changes keeps its prediction, bit for bit.
+
+    Args:
+        data: the data artefact.
+        counterfactuals: the counterfactuals artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the counterfactual_predictions artefact to write.
+        machine: where the model is run.
+
+    Raises:
+        InputError: artefacts that do not belong together.
+    """
+    table, metadata = read_artefact(counterfactuals, "counterfactuals")
+    outcomes, predicted = read_artefact(predictions, "predictions")
+    prepared, ids = read_prepared(data, "test"), cell_of(predicted)
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (counterfactuals, metadata["wildcards"]),
+        (predictions, ids),
+        (checkpoint, checkpoint_ids(checkpoint)),
+    )
+    by_example = ((row["example_id"], row) for row in outcomes.to_pylist())
+    before = Lookup(predictions, "prediction of example", by_example)
+    originals = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
+    rows = [row for row in table.to_pylist() if row["split"] == "test"]
+    changes = {(row["example_id"], row["group_to"]): row["n_changed"] for row in rows}
+    job = Job(
+        output,
+        "counterfactual_predictions",
+        ids,
+        {},
+        files=[data, counterfactuals, predictions],
+        checkpoint=checkpoint,
+        sources=[Path(__file__)],
+        passes=1,
+        load=partial(load, checkpoint, machine),
+        doing="predicting counterfactuals",
+        known={
+            **prepared.compared,
+            "notes": {"unchanged": sum(not n for n in changes.values())},
+        },
+    )
+    made = [
+        replace(originals[row["example_id"]], words=tuple(row["words"]), group=row["group_to"])
+        for row in rows
+    ]
+    run(job, made, partial(_predicting, originals, before, changes))
+
+
+def _predicting(
+    originals: Mapping[str, Example],
+    predicted: Mapping[str, Mapping[str, Any]],
+    changes: Mapping[tuple[str, str], int],
+    classifier: Classifier,
+    chunks: Chunks,
+    afresh: bool,
+) -> Compute:
+    """Return the function that predicts the counterfactuals of a part."""
+    encodings_of = checked_encoder(classifier, chunks)
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        encodings = encodings_of(part)
+        before = [originals[example.example_id] for example in part]
+        changed = [i for i, x in enumerate(part) if x.words != before[i].words]
+        probabilities = classifier.probabilities([encodings[i].token_ids for i in changed])
+        anew = dict(zip(changed, probabilities, strict=True))
+        rows = []
+        for i, (example, original) in enumerate(zip(part, before, strict=True)):
+            row = {
+                "example_id": example.example_id,
+                "group": original.group,
+                "group_to": example.group,
+                "n_changed": changes[example.example_id, example.group],
+                **{name: predicted[example.example_id][name] for name in _PREDICTED},
+            }
+            if i in anew:
+                row["probabilities"] = anew[i].tolist()
+                row["predicted"] = int(anew[i].argmax())
+            rows.append(row)
+        return rows, {"n_truncated": sum(encoding.truncated for encoding in encodings)}
+
+    return compute

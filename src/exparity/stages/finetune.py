@@ -6,7 +6,7 @@ import copy
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -111,8 +111,7 @@ def finetune_cell(
     code = [digest, *debias, {**counterfactuals}]
     code += [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
     key = fingerprint(sha256_of(data), parameters, seed, code)
-    ids = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
-    cell = _Cell(output, predictions, prepared, specs, ids, parameters, key)
+    ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     if prepared.labels_sorted and specs[0].checkpoint and not (specs[1].epochs or prompt):
         from exparity.models.checkpoints import check_order
 
@@ -120,7 +119,7 @@ def finetune_cell(
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
     options: dict[str, Any] = {"prompt": asked, "templates": templates, "check": _check_untrained}
     with job_lock(output.with_name(f".{output.name}.lock")):
-        if cell.is_finished():
+        if predictions.is_file() and _is_made_by(key, output):
             log.info("%s: is finished already", output)
             return
         _check_replaceable(output)
@@ -130,59 +129,52 @@ def finetune_cell(
             trained = finetune(
                 training_set, *specs, state=snapshots, device=machine.device, **options
             )
-        cell.write(trained, training_set, snapshots, machine)
+        temporary = output.with_name(f".{output.name}.tmp")
+        _save(trained, temporary, output, specs)
+        write = partial(write_artefact, ids=ids, parameters=parameters)
+        _write_history(trained, training_set, temporary, write, snapshots, machine)
+        predict(temporary, prepared, predictions, write, machine)
+        _put_in_place(temporary, output, {**ids, "fingerprint": key})
         snapshots.clear()
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """Outputs and inputs of a training; ``key`` is the fingerprint of the inputs."""
+def _is_made_by(key: str, checkpoint: Path) -> bool:
+    """Return whether a checkpoint is whole and of these inputs; a damaged one is made again."""
+    if not (checkpoint / MANIFEST).is_file():
+        return False
+    try:
+        return bool(read_verified(checkpoint / MANIFEST).get("fingerprint") == key)
+    except DamageError as error:
+        log.warning("%s: %s; made again", checkpoint, error)
+        return False
 
-    output: Path
-    predictions: Path
-    data: PreparedData
-    specs: tuple[ModelSpec, TrainingSpec]
-    ids: Mapping[str, Any]
-    parameters: Mapping[str, Any]
-    key: str
 
-    def is_finished(self) -> bool:
-        """Return whether all is written; a damaged checkpoint is made again."""
-        if not (self.output / MANIFEST).is_file() or not self.predictions.is_file():
-            return False
-        try:
-            return bool(read_verified(self.output / MANIFEST).get("fingerprint") == self.key)
-        except DamageError as error:
-            log.warning("%s: %s; made again", self.output, error)
-            return False
+def _write_history(
+    trained: Trained | None,
+    training_set: TrainingSet,
+    folder: Path,
+    write: Callable[..., None],
+    snapshots: StateFolder,
+    machine: Machine,
+) -> None:
+    """Write the epochs of a training, and what it was trained on, into its folder."""
+    epochs = [asdict(epoch) for epoch in (trained.history if trained else ())]
+    spent = {
+        "work_seconds": round(sum(epoch["seconds"] for epoch in epochs), 3),
+        "earlier_seconds": round(snapshots.earlier_seconds, 3),
+    }
+    device = str(resolve_device(machine.device))
+    write(folder / Path(PATHS["history"]).name, "history", epochs, device=device, extra=spent)
+    write(folder / Path(PATHS["training_set"]).name, "training_set", training_set.rows())
 
-    def write(
-        self,
-        trained: Trained | None,
-        training_set: TrainingSet,
-        snapshots: StateFolder,
-        machine: Machine,
-    ) -> None:
-        """Write the checkpoint, None for a function, and predict the test split with it."""
-        temporary = self.output.with_name(f".{self.output.name}.tmp")
-        _save(trained, temporary, self.output, self.specs)
-        write = partial(write_artefact, ids=self.ids, parameters=self.parameters)
-        epochs = [asdict(epoch) for epoch in (trained.history if trained else ())]
-        spent = {
-            "work_seconds": round(sum(epoch["seconds"] for epoch in epochs), 3),
-            "earlier_seconds": round(snapshots.earlier_seconds, 3),
-        }
-        device = str(resolve_device(machine.device))
-        beside = {name: temporary / Path(PATHS[name]).name for name in ("history", "training_set")}
-        write(beside["history"], "history", epochs, device=device, extra=spent)
-        write(beside["training_set"], "training_set", training_set.rows())
-        predict(temporary, self.data, self.predictions, write, machine)
-        facts = {**self.ids, "fingerprint": self.key}
-        made_by = {"version": version("exparity"), "lineage": current_run().lineage}
-        write_manifest(temporary / MANIFEST, {**facts, **made_by})
-        shutil.rmtree(self.output, ignore_errors=True)
-        temporary.replace(self.output)
-        sync(self.output.parent)
+
+def _put_in_place(folder: Path, output: Path, facts: Mapping[str, Any]) -> None:
+    """Write the manifest of a whole checkpoint, and give the folder its name."""
+    made_by = {"version": version("exparity"), "lineage": current_run().lineage}
+    write_manifest(folder / MANIFEST, {**facts, **made_by})
+    shutil.rmtree(output, ignore_errors=True)
+    folder.replace(output)
+    sync(output.parent)
 
 
 def _check_untrained(
@@ -269,16 +261,14 @@ def _interventions(
     debias: Sequence[Mapping[str, Any]], counterfactuals: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the interventions as artefacts record them; empty without any."""
-    if not debias:
-        return {}
-    interventions: dict[str, Any] = {"debias": [_call(one) for one in debias]}
-    if counterfactuals:
-        interventions["counterfactuals"] = _call(counterfactuals)
+
+    def call(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {"use": one["use"], "params": dict(one.get("params", {}))}
+
+    interventions: dict[str, Any] = {"debias": [call(one) for one in debias]} if debias else {}
+    if debias and counterfactuals:
+        interventions["counterfactuals"] = call(counterfactuals)
     return interventions
-
-
-def _call(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {"use": settings["use"], "params": dict(settings.get("params", {}))}
 
 
 def _debiased(

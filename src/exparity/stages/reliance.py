@@ -6,6 +6,7 @@ that differ, and a faithful explanation gives them attribution.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -85,7 +86,7 @@ def reliance_cell(
     """
     predicted, metadata = read_artefact(predictions, "predictions")
     ids = cell_of(metadata)
-    effects, unchanged = _effects(predicted, counterfactual_predictions, ids, target)
+    effects = _effects(predicted, counterfactual_predictions, ids, target)
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
@@ -98,17 +99,15 @@ def reliance_cell(
                 for example, group, score in scored
                 if group in pair and (key := (example, pair[1 - pair.index(group)])) in effects
             ]
-            correlation = rank_correlation(
-                [float("nan") if key in unchanged else score for key, score in there],
-                [effects[key] for key, _ in there],
-                confidence=confidence,
-            )
+            moved = [effects[key] for key, _ in there]
+            scores_of = [score for _, score in there]
+            correlation = rank_correlation(scores_of, moved, confidence=confidence)
             rows.append(
                 {
                     **{name: metadata["wildcards"][name] for name in ("method", "metric")},
                     "group_a": pair[0],
                     "group_b": pair[1],
-                    "n_unchanged": sum(key in unchanged for key, _ in there),
+                    "n_unchanged": sum(map(math.isnan, moved)),
                     **asdict(correlation),
                 }
             )
@@ -117,23 +116,17 @@ def reliance_cell(
 
 def _effects(
     predicted: pa.Table, path: Path, ids: Mapping[str, Any], target: str
-) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
-    """Return how far probabilities move, by example and other group, and where no word changes."""
+) -> dict[tuple[str, str], float]:
+    """Return how far probabilities move, by example and other group; NaN where no word changes."""
     table, metadata = read_artefact(path, "counterfactual_predictions")
     require_same_cell(("predictions", ids), (path, metadata["wildcards"]))
-    classes = predicted.column("label" if target == "label" else "predicted").to_pylist()
-    columns = (
-        predicted.column("example_id").to_pylist(),
-        predicted.column("probabilities").to_pylist(),
-    )
-    of_class = ((e, (c, p[c])) for e, p, c in zip(*columns, classes, strict=True))
+    names = ("example_id", "probabilities", "label" if target == "label" else "predicted")
+    columns = zip(*(predicted.column(name).to_pylist() for name in names), strict=True)
+    of_class = ((example, (explained, p[explained])) for example, p, explained in columns)
     known = Lookup("predictions", "prediction of example", of_class)
     effects: dict[tuple[str, str], float] = {}
-    unchanged: set[tuple[str, str]] = set()
     for row in table.to_pylist():
         explained, probability = known[row["example_id"]]
-        key = row["example_id"], row["group_to"]
-        effects[key] = abs(probability - row["probabilities"][explained])
-        if not row["n_changed"]:
-            unchanged.add(key)
-    return effects, unchanged
+        effect = abs(probability - row["probabilities"][explained])
+        effects[row["example_id"], row["group_to"]] = effect if row["n_changed"] else math.nan
+    return effects

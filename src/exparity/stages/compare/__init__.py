@@ -12,9 +12,8 @@ from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
-from exparity.stages.compare._adjusted import ADJUSTED_COLUMNS, read_covariates
 from exparity.stages.compare._scores import read_classifiers, read_scores_of_model
-from exparity.stages.compare._tests import rows_of_tests
+from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest

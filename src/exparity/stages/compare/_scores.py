@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from exparity.artefacts.columns import Examples
 from exparity.metrics import METRICS
@@ -98,22 +99,22 @@ def read_scores_of_model(
     removal_limits: Sequence[Path] | None,
 ) -> ModelScores:
     """Read the scores of a model, and those of random explanations."""
-    examples, cells, controls = Examples(), [], Controls(removal_limits or ())
+    examples, cells, controls = Examples(), list[Cell](), Controls(removal_limits or ())
     random = random_by(random_scores, "seed", "metric")
     metadata: dict[str, Any] = {}
+
+    def add(table: pa.Table, facts: Any, method: str, own: Any, draw: int | None = None) -> None:
+        quantities = quantities_of(table, facts, own, controls, is_drawn=draw is not None)
+        cells.append(_cell(facts, method, draw, examples.places(table), quantities))
+
     for table, metadata in read_all("scores", scores, over_seeds=True):
         ids = metadata["wildcards"]
-        of_cell = random.get((str(ids["seed"]), str(ids["metric"])))
-        quantities = quantities_of(table, metadata, of_cell, controls)
-        places = examples.places(table)
-        cells.append(_cell(metadata, str(ids["method"]), None, places, quantities))
+        add(table, metadata, str(ids["method"]), random.get((str(ids["seed"]), str(ids["metric"]))))
     model = {name: metadata["wildcards"][name] for name in ("dataset", "model")}
     for one in random.values():
         require_same_cell(("the scores", model), (one.path, one.metadata["wildcards"]))
         for draw, table, others in one.draws():
-            quantities = quantities_of(table, one.metadata, others, controls, is_drawn=True)
-            places = examples.places(table)
-            cells.append(_cell(one.metadata, RANDOM, draw, places, quantities))
+            add(table, one.metadata, RANDOM, others, draw)
     return ModelScores(metadata, examples, cells)
 
 
@@ -131,17 +132,8 @@ def _cell(
     if facts is not None and facts.needs == "explainer":
         flags.append(NOT_RELATIVE)  # it has no control
     low, high = metadata.get("bounds", (-np.inf, np.inf))
-    return Cell(
-        seed=int(ids["seed"]),
-        method=method,
-        metric=str(ids["metric"]),
-        draw=draw,
-        places=places,
-        quantities=quantities,
-        direction=None if facts is None else facts.direction,
-        flags=flags,
-        bounds=(low, high),
-    )
+    cell = int(ids["seed"]), method, str(ids["metric"]), draw, places, quantities
+    return Cell(*cell, None if facts is None else facts.direction, flags, (low, high))
 
 
 def better_group(

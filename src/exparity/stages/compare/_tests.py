@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
-from exparity.stages.compare._adjusted import NOT_ADJUSTED, adjusted_columns
+from exparity.stages.cell import Lookup, require_same_cell
 from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of
+from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import Scale
@@ -22,6 +27,22 @@ _OF_RANKS = (
     *("omnibus_p", "epsilon_squared", "friedman_statistic", "friedman_p"),
 )
 _DESCRIBED = [one for one in fields(GroupComparison) if one.name not in _OF_RANKS]
+_OF_GAP = {
+    "difference": ("estimate", "float64"),
+    "p": ("p", "float64"),
+    "ci_low": ("low", "float64"),
+    "ci_high": ("high", "float64"),
+    "flags": ("flags", "list<string>"),
+}
+ADJUSTED_COLUMNS = {
+    f"{adjustment}_adjusted_{name}": kind
+    for adjustment in ADJUSTMENTS
+    for name, (_, kind) in _OF_GAP.items()
+}
+"""Columns that the tests artefact has of each adjustment."""
+NOT_ADJUSTED: Mapping[str, Any] = {
+    name: float("nan") if kind == "float64" else [] for name, kind in ADJUSTED_COLUMNS.items()
+}
 
 
 def rows_of_tests(
@@ -41,7 +62,7 @@ def rows_of_tests(
                 draws[_drawn(row)].append(p <= statistics["alpha"])
             yield {**row, "random_significant": NAN}
     for cell, comparisons in _compared(methods, model, statistics):
-        adjusted = adjusted_columns(cell, model, covariates, statistics["confidence"])
+        adjusted = _adjusted(cell, model, covariates, statistics["confidence"])
         for row in _rows(cell, comparisons, classifiers, adjusted):
             hits = draws[_drawn(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else NAN}
@@ -129,3 +150,38 @@ def _of_skill(
 
 def _drawn(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["seed"], row["metric"], row["group_a"], row["group_b"]
+
+
+def read_covariates(data: Path, model: ModelScores) -> dict[str, FloatArray]:
+    """Return (n,) class and number of words of every scored example, from the data."""
+    texts, declared = read_artefact(data, "data")
+    require_same_cell(("the scores", model.ids), (data, declared["wildcards"]))
+    ids = texts.column("example_id").to_pylist()
+    place = Lookup(data, "example", zip(ids, range(len(ids)), strict=True))
+    words = [name for name in ("words", "words_b") if name in texts.column_names]
+    texts_of = zip(*(texts.column(name).to_pylist() for name in words), strict=True)
+    lengths = [sum(len(words or ()) for words in row) for row in texts_of]
+    rows = [place[id] for id in model.examples.ids]
+    columns = {"class": texts.column("label").to_numpy(), "length": np.array(lengths)}
+    return {name: column[rows].astype(np.float64) for name, column in columns.items()}
+
+
+def _adjusted(
+    cell: Cell, model: ModelScores, covariates: Mapping[str, FloatArray], confidence: float
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the columns of a cell, by pair of groups."""
+    gaps = adjusted_gaps(
+        cell.scores,
+        model.groups[cell.places].tolist(),
+        model.order,
+        model.sets[cell.places].tolist(),
+        covariates={name: column[cell.places] for name, column in covariates.items()},
+        confidence=confidence,
+        bounds=cell.bounds,
+    )
+    columns: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for gap in gaps:
+        for name, (attribute, _) in _OF_GAP.items():
+            key = f"{gap.adjustment}_adjusted_{name}"
+            columns[gap.group_a, gap.group_b][key] = getattr(gap, attribute)
+    return dict(columns)

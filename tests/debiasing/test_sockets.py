@@ -65,15 +65,10 @@ class TestTrainingSet:
         # Which of equal size is drawn depends on the seed.
         assert apply(replace(plain, seed=4), calls).rows() != one.rows()
 
-    @pytest.mark.parametrize(
-        ("weights", "message"),
-        [([1.0], "examples, and weights of"), (-1.0, "not negative"), (float("nan"), "finite")],
-    )
-    def test_weights_that_cannot_be_are_refused(self, plain, weights, message):
-        if not isinstance(weights, list):
-            weights = np.append(np.ones(len(plain.examples) - 1), weights)
-        with pytest.raises(ValueError, match=message):
-            replace(plain, weights=weights)
+    @pytest.mark.parametrize("weight", [-1.0, float("nan")])
+    def test_weights_that_cannot_be_are_refused(self, plain, weight):
+        with pytest.raises(ValueError, match="not negative"):
+            replace(plain, weights=np.append(np.ones(len(plain.examples) - 1), weight))
 
     @pytest.mark.parametrize(
         ("spoil", "message"),

@@ -128,8 +128,3 @@ class TestDatasetBias:
         best = max((r for r in words if r["class_name"] == "male"), key=lambda r: abs(r["value"]))
         assert best["word"] in {"he", "she", "his", "her"}
         assert best["rationale_share"] == 1
-
-    def test_without_terms_words_alone(self, cell, tmp_path):
-        measure_dataset_bias(cell / "data.parquet", tmp_path / "b.parquet")
-        rows = rows_of(tmp_path / "b.parquet", "dataset_bias")
-        assert {row["quantity"] for row in rows} == {"tfidf_correlation"}

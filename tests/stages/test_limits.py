@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from stages.cells import evaluate, explain, inputs_of, rows_of
+from stages.one_by_one import OneByOne
 from support import CPU
 
 from exparity import load_classifier
@@ -42,31 +43,6 @@ def texts(cell):
     }
 
 
-class OneByOne:
-    """The target of one text in float64, from logits of the engine, a text a batch."""
-
-    def __init__(self, classifier, encoding, target, unit="token"):
-        self.classifier, self.target = classifier, target
-        self.ids = encoding.token_ids
-        content = np.flatnonzero(~encoding.special_mask)
-        owners = content if unit == "token" else encoding.word_ids[content]
-        self.content = [set(content[owners == one].tolist()) for one in dict.fromkeys(owners)]
-        self.whole = self.of(range(len(self.content)))
-
-    def of(self, kept):
-        gone = set().union(*self.content).difference(*(self.content[place] for place in kept))
-        ids = [t for i, t in enumerate(self.ids) if i not in gone]
-        (logits,) = self.classifier.outputs([ids]).logits
-        others = [z for i, z in enumerate(logits) if i != self.target]
-        probability = self.classifier.probabilities([ids])[0, self.target]
-        return probability, logits[self.target] - np.log(np.exp(others).sum())
-
-    def fall(self, taken, direction):
-        every = range(len(self.content))
-        kept = taken if direction == "kept" else [i for i in every if i not in taken]
-        return tuple(a - b for a, b in zip(self.whole, self.of(kept), strict=True))
-
-
 @pytest.mark.reference
 @pytest.mark.parametrize("direction", ["removed", "kept"])
 @pytest.mark.parametrize("unit", ["token", "word"])
@@ -88,21 +64,10 @@ def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):
             expected = [one.fall(order[:size], direction) for size in random.sizes]
             found = list(zip(random.probability[draw], random.log_odds[draw], strict=True))
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-        order = searched(one, n, direction == "kept")
+        order = one.searched(STAGES, direction == "kept")
         expected = [one.fall(order[:size], direction) for size in reference.sizes]
         found = list(zip(reference.probability, reference.log_odds, strict=True))
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-def searched(one, n, keep):
-    left, order = list(range(n)), []
-    for stage in range(1, STAGES + 1):
-        goal = stage * n // STAGES
-        odds = {i: one.of([j for j in left if j != i])[1] for i in left}
-        ranked = sorted(left, key=lambda i: (-odds[i] if keep else odds[i], -i))
-        chosen = ranked[: goal - len(order)]
-        order, left = order + chosen, [i for i in left if i not in chosen]
-    return order[::-1] if keep else order
 
 
 def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):

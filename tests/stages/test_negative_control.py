@@ -13,7 +13,7 @@ from exparity import load_classifier
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
-from exparity.data.table import read_prepared, sample
+from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
 from exparity.stages.compare import compare_model
@@ -73,36 +73,6 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
         np.testing.assert_equal(scores[key], score)
     by_draw = [[expected[key] for key in expected if key[1] == draw] for draw in range(DRAWS)]
     assert not np.array_equal(by_draw[0], by_draw[1])
-
-
-def test_samples_are_those_of_the_grid(cell, tmp_path):
-    rows, metadata = control(cell, tmp_path / "r.parquet", "gini", max_examples=6, draws=1)
-    wanted = sample(read_prepared(cell / "data.parquet", "test").split("test"), 6)
-    assert [row["example_id"] for row in rows] == [example.example_id for example in wanted]
-    assert metadata["parameters"]["draws"] == 1
-    assert metadata["wildcards"]["metric"] == "gini"
-
-
-def test_correct_examples_and_predicted_classes_are_those_of_explanations(cell, tmp_path):
-    options = {"target": "predicted", "examples": "correct"}
-    rows, _ = control(cell, tmp_path / "r.parquet", "comprehensiveness", draws=1, **options)
-    predictions = read_artefact(cell / "predictions.parquet", "predictions")[0].to_pylist()
-    right = {row["example_id"] for row in predictions if row["predicted"] == row["label"]}
-    assert {row["example_id"] for row in rows} == right
-    assert 0 < len(right) < len(predictions)
-    # Of texts with another predicted class than the true one, the target makes the difference.
-    by_target = {
-        target: {
-            row["example_id"]: row["score"]
-            for row in control(
-                cell, tmp_path / "t.parquet", "comprehensiveness", draws=1, target=target
-            )[0]
-        }
-        for target in ("label", "predicted")
-    }
-    label, predicted = by_target["label"], by_target["predicted"]
-    other = {key for key, score in label.items() if predicted[key] != score}
-    assert other == label.keys() - right
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from compared import judge
 from stages.cells import rows_of, with_column
+from stages.one_by_one import OneByOne
 from support import CPU, NARROW
 
 from exparity import load_classifier
@@ -147,58 +148,28 @@ def experiment(trained, monkeypatch):
     return Experiment(trained, monkeypatch)
 
 
-class Text:
+class Text(OneByOne):
     """A text of a classifier in float64: what its target loses as tokens go, and its skill."""
-
-    def __init__(self, classifier, encoding, target):
-        self.classifier, self.target = classifier, target
-        self.ids, self.special = encoding.token_ids, encoding.special_mask
-        self.content = [i for i in range(len(self.ids)) if not self.special[i]]
-        ((self.whole_p, self.whole_odds),) = self.of([self.content])
-
-    def of(self, kept_sets):
-        sequences = [
-            [int(t) for i, t in enumerate(self.ids) if self.special[i] or i in kept]
-            for kept in map(set, kept_sets)
-        ]
-        outputs = self.classifier.outputs(sequences)
-        values = []
-        for p, logits in zip(outputs.probabilities, outputs.logits, strict=True):
-            others = [z for c, z in enumerate(logits) if c != self.target]
-            top = max(others)
-            rest = top + math.log(math.fsum(math.exp(z - top) for z in others))
-            values.append((float(p[self.target]), float(logits[self.target]) - rest))
-        return values
 
     def falls(self, order, sizes):
         """Falls in probability, and in log odds, without the first tokens of an order."""
-        left = self.of([set(self.content) - set(order[:size]) for size in sizes])
-        return [self.whole_p - p for p, _ in left], [self.whole_odds - odds for _, odds in left]
-
-    def searched(self):
-        left, order = list(self.content), []
-        for stage in range(1, STAGES + 1):
-            goal = stage * len(self.content) // STAGES
-            odds = self.of([[j for j in left if j != i] for i in left])
-            ranked = sorted(zip([o for _, o in odds], [-i for i in left], strict=True))
-            order += [-i for _, i in ranked[: goal - len(order)]]
-            left = [i for i in left if i not in order]
-        return order
+        return [*zip(*(self.fall(order[:size], "removed") for size in sizes), strict=True)]
 
     def skill(self, scores, random_scores):
         """Gain and room by scale; None where the explanation takes no token."""
+        n, places = len(self.content), [place for (place,) in self.content]
 
         def by(values):
-            return sorted(self.content, key=lambda i: (-values[i], -i))
+            return sorted(range(n), key=lambda i: (-values[places[i]], -i))
 
-        n, positive = len(self.content), sum(scores[i] > 0 for i in self.content)
+        positive = sum(scores[place] > 0 for place in places)
         tenths = sorted({j * n // 10 for j in range(1, 11)} - {0})
         own_sizes = sorted({min(size, positive) for size in tenths} - {0})
         if not own_sizes:
             return None
         own = self.falls(by(scores), own_sizes)
         random = [self.falls(by(values), tenths) for values in random_scores]
-        reference = self.falls(self.searched(), tenths)
+        reference = self.falls(self.searched(STAGES), tenths)
         pool = [fall for _, odds in random for fall in odds]
 
         def rank(fall):

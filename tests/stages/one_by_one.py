@@ -1,0 +1,39 @@
+"""Falls of one text in float64, without the batches of the engine."""
+
+import numpy as np
+
+
+class OneByOne:
+    """The target of one text in float64, from logits of the engine, a text a batch."""
+
+    def __init__(self, classifier, encoding, target, unit="token"):
+        self.classifier, self.target = classifier, target
+        self.ids = encoding.token_ids
+        content = np.flatnonzero(~encoding.special_mask)
+        owners = content if unit == "token" else encoding.word_ids[content]
+        self.content = [set(content[owners == one].tolist()) for one in dict.fromkeys(owners)]
+        self.whole = self.of(range(len(self.content)))
+
+    def of(self, kept):
+        gone = set().union(*self.content).difference(*(self.content[place] for place in kept))
+        ids = [t for i, t in enumerate(self.ids) if i not in gone]
+        (logits,) = self.classifier.outputs([ids]).logits
+        others = [z for i, z in enumerate(logits) if i != self.target]
+        probability = self.classifier.probabilities([ids])[0, self.target]
+        return probability, logits[self.target] - np.log(np.exp(others).sum())
+
+    def fall(self, taken, direction):
+        every = range(len(self.content))
+        kept = taken if direction == "kept" else [i for i in every if i not in taken]
+        return tuple(a - b for a, b in zip(self.whole, self.of(kept), strict=True))
+
+    def searched(self, stages, keep=False):
+        """The units in the order of the search, those to take first at its head."""
+        left, order, n = list(range(len(self.content))), [], len(self.content)
+        for stage in range(1, stages + 1):
+            goal = stage * n // stages
+            odds = {i: self.of([j for j in left if j != i])[1] for i in left}
+            ranked = sorted(left, key=lambda i: (-odds[i] if keep else odds[i], -i))
+            chosen = ranked[: goal - len(order)]
+            order, left = order + chosen, [i for i in left if i not in chosen]
+        return order[::-1] if keep else order

@@ -144,6 +144,21 @@ class MetricBatch:
         targets = self.targets[np.asarray(owners, dtype=np.int64)]
         return self.classifier.outputs(sequences).of_targets(targets)
 
+    def falls_of_sets(self, sets: Sequence[Sequence[BoolArray]], keep: bool) -> list[Falls]:
+        """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
+        sequences, owners = list(self.token_ids), list(range(len(self)))
+        for index, own in enumerate(sets):
+            mask = self.content_masks[index]
+            sequences += [self.left(index, taken | ~mask if keep else ~taken) for taken in own]
+            owners += [index] * len(own)
+        outputs = self.target_outputs(sequences, owners)
+        falls, start = [], len(self)
+        for index, own in enumerate(sets):
+            steps = slice(start, start := start + len(own))
+            sizes = np.array([taken.sum() for taken in own], dtype=np.int64)
+            falls.append(Falls(sizes, *(each[index] - each[steps] for each in outputs)))
+        return falls
+
     def attributions(
         self, rows: Sequence[torch.Tensor], owners: IntArray
     ) -> tuple[list[FloatArray], list[FloatArray]]:

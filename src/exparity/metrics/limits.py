@@ -10,7 +10,6 @@ from exparity.metrics import MetricBatch
 from exparity.metrics.removal import (
     TENTHS,
     Steps,
-    falls_of_sets,
     mean_drop,
     span_or_nan,
     step_sizes,
@@ -31,7 +30,7 @@ def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool
         ]
         for own, mask in zip(scores, batch.content_masks, strict=True)
     ]
-    return falls_of_sets(batch, sets, keep)
+    return batch.falls_of_sets(sets, keep)
 
 
 def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:

@@ -33,16 +33,10 @@ def loo_correlation(batch: MetricBatch) -> FloatArray:
     """
     from scipy.stats import kendalltau
 
-    sequences, owners = list(batch.token_ids), list(range(len(batch)))
-    for index, mask in enumerate(batch.content_masks):
-        for place in np.flatnonzero(mask):
-            sequences.append(batch.left(index, np.arange(len(mask)) != place))
-            owners.append(index)
-    probabilities = batch.target_probabilities(sequences, owners)
-    left = np.array(owners[len(batch) :], dtype=np.int64)
-    falls = probabilities[left] - probabilities[len(batch) :]
+    each = [list(np.eye(len(mask), dtype=bool)[mask]) for mask in batch.content_masks]
     values = np.full(len(batch), np.nan)
-    for index, (scores, mask) in enumerate(zip(batch.scores, batch.content_masks, strict=True)):
-        if mask.sum() >= 2 and np.isfinite(scores).all():
-            values[index] = kendalltau(scores[mask], falls[left == index]).statistic
+    for index, falls in enumerate(batch.falls_of_sets(each, keep=False)):
+        scores = batch.scores[index][batch.content_masks[index]]
+        if len(scores) >= 2 and np.isfinite(batch.scores[index]).all():
+            values[index] = kendalltau(scores, falls.probability).statistic
     return values

@@ -86,7 +86,7 @@ def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool
     ]
     emptied = [np.zeros_like(mask) if keep else mask for mask in masks]
     asked = [[*own, empty] for own, empty in zip(sets, emptied, strict=True)]
-    found = falls_of_sets(batch, asked if normalised else sets, keep)
+    found = batch.falls_of_sets(asked if normalised else sets, keep)
     drops = np.zeros((n, len(steps.thresholds)))
     step_mask = np.zeros((n, len(steps.thresholds)), dtype=bool)
     for index, (falls, own) in enumerate(zip(found, sets, strict=True)):
@@ -100,24 +100,6 @@ def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool
         batch.notes["alike_when_empty"] += int(np.isnan(spans).sum())
     stepless = finite & ~step_mask.any(1) & ~np.isnan(spans)
     return np.where(stepless, float(keep), values / spans)
-
-
-def falls_of_sets(
-    batch: MetricBatch, sets: Sequence[Sequence[BoolArray]], keep: bool
-) -> list[Falls]:
-    """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
-    sequences, owners = list(batch.token_ids), list(range(len(batch)))
-    for index, own in enumerate(sets):
-        mask = batch.content_masks[index]
-        sequences += [batch.left(index, taken | ~mask if keep else ~taken) for taken in own]
-        owners += [index] * len(own)
-    outputs = batch.target_outputs(sequences, owners)
-    falls, start = [], len(batch)
-    for index, own in enumerate(sets):
-        steps = slice(start, start := start + len(own))
-        sizes = np.array([taken.sum() for taken in own], dtype=np.int64)
-        falls.append(Falls(sizes, *(each[index] - each[steps] for each in outputs)))
-    return falls
 
 
 def span_or_nan(spans: FloatArray) -> FloatArray:

@@ -71,7 +71,7 @@ def compared_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_of(example: Example) -> dict[str, Any]:
-    """Return the values of the columns :data:`~exparity.artefacts.schemas.KEY` of an example."""
+    """Return the values of the columns :data:`~exparity.artefacts.columns.KEY` of an example."""
     return {column.name: getattr(example, column.name) for column in KEY}
 
 

@@ -24,7 +24,7 @@ from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.inputs import check_known
 from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
-from exparity.types import Encoding, Example, FloatArray, IntArray, Origin
+from exparity.types import Encoding, Example, IntArray, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -232,26 +232,22 @@ def _training(data: Path, method_id: str) -> Training:
 
 
 def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
+    """Return the row of an explanation, with scores as the artefact holds them: in float32."""
     assert explanation.token_ids is not None
     assert explanation.word_ids is not None
+    with np.errstate(over="ignore", under="ignore"):
+        scores = explanation.scores.astype(np.float32).astype(np.float64)
+    strays = explanation.scores[np.isinf(scores)]
+    if strays.size:
+        raise InputError(
+            f"example '{example.example_id}': the score {strays[0]:g} does not fit into float32, "
+            "as which scores are stored; divide all scores by a constant"
+        )
     return {
         "example_id": example.example_id,
         "target": explanation.target,
         "token_ids": explanation.token_ids.tolist(),
         "tokens": list(explanation.tokens),
         "word_ids": explanation.word_ids.tolist(),
-        "scores": _stored(example, explanation).tolist(),
+        "scores": scores.tolist(),
     }
-
-
-def _stored(example: Example, explanation: Explanation) -> FloatArray:
-    """Return (t,) scores as the artefact holds them: rounded to float32."""
-    with np.errstate(over="ignore", under="ignore"):
-        scores = explanation.scores.astype(np.float32).astype(np.float64)
-    strays = np.flatnonzero(np.isinf(scores))
-    if strays.size:
-        raise InputError(
-            f"example '{example.example_id}': the score {explanation.scores[strays[0]]:g} does not "
-            "fit into float32, as which scores are stored; divide all scores by a constant"
-        )
-    return scores

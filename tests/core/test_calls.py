@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from support import refused_by
-from transformers import pipeline
 
 import exparity
 from exparity import Explanation, InputError, compare_groups, evaluate, explain
@@ -84,33 +82,13 @@ def test_several_methods_and_metrics(bert):
         assert np.array_equal(values, evaluate(bert, made[of], metric, **own))
 
 
-def test_objects_of_transformers_are_loaded(bert):
-    """As the same classifier from a folder, on the device where they are."""
-    pair = (bert.model, bert.tokenizer)
-    for given in (pair, pipeline("text-classification", model=pair[0], tokenizer=pair[1]), bert):
-        loaded = exparity.load_classifier(given)
-        assert loaded.model is bert.model
-        ids = [e.token_ids for e in loaded.encode(TEXTS)]
-        assert np.array_equal(loaded.probabilities(ids), bert.probabilities(ids))
-    assert exparity.load_classifier(pair, max_length=8).max_length == 8
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         (lambda c: exparity.load_classifier(c.model), "without its tokenizer; give .model, token"),
         (lambda c: exparity.load_classifier(5), "model must be a checkpoint's folder .*, not 5"),
-        (
-            lambda c: exparity.load_classifier((c.model, c.tokenizer), precision="bf16"),
-            "a loaded model has its own",
-        ),
         (lambda c: explain(c.model, TEXTS), "classifier must come from .*; it takes a folder"),
-        (lambda c: evaluate(explain(c, TEXTS), c, "gini"), "classifier must come from"),
         (lambda c: evaluate(c, explain(c, TEXTS)[0], "gini"), "explanations must be a list"),
-        (
-            lambda c: explain(c, TEXTS, method="integrated_gradients", n_steps=np.zeros(2)),
-            "n_steps: array.* is no value",
-        ),
     ],
 )
 def test_what_newcomers_pass_for_a_classifier_or_explanations(bert, wrong, message):
@@ -153,18 +131,6 @@ def test_a_misspelt_name_of_the_package_is_told():
     with pytest.raises(AttributeError, match="module 'exparity' has no attribute 'explan'") as told:
         _ = exparity.explan
     assert (told.value.name, told.value.obj) == ("explan", exparity)  # Python then suggests others
-
-
-def test_what_numpy_and_pandas_hold_is_taken(bert):
-    plain = explain(bert, TEXTS, [0, 1], "uniform_random", 3)
-    for texts, targets in (
-        (pd.Series(TEXTS), pd.Series([0.0, 1.0])),
-        (iter(TEXTS), (i for i in (False, True))),
-        (np.array(TEXTS), np.array([0, 1], dtype=np.int8)),
-    ):
-        same = explain(bert, texts, targets, "uniform_random", np.int64(3))
-        assert [e.target for e in same] == [0, 1]
-        assert all(np.array_equal(a.scores, b.scores) for a, b in zip(plain, same, strict=True))
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["explanation"])

@@ -30,29 +30,7 @@ def tool(
     checks: Annotated[bool, Flag(environment="CHECKS")] = True,
     level: Annotated[str, Flag(environment="LEVEL")] = "low",
 ) -> None:
-    """Do a thing to ``this`` and :func:`exparity.that`.
-
-    It takes 100%.
-
-    Args:
-        kind: which.
-        names: of whom.
-        source: where from, in
-            two lines.
-        place: where to; nowhere if None.
-        count: how many.
-        share: how much.
-        files: what.
-        modes: how.
-        only: whose.
-        names_of: who.
-        quick: soon.
-        checks: surely.
-        level: how hard.
-
-    Returns:
-        Nothing.
-    """
+    """Do a thing."""
     CALLS.append(((kind, names), {k: v for k, v in locals().items() if k not in ("kind", "names")}))
 
 
@@ -66,17 +44,7 @@ def job(
     terms: Mapping[str, Sequence[str]] | None = None,
     target: Literal["label", "predicted"] = "label",
 ) -> None:
-    """Do a job.
-
-    Args:
-        data: what it reads.
-        model: what it runs.
-        output: what it writes.
-        use: part, as registered.
-        params: option of it.
-        terms: words.
-        target: what it looks at.
-    """
+    """Do a job."""
     CALLS.append(((), dict(locals())))
 
 
@@ -148,20 +116,6 @@ class TestValues:
     @pytest.mark.parametrize("path", ["", ".", "/"])
     def test_an_output_has_a_name(self, path):
         assert f"'{path}' is no name" in refused(job, f"--data d --use x --output={path}")
-
-
-class TestHelp:
-    def test_says_what_the_docstring_says(self):
-        text = " ".join(Command("it", tool).parser().format_help().split())
-        assert "Do a thing to this and that. It takes 100%." in text
-        assert "--source PATH where from, in two lines" in text
-        assert "--place PATH where to; nowhere if unset" in text
-        assert "--count N how many (default: 3)" in text
-        assert "--modes {x,y} [{x,y} ...] how (default: x)" in text
-        assert "--only N [N ...] whose" in text
-        assert "--map A=B who; repeat for several" in text
-        assert "--no-checks" in text
-        assert "None" not in text
 
 
 class TestOptions:

@@ -57,10 +57,6 @@ class TestVisible:
         text = "naïve Straße 女性 أنثى हिन्दी 👩‍🔬 a\u00a0b \\x1b"
         assert visible(text) == text
 
-    def test_controls_are_named(self):
-        assert visible("\x1b[31m\n\u202e\x9b") == r"\x1b[31m\n\u202e\x9b"
-        assert visible("a\tb\r\n", keep="\n") == "a\\tb\\r\n"
-
 
 class TestCsv:
     def cells(self, *values):

@@ -56,15 +56,6 @@ class TestOptions:
         assert list(found) == sorted(OPTIONS.model_fields)
         assert found == {**defaults_of(OPTIONS), "mode": "b", "limit": 7, "share": 1.0}
 
-    def test_a_long_value_is_cut(self):
-        with pytest.raises(InputError, match=r"^methods.mine.*c\.\.\.c") as refused:
-            complete(OPTIONS, {"mode": "c" * 10_000}, "methods.mine")
-        assert len(str(refused.value)) < 200
-
-    def test_unknown_option_with_a_near_name(self):
-        with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):
-            complete(OPTIONS, {"cuont": 1}, "here")
-
     @pytest.mark.parametrize(
         ("values", "line"),
         [
@@ -144,8 +135,3 @@ class TestSettings:
         assert settings.written == {"blocks": {"a": None, "b": {"epochs": 2}}}
         assert settings.whole["blocks"] == {"a": None, "b": {"epochs": 2}}
         assert read_settings(Outer, settings.whole, "config:").whole == settings.whole
-
-    def test_a_call_from_python_is_checked_too(self):
-        with pytest.raises(InputError, match=r"^epochs: Input should be .* 0, found -1"):
-            Inner(epochs=-1)
-        assert Inner.epochs == Inner().epochs == 5

@@ -99,28 +99,6 @@ def test_mode_and_weights_are_restored_even_after_an_error(classifier, sentences
         classifier.model.eval()
 
 
-def test_out_of_memory_halves_the_batch(classifier, sentences, monkeypatch, caplog):
-    ids = ids_of(classifier, sentences)
-    expected = classifier.probabilities(ids)
-    inner = classifier.logits
-
-    def small_memory(embeddings, sizes):
-        if embeddings.shape[0] * embeddings.shape[1] > 70:
-            raise torch.OutOfMemoryError("no memory left")
-        return inner(embeddings, sizes)
-
-    before = classifier.token_budget
-    monkeypatch.setattr(classifier, "exact", False)  # where exact, tiny batches are filled up
-    monkeypatch.setattr(classifier, "logits", small_memory)
-    try:
-        found = classifier.probabilities(ids)
-        assert classifier.token_budget <= 70  # the next call need not fail first
-    finally:
-        classifier.token_budget = before
-    np.testing.assert_allclose(found, expected, atol=TOLERANCE)
-    assert "out of memory" in caplog.text
-
-
 def test_out_of_memory_with_one_text_is_an_error():
     def run(_):
         raise torch.OutOfMemoryError("no memory left")

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from methods.training import scores_of
 
 import exparity
 from exparity import InputError
@@ -17,21 +18,26 @@ def classifier(classifiers):
 
 
 NAMES = ["male", "female", "female"]
-TARGETS = {
-    "list": NAMES,
-    "column": pd.Series(NAMES, index=[7, 8, 9]),
-    "category": pd.Series(NAMES).astype("category"),
-    "array": np.array(NAMES),
-    "objects": np.array(NAMES, dtype=object),
-    "numbers": pd.Series([1, 0, 0]),
-    "tensor": torch.tensor([1, 0, 0]),
+FORMS = {
+    "list": (TEXTS, NAMES),
+    "column": (pd.Series(TEXTS), pd.Series(NAMES, index=[7, 8, 9])),
+    "category": (TEXTS, pd.Series(NAMES).astype("category")),
+    "array": (np.array(TEXTS), np.array(NAMES)),
+    "objects": (TEXTS, np.array(NAMES, dtype=object)),
+    "numbers": (TEXTS, pd.Series([1.0, 0.0, 0.0])),
+    "tensor": (TEXTS, torch.tensor([1, 0, 0])),
+    "small integers": (TEXTS, np.array([1, 0, 0], dtype=np.int8)),
+    "generators": (TEXTS, [True, False, False]),
 }
 
 
-@pytest.mark.parametrize("form", TARGETS)
-def test_targets_of_every_form(classifier, form):
-    found = exparity.explain(classifier, TEXTS, TARGETS[form], "uniform_random")
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_and_targets_of_every_form(classifier, form):
+    texts, targets = map(iter, FORMS[form]) if form == "generators" else FORMS[form]
+    found = exparity.explain(classifier, texts, targets, "uniform_random", np.int64(3))
+    plain = exparity.explain(classifier, TEXTS, [1, 0, 0], "uniform_random", 3)
     assert [e.target for e in found] == [1, 0, 0]
+    np.testing.assert_array_equal(scores_of(found), scores_of(plain))
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])

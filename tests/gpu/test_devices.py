@@ -92,7 +92,6 @@ def test_bf16_is_refused_before_weights_are_read():
     ("message", "full"),
     [
         ("CUDA out of memory. Tried to allocate 20.00 MiB.", True),
-        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", True),
         ("cuDNN error: CUDNN_STATUS_ALLOC_FAILED", True),
         ("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory", True),
         ("CUDA error: device-side assert triggered", False),

@@ -107,13 +107,3 @@ def test_a_budget_that_a_user_gives_is_taken_from_the_first_batch(checkpoints, i
         sizes = batch_sizes(classifier, monkeypatch)
         passes(classifier, ids)
     assert 500 < sizes[0] <= 600
-
-
-@pytest.mark.parametrize("kind", ["with_random_weights", "in_fp16"])
-def test_copies_ask_for_memory_themselves(loaded, ids, kind):
-    with fake_cuda() as gpus:
-        classifier = loaded(gpus, ROOM)
-        passes(classifier, ids)
-        other = classifier.with_random_weights(0) if kind != "in_fp16" else classifier.in_fp16()
-        assert other._memory is not None
-        assert other._memory.tokens is None

@@ -2,7 +2,6 @@
 
 import os
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,14 +15,15 @@ DISABLED = "echo 'Slurm accounting storage is disabled' >&2; exit 1"
 
 
 @pytest.fixture
-def slurm(tmp_path, monkeypatch):
+def slurm(tmp_path_factory, monkeypatch):
     """Return a function that puts commands on the path."""
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
+    folder = tmp_path_factory.mktemp("bin")
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/bin")
 
     def install(**commands: str) -> None:
         for name, script in commands.items():
-            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
-            (tmp_path / name).chmod(0o755)
+            (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+            (folder / name).chmod(0o755)
 
     return install
 
@@ -34,11 +34,7 @@ def settings(command: str = "squeue") -> SimpleNamespace:
 
 @pytest.mark.parametrize(
     ("scontrol", "sacct", "asked"),
-    [
-        ("exit 1", "true", "squeue"),
-        (FORGETS, "true", "sacct"),
-        (KEEPS, DISABLED, "squeue"),
-    ],
+    [("exit 1", "true", "squeue"), (FORGETS, "true", "sacct"), (KEEPS, DISABLED, "squeue")],
 )
 def test_one_that_tells_is_used(scontrol, sacct, asked, slurm, capsys):
     slurm(scontrol=scontrol, sacct=sacct)
@@ -69,33 +65,19 @@ def test_one_that_does_not_tell_is_refused(scontrol, asked, reason, slurm, capsy
     assert time.monotonic() - begun < 8
 
 
-SQUEUE = """#!/bin/sh
+SQUEUE = """
 [ -e {gone} ] || echo "7|{here}|rule_tests_test"
 echo "8|/elsewhere|rule_finetune_wildcards_a"
 echo "9|{here}|a session of somebody's own"
 """
 
 
-@pytest.fixture
-def waiting(tmp_path, monkeypatch) -> Path:
-    """A queue of three jobs; the file that it returns appears when jobs are cancelled."""
-    gone = tmp_path / "gone"
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, text in {
-        "squeue": SQUEUE.format(gone=gone, here=tmp_path),
-        "scancel": f'#!/bin/sh\necho "$@" > {gone}\n',
-    }.items():
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
+def test_only_this_folders_jobs_are_cancelled(slurm, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    return gone
-
-
-def test_only_this_folders_jobs_are_cancelled(waiting, capsys):
+    gone = tmp_path / "gone"
+    slurm(squeue=SQUEUE.format(gone=gone, here=tmp_path), scancel=f'echo "$@" > {gone}')
     cancel_leftovers()
-    assert waiting.read_text() == "7\n"
+    assert gone.read_text() == "7\n"
     assert "cancelled 1 job that an earlier run had left in the queue" in capsys.readouterr().err
     cancel_leftovers()
     assert capsys.readouterr().err == ""

@@ -1,17 +1,17 @@
-"""Verdicts computed again from the scores by other code: loops, least squares, the midpoint rule.
+"""Verdicts computed again from the scores by other code: the references of ``stats/loops.py``.
 
 The formulas are those of ``docs/statistics.md``. None of the code under test takes part.
 """
 
 import math
 from collections import defaultdict
-from statistics import mean, variance
+from statistics import mean
 
 import numpy as np
 import pytest
-import scipy.special as sp
 from compared import compare, judge
 from made_up import GROUPS, Results
+from stats import loops
 
 from exparity.artefacts.files import read_artefact
 
@@ -106,176 +106,26 @@ def parts_of(by_seed):
     return first, second, paired
 
 
-def squares_of(table):
-    """D̄, Σ_i e by seed, V_I with its n, and V_E; e is each cell's share in the error of D̄."""
-    cells = [(s, i, x) for s, values in table.items() for i, x in values.items()]
-    m = len(cells)
-    centre = sum(x for *_, x in cells) / m
-    e = [(x - centre) / m for *_, x in cells]
-    seeds, texts = sorted({s for s, *_ in cells}), sorted({i for _, i, _ in cells})
-    by_seed = {s: sum(v for v, (t, *_) in zip(e, cells, strict=True) if t == s) for s in seeds}
-    by_text = {i: sum(v for v, (_, j, _) in zip(e, cells, strict=True) if j == i) for i in texts}
-    n = len(texts)
-    v_texts = n / (n - 1) * sum(v**2 for v in by_text.values())
-    design = [[t == s for s in seeds] + [j == i for i in texts] for t, j, _ in cells]
-    design = np.array(design, dtype=float)
-    rest = e - design @ np.linalg.lstsq(design, np.array(e), rcond=None)[0]
-    dof = m - len(seeds) - n + 1
-    v_cells = m / dof * sum(r**2 for r in rest) if len(seeds) > 1 else 0.0
-    return centre, by_seed, v_texts, n, v_cells
-
-
-def described(by_seed):
-    """Return the estimates and variances that the tests of a cell take, by name."""
-    first, second, paired = parts_of(by_seed)
-    if paired:
-        tables = [{s: {k: first[s][k] - second[s][k] for k in first[s]} for s in first}]
-    else:
-        tables = [first, second]
-    squares = [squares_of(table) for table in tables]
-    signs = (1, -1)[: len(tables)]
-    seeds = sorted(by_seed)
-    count = len(seeds)
-    estimate = sum(sign * one[0] for sign, one in zip(signs, squares, strict=True))
-    shares = [
-        sum(sign * one[1][s] for sign, one in zip(signs, squares, strict=True)) for s in seeds
-    ]
-    v_seeds = count / (count - 1) * sum(x**2 for x in shares) if count > 1 else 0.0
-    v_texts = sum(one[2] for one in squares)
-    spread = sum(one[2] ** 2 / (one[3] - 1) for one in squares)
-    dof = v_texts**2 / spread if spread else sum(one[3] - 1 for one in squares)
-    gaps, errors, dofs = [], [], []
-    for s in seeds:
-        samples = [list(table[s].values()) for table in tables]
-        gaps.append(sum(sign * mean(x) for sign, x in zip(signs, samples, strict=True)))
-        shares_of_error = [(variance(x) / len(x), len(x) - 1) for x in samples]
-        errors.append(math.sqrt(sum(v for v, _ in shares_of_error)))
-        spread = sum(v**2 / k for v, k in shares_of_error)
-        dofs.append(errors[-1] ** 4 / spread if spread else 1.0)
-    sides = [mean(variance(side[s].values()) for s in seeds) for side in (first, second)]
-    return {
-        "estimate": estimate,
-        "v_seeds": v_seeds,
-        "v_texts": v_texts,
-        "v_cells": sum(one[4] for one in squares),
-        "dof_texts": dof,
-        "n_seeds": count,
-        "pooled_sd": math.sqrt(mean(sides)),
-        "gaps": gaps,
-        "errors": errors,
-        "dofs": dofs,
-    }
-
-
-def integral(function, low, high, steps=4000):
-    """By the midpoint rule, with points that are dense at both ends, where roots begin."""
-    low, high = max(low, -60.0), min(high, 60.0)
-    if low >= high:
-        return 0.0
-    angles = (np.arange(steps) + 0.5) * math.pi / steps - math.pi / 2
-    z = (low + high) / 2 + (high - low) / 2 * np.sin(angles)
-    return (high - low) / 2 * math.pi / steps * float(np.sum(function(z) * np.cos(angles)))
-
-
-def t_density(z, dof):
-    log = sp.gammaln((dof + 1) / 2) - sp.gammaln(dof / 2) - math.log(dof * math.pi) / 2
-    return np.exp(log - (dof + 1) / 2 * np.log1p(z * z / dof))
-
-
-def upper_tail(x, c):
-    """P(√A·t_{S−1} + √B·t_ν ≥ x)."""
-    a = max(c["v_seeds"], c["v_cells"]) if c["n_seeds"] > 1 else 0.0
-    b = max(c["v_texts"] - c["v_cells"], 0.0)
-    if a == 0 and b == 0:
-        return 0.5 if x == 0 else float(x < 0)
-    if a == 0:
-        return sp.stdtr(c["dof_texts"], -x / math.sqrt(b))
-    if b == 0:
-        return sp.stdtr(c["n_seeds"] - 1, -x / math.sqrt(a))
-
-    def integrand(z):
-        tail = sp.stdtr(c["n_seeds"] - 1, (math.sqrt(b) * z - x) / math.sqrt(a))
-        return t_density(z, c["dof_texts"]) * tail
-
-    return integral(integrand, -60, 60)
-
-
-def of_q(c, total, seeds, bound, *, upper):
-    """The largest P(Q ≥ T), or P(Q ≤ T), over whole degrees."""
-    largest = 0.0
-    if total == 0:
-        return float(upper)
-    of_texts = max(c["v_texts"] - c["v_cells"], 0.0)
-    for degrees in range(91):
-        mu = bound * math.cos(math.radians(degrees))
-        v = (bound * math.sin(math.radians(degrees))) ** 2 + c["n_seeds"] * c["v_cells"]
-        shift = mu / math.sqrt(v / seeds + of_texts)
-        scale = v + seeds * of_texts
-        reach = math.sqrt(total / scale)
-        low, high = -reach - shift, reach - shift
-
-        def integrand(z, v=v, scale=scale, shift=shift):
-            rest = np.maximum(0.0, total - scale * (z + shift) ** 2) / v
-            if upper:
-                return t_density(z, c["dof_texts"]) * sp.chdtrc(seeds - 1, rest)
-            return np.exp(-z * z / 2) / math.sqrt(2 * math.pi) * sp.chdtr(seeds - 1, rest)
-
-        p = integral(integrand, low, high)
-        if upper:
-            p += sp.stdtr(c["dof_texts"], low) + sp.stdtr(c["dof_texts"], -high)
-        largest = max(largest, p)
-    return min(largest, 1.0)
-
-
-def claims_of(c):
+def claims_of(cell):
     """The p-values of a cell that verdicts are made of, and whether its size is guarded."""
-    bound, seeds = DELTA * c["pooled_sd"], c["n_seeds"]
-    size = abs(c["estimate"])
-    p_mean = min(1.0, 2 * upper_tail(size, c)) if size else 1.0
-    if seeds == 1:
-        tost = upper_tail(bound - size, c)
-        return {"p_mean": p_mean, "p_large": None, "p_small": tost, "p_cross": None}, False
-    total = seeds * c["estimate"] ** 2 + seeds * (seeds - 1) * c["v_seeds"]
-    sides = []
-    for side in (-1, 1):
-        ps = [
-            sp.stdtr(dof, side * gap / error)
-            if error
-            else 0.5
-            if not gap
-            else float(side * gap > 0)
-            for gap, error, dof in zip(c["gaps"], c["errors"], c["dofs"], strict=True)
-        ]
-        sides.append(min(1.0, seeds * min(ps)))
-    rest = max(0.0, total - max(gap**2 for gap in c["gaps"]))
+    bound, size = DELTA * cell["pooled_sd"], abs(cell["estimate"])
+    p_mean = min(1.0, 2 * loops.upper_tail(cell, size)) if size else 1.0
+    if cell["n_seeds"] == 1:
+        tost = loops.upper_tail(cell, bound - size)
+        return {"p_mean": p_mean, "p_large": math.nan, "p_small": tost, "p_cross": math.nan}, False
     claims = {
         "p_mean": p_mean,
-        "p_large": of_q(c, total, seeds, bound, upper=True),
-        "p_small": of_q(c, total, seeds, bound, upper=False),
-        "p_cross": max(sides),
+        "p_large": loops.p_of_size(cell, bound, upper=True),
+        "p_small": loops.p_of_size(cell, bound, upper=False),
+        "p_cross": loops.p_cross(cell),
     }
-    return claims, of_q(c, rest, seeds - 1, bound, upper=True) <= ALPHA
-
-
-def corrected(ps, *, holm):
-    """p-values after Holm, or after Benjamini and Hochberg, by the definition."""
-    known = sorted(p for p in ps if p is not None)
-    m = len(known)
-    result = []
-    for p in ps:
-        if p is None:
-            result.append(None)
-        elif holm:
-            result.append(min(1.0, max((m - known.index(q)) * q for q in known if q <= p)))
-        else:
-            last = {q: max(j for j, r in enumerate(known, 1) if r == q) for q in known}
-            result.append(min(1.0, min(m / last[q] * q for q in known if q >= p)))
-    return result
+    largest = max(map(abs, cell["gaps"]))
+    return claims, loops.p_of_size(cell, bound, upper=True, largest=largest) <= ALPHA
 
 
 def verdict_of(p, is_guarded):
     """The first verdict whose rule holds."""
-    holds = {name: value is not None and value <= ALPHA for name, value in p.items()}
+    holds = {name: value <= ALPHA for name, value in p.items()}
     if holds["p_small"]:
         return "equivalent"
     if holds["p_mean"]:
@@ -290,8 +140,9 @@ def recomputed(run):
     """Return the expected numbers of each cell."""
     cells = {}
     for key, by_seed in run[1].items():
-        c = described(by_seed)
-        cells[key] = c, *claims_of(c)
+        first, second, paired = parts_of(by_seed)
+        cell = loops.cell_of(first, second, paired=paired)
+        cells[key] = cell, *claims_of(cell)
     return cells
 
 
@@ -330,29 +181,25 @@ def test_what_is_said_of_the_cells(run, recomputed, dataset, quantity):
             assert row["rms_gap"] == pytest.approx(rms, rel=1e-5, abs=1e-9)
         for name in both:
             both[name].append(p[name])
-    known = [large is not None for large in both["p_large"]]
     both["p_cross"] = [
-        max(large, cross) if is_known else None
-        for is_known, large, cross in zip(known, both["p_large"], both["p_cross"], strict=True)
+        max(both_of) for both_of in zip(both["p_large"], both["p_cross"], strict=True)
     ]
     for suffix, column, is_holm in (("bh", "verdict", False), ("holm", "verdict_strict", True)):
-        ps = {name: corrected(values, holm=is_holm) for name, values in both.items()}
+        ps = {name: loops.corrected(values, is_holm=is_holm) for name, values in both.items()}
         for i, key in enumerate(keys):
             own = {name: values[i] for name, values in ps.items()}
             for name, value in own.items():
                 found = run[0][key][f"{name}_{suffix}"]
-                expected = math.nan if value is None else value
-                assert found == pytest.approx(expected, rel=2e-5, abs=1e-9, nan_ok=True)
+                assert found == pytest.approx(value, rel=2e-5, abs=1e-9, nan_ok=True)
             assert run[0][key][column] == verdict_of(own, recomputed[key][2]), key
 
 
 @pytest.mark.parametrize("method", ["lasting", "mixed"])
 def test_the_ends_of_the_interval_are_where_a_claim_would_be_rejected(run, recomputed, method):
     row, (c, *_) = run[0]["pairs", method, "score"], recomputed["pairs", method, "score"]
-    total = c["n_seeds"] * (c["estimate"] ** 2 + (c["n_seeds"] - 1) * c["v_seeds"])
     for end, upper in (("rms_low", True), ("rms_high", False)):
         bound = row[end] * row["pooled_sd"]
-        p = of_q(c, total, c["n_seeds"], bound, upper=upper)
+        p = loops.p_of_size(c, bound, upper=upper)
         assert p == pytest.approx(0.025, rel=1e-3)
 
 

@@ -1,9 +1,8 @@
 """What holds for every statistic: the order of groups is the sign, and that of rows nothing."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,9 @@ class Statistic:
     flips: Sequence[str] = ()  # names whose sign turns
     swaps: Sequence[tuple[str, str]] = ()  # names that change places
     ends: Sequence[tuple[str, str]] = ()  # of signed intervals
+    units: Sequence[str] = ()  # names in the unit of the scores
+    squares: Sequence[str] = ()  # and in its square
+    places: Sequence[str] = ()  # and those that move with the scores
     left_out: Sequence[str] = ()  # what has a test of its own
     other_key: Callable[[Any], Any] = lambda key: key
     is_signed: Callable[[Any], bool] = lambda key: True
@@ -139,11 +141,14 @@ STATISTICS = {
         scores(), of_two,
         flips=("mean_difference", "cohens_d", "rank_biserial", "direction", "d_z"),
         swaps=[*COUNTS, ("mean_a", "mean_b"), ("sd_a", "sd_b")], left_out=("U",),
+        units=("mean_difference", "sd_a", "sd_b"), places=("mean_a", "mean_b"),
     ),
     "compare_all": Statistic(scores(3), of_all),
     "crossed_tests": Statistic(
         scores(seeds=5), of_trainings, flips=("estimate", "d"), ends=[("ci_low", "ci_high")],
         swaps=[*COUNTS, ("seeds_above", "seeds_below")],
+        units=("estimate", "standard_error", "ci_low", "ci_high", "pooled_sd"),
+        squares=("v_seeds", "v_texts", "v_cells"),
     ),
     "gap_changes": Statistic(
         normal((2, 3), 0.05), of_changes, flips=("d", "base_d"), swaps=COUNTS,
@@ -151,7 +156,7 @@ STATISTICS = {
     ),
     "adjusted_gaps": Statistic(
         with_covariates(), of_adjusted, flips=("estimate",), ends=[("low", "high")], swaps=GROUP,
-        near=1e-5,
+        units=("estimate", "standard_error", "low", "high"), near=1e-5,
     ),
     "interval_of_d": Statistic(normal(), of_interval, ends=[("low", "high")]),
     "model_bias": Statistic(
@@ -191,9 +196,7 @@ def moved(columns, random):
             found[name] = [column[i] for i in places]
     if "counterfactuals" in columns:
         of = columns["counterfactuals"]
-        found["counterfactuals"] = [
-            dataclasses.replace(one, index=places.index(one.index)) for one in of[::-1]
-        ]
+        found["counterfactuals"] = [replace(one, index=places.index(one.index)) for one in of[::-1]]
     return found
 
 
@@ -234,6 +237,20 @@ def test_the_order_of_trainings_is_irrelevant(name, data):
     mixed = {**columns, "values": columns["values"][..., ::-1, :]}
     for key, row in statistic.rows(columns).items():
         assert_same(row, statistic.rows(mixed)[key], statistic, key)
+
+
+@pytest.mark.parametrize("name", [name for name in STATISTICS if "bias" not in name])
+@FEWER
+@given(data=st.data(), scale=st.sampled_from([0.25, 2.0, 1024.0]), shift=st.integers(-100, 100))
+def test_scale_and_shift_leave_all_that_has_no_unit(name, data, scale, shift):
+    statistic = STATISTICS[name]
+    columns = data.draw(statistic.columns)
+    moved = statistic.rows({**columns, "values": columns["values"] * scale + shift})
+    for key, row in statistic.rows(columns).items():
+        expected = row | {name: row[name] * scale for name in statistic.units}
+        expected |= {name: row[name] * scale**2 for name in statistic.squares}
+        expected |= {name: row[name] * scale + shift for name in statistic.places}
+        assert_same(expected, moved[key], replace(statistic, left_out=()), key)
 
 
 @given(columns=scores())

@@ -8,7 +8,6 @@ from stats import loops
 
 from exparity.stats import compare_groups
 from exparity.stats.effect import d_z, rank_biserial
-from exparity.stats.jackknife import interval_of_d
 
 pytestmark = pytest.mark.reference
 
@@ -87,19 +86,6 @@ class TestLoops:
         # 1e6 with spread 10 lose five more digits.
         expected = loops.cohens_d(a, b, ddof)
         assert compared(a, b, ddof=ddof).cohens_d == pytest.approx(expected, rel=1e-9, abs=1e-15)
-
-
-class TestInterval:
-    @pytest.mark.parametrize("pairs", [None, [str(i) for i in range(40)] * 2])
-    def test_of_d_is_the_jackknifes(self, pairs):
-        rng = np.random.default_rng(3)
-        values, is_first = rng.normal(size=80), np.arange(80) < 40
-        found = compare_groups(
-            values, ["male"] * 40 + ["female"] * 40, pairs=pairs, ddof=0, confidence=0.9
-        )
-        sets = None if pairs is None else np.tile(np.arange(40), 2)
-        low, high, _ = interval_of_d(values, is_first, sets, ddof=0, confidence=0.9)
-        assert (found.d_ci_low, found.d_ci_high) == pytest.approx((low, high), rel=1e-9)
 
 
 class TestEdges:

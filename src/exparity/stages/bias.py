@@ -79,13 +79,13 @@ def bias_model(
     Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
     declared = read_artefact(data, "data")[1]
     of_data = data, declared["wildcards"]
-    trained = list(read_all("predictions", predictions, of_data, over_seeds=True))
+    trained = list(read_all("predictions", predictions, of_data, over=("seed",)))
     of_model = {name: trained[0][1]["wildcards"][name] for name in ("dataset", "model")}
     others = counterfactual_predictions or ()
     changed = {
         cell_of(metadata)["seed"]: table
         for table, metadata in read_all(
-            "counterfactual_predictions", others, (predictions[0], of_model), over_seeds=True
+            "counterfactual_predictions", others, (predictions[0], of_model), over=("seed",)
         )
     }
     rows: list[dict[str, Any]] = []

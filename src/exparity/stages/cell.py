@@ -46,15 +46,13 @@ def read_all(
     artefact: str,
     paths: Sequence[Path],
     *others: tuple[str | Path, Mapping[str, Any]],
-    over_seeds: bool = False,
+    over: Sequence[str] = (),
 ) -> Iterator[tuple[pa.Table, dict[str, Any]]]:
-    """Read artefacts of one trained classifier, or of one model; ``others`` are of the same."""
+    """Read artefacts of one cell, whose ids in ``over`` may differ; ``others`` are of the same."""
     first: tuple[tuple[Path, dict[str, Any]], ...] = ()
     for path in paths:
         table, metadata = read_artefact(path, artefact)
-        own = cell_of(metadata)
-        if over_seeds:
-            del own["seed"]
+        own = {name: id for name, id in cell_of(metadata).items() if name not in over}
         first = first or ((path, own),)
         require_same_cell(*others, *first, (path, own))
         yield table, metadata

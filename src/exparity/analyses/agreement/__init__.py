@@ -120,12 +120,12 @@ def agreement_cell(
     source = data, {"dataset": prepared.dataset}
     collapsed = {
         metadata["wildcards"]["seed"]
-        for table, metadata in read_all("predictions", predictions, source, over_seeds=True)
+        for table, metadata in read_all("predictions", predictions, source, over=("seed",))
         if is_collapsed(table.column("predicted").to_pylist())
     }
     uses: dict[str, str] = {}
     of: dict[int, dict[str, Explained]] = defaultdict(dict)
-    for table, metadata in read_all("explanations", explanations, source, over_seeds=True):
+    for table, metadata in read_all("explanations", explanations, source, over=("seed",)):
         ids = metadata["wildcards"]
         uses[ids["method"]] = metadata["parameters"].get("use", ids["method"])
         if ids["seed"] not in collapsed:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
-from exparity.analyses.debiasing._changes import read_scores, rows_of_changes
+from exparity.analyses.debiasing._changes import rows_of_changes
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import read_tables
 from exparity.core.errors import InputError, did_you_mean
@@ -21,6 +21,7 @@ from exparity.core.flags import Id
 from exparity.core.formats import dotted
 from exparity.core.settings import Statistics
 from exparity.stages.cell import compared_in
+from exparity.stages.compare import read_scores
 from exparity.stats.gap_change import GapChange
 
 _OF_DEBIASING = ("debias", "counterfactuals")
@@ -119,7 +120,7 @@ def debiasing_cell(
         if "collapsed" in row["flags"]
     }
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
-    every = read_scores([base, *recipes], scores, random_scores or (), removal_limits or ())
+    every = read_scores(scores, random_scores, removal_limits, [base, *recipes])
     rows = [r for one in recipes for r in rows_of_changes(every, base, one, collapsed, options)]
     ids = {"dataset": every.metadata["wildcards"]["dataset"]}
     return StageResult(rows, ids, compared_in(every.metadata))

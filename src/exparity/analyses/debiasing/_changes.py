@@ -2,86 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from exparity.artefacts.columns import Examples
-from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.stages.cell import require_same_cell
-from exparity.stages.skill import (
-    SCORED_ALIKE,
-    Controls,
-    Quantity,
-    over_scales,
-    quantities_of,
-    random_by,
-    scales_of,
-)
+from exparity.core.grouping import grouped
+from exparity.stages.compare import Cell, Scores
+from exparity.stages.skill import SCORED_ALIKE, over_scales, scales_of
 from exparity.stats.gap_change import GapChanges, gap_changes
-from exparity.types import IntArray
-
-
-class ScoredCell(NamedTuple):
-    """Scores of one model in one training, by a method and a metric.
-
-    Attributes:
-        path: the file.
-        places: (n,) numbers of its examples.
-        quantities: what is compared of them.
-        metadata: of the file.
-    """
-
-    path: Path
-    places: IntArray
-    quantities: Mapping[str, Quantity]
-    metadata: Mapping[str, Any]
-
-
-class Scores(NamedTuple):
-    """The scores of some models on one dataset.
-
-    Attributes:
-        examples: all examples that have a score.
-        cells: by method and metric, then by model and seed.
-        metadata: that of the first of them.
-    """
-
-    examples: Examples
-    cells: Mapping[tuple[str, str], Mapping[tuple[str, int], ScoredCell]]
-    metadata: Mapping[str, Any]
-
-
-def read_scores(
-    models: Sequence[str],
-    scores: Sequence[Path],
-    random_scores: Sequence[Path],
-    removal_limits: Sequence[Path],
-) -> Scores:
-    """Read the scores of some models, which are among those of ``scores``."""
-    controls, random = Controls(removal_limits), random_by(random_scores, "model", "metric", "seed")
-    examples, first = Examples(), dict[str, Any]()
-    cells: dict[tuple[str, str], dict[tuple[str, int], ScoredCell]] = defaultdict(dict)
-    for path in scores:
-        table, metadata = read_artefact(path, "scores")
-        names = ("dataset", "model", "method", "metric", "seed")
-        dataset, model, method, metric, seed = (metadata["wildcards"][name] for name in names)
-        if model not in models:
-            continue
-        first = first or metadata
-        of_first = {"dataset": first["wildcards"]["dataset"]}
-        require_same_cell(("the first file", of_first), (path, {"dataset": dataset}))
-        quantities = quantities_of(
-            table, metadata, random.get((model, metric, str(seed))), controls
-        )
-        cell = ScoredCell(path, examples.places(table), quantities, metadata)
-        cells[method, metric][model, int(seed)] = cell
-    return Scores(examples, cells, first)
 
 
 def rows_of_changes(
@@ -100,7 +31,9 @@ def rows_of_changes(
         collapsed: model and seed of the classifiers that predict one class.
         options: those of :func:`~exparity.stats.gap_change.gap_changes`.
     """
-    for (method, metric), cells in scores.cells.items():
+    of_metrics = grouped(scores.cells, lambda cell: (cell.method, cell.metric))
+    for (method, metric), own in of_metrics.items():
+        cells = {(cell.metadata["wildcards"]["model"], cell.seed): cell for cell in own}
         seeds = sorted(s for model, s in cells if model == recipe and (base, s) in cells)
         pairs = [(cells[recipe, seed], cells[base, seed]) for seed in seeds]
         left_out = [bool({(recipe, seed), (base, seed)} & collapsed) for seed in seeds]
@@ -124,12 +57,12 @@ def rows_of_changes(
 def _changes(
     scores: Scores,
     quantity: str,
-    pairs: Sequence[tuple[ScoredCell, ScoredCell]],
+    pairs: Sequence[tuple[Cell, Cell]],
     left_out: Sequence[bool],
     options: Mapping[str, Any],
 ) -> list[GapChanges]:
     """Return the changes of a quantity between every two groups; of skill on all scales."""
-    examples, order = scores.examples, scores.metadata["groups"]
+    examples = scores.examples
     cells = [cell for pair in pairs for cell in pair if quantity in cell.quantities]
     each = [cell.quantities[quantity] for cell in cells]
     by_scale = {}
@@ -140,7 +73,7 @@ def _changes(
                 if quantity in cell.quantities and not left_out[s]:
                     values[m, s, cell.places] = cell.quantities[quantity].values[scale]
         by_scale[scale] = gap_changes(
-            values[0], values[1], examples.groups, order, examples.sets, **options
+            values[0], values[1], examples.groups, scores.order, examples.sets, **options
         )
     over_seeds = {scale: [one.over_seeds for one in own] for scale, own in by_scale.items()}
     tests = over_scales(each, over_seeds, "change")
@@ -148,7 +81,7 @@ def _changes(
     return [one._replace(over_seeds=test) for one, (test, _) in zip(shown, tests, strict=True)]
 
 
-def _require_scored_alike(own: ScoredCell, of_base: ScoredCell) -> None:
+def _require_scored_alike(own: Cell, of_base: Cell) -> None:
     settings = [[one.metadata["parameters"].get(k) for k in SCORED_ALIKE] for one in (own, of_base)]
     if settings[0] != settings[1]:
         raise InputError(

@@ -12,13 +12,14 @@ from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
-from exparity.stages.compare._scores import read_classifiers, read_scores_of_model
+from exparity.stages.compare._scores import Cell, Scores, read_classifiers, read_scores
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.skill import Rooms, ScaleTests
 
+__all__ = ["OVER_TRAININGS", "TESTS", "Cell", "Scores", "compare_model", "read_scores"]
 TESTS = Table(
     "quantity: string",
     "draw: int16?",
@@ -90,7 +91,7 @@ def compare_model(
             unknown or out of range.
     """
     settings = complete(Statistics, statistics, "statistics")
-    model = read_scores_of_model(scores, random_scores, removal_limits)
+    model = read_scores(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model)
     tests = rows_of_tests(model, settings, classifiers, read_covariates(data, model))
     across = training_rows(model, settings, classifiers)

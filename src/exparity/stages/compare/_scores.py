@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from exparity.artefacts.columns import Examples
 from exparity.metrics import METRICS
+from exparity.metrics.facts import MetricFacts
 from exparity.stages.cell import Lookup, read_all, require_same_cell
 from exparity.stages.controls import RANDOM
 from exparity.stages.skill import Controls, Quantity, quantities_of, random_by
@@ -21,6 +22,8 @@ from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
 from exparity.types import FloatArray, IntArray
 
+_CONTROLLED = ("model", "seed", "metric")
+"""Ids that scores share with those of random explanations."""
 NOT_RELATIVE = "not_relative"
 """Flag of scores that nothing is compared with, so that a gap may be one of the classifier."""
 
@@ -30,47 +33,65 @@ class Cell:
     """The scores of one training, method and metric.
 
     Attributes:
+        path: the file.
+        metadata: of the file.
+        method: the method; of random explanations too.
         draw: number of a random explanation; None of a method.
         places: (n,) numbers of its examples.
         quantities: what is compared; the first is what was measured.
-        direction: whether ``higher`` or ``lower`` is better; None of an unknown metric.
-        flags: those of the scores themselves.
-        bounds: range of the metric.
     """
 
-    seed: int
+    path: Path
+    metadata: Mapping[str, Any]
     method: str
-    metric: str
     draw: int | None
     places: IntArray
     quantities: Mapping[str, Quantity]
-    direction: str | None
-    flags: Sequence[str]
-    bounds: tuple[float, float]
 
     @property
-    def ids(self) -> dict[str, Any]:
-        """The ids of its rows."""
-        return {"seed": self.seed, "method": self.method, "metric": self.metric}
+    def seed(self) -> int:
+        """Seed of the training."""
+        return int(self.metadata["wildcards"]["seed"])
 
     @property
-    def scores(self) -> FloatArray:
-        """(n,) what was measured."""
-        return next(iter(self.quantities.values())).shown
+    def metric(self) -> str:
+        """The metric."""
+        return str(self.metadata["wildcards"]["metric"])
+
+    @property
+    def facts(self) -> MetricFacts | None:
+        """Facts of the metric; None of one of a plug-in, which may not be loaded here."""
+        use = self.metadata["parameters"].get("use")
+        return METRICS.get(use).facts if use in METRICS.ids() else None
+
+    @property
+    def direction(self) -> str | None:
+        """Whether ``higher`` or ``lower`` is better; None of an unknown metric."""
+        return None if self.facts is None else self.facts.direction
+
+    @property
+    def flags(self) -> Sequence[str]:
+        """Those of the scores themselves."""
+        has_control = self.facts is None or self.facts.needs != "explainer"
+        return [*self.metadata.get("flags", []), *([] if has_control else [NOT_RELATIVE])]
 
 
 @dataclass(frozen=True)
-class ModelScores:
-    """All scores of a model on a dataset.
+class Scores:
+    """All scores of a model, or of some models, on a dataset.
 
     Attributes:
-        metadata: that of a scores artefact, which names dataset, model and groups.
         examples: every example that has a score.
+        cells: the scores by training, method and metric.
     """
 
-    metadata: Mapping[str, Any]
     examples: Examples
     cells: Sequence[Cell]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """That of a scores artefact, which names dataset, model and groups."""
+        return self.cells[0].metadata
 
     @property
     def ids(self) -> dict[str, str]:
@@ -93,47 +114,35 @@ class ModelScores:
         return np.array(self.examples.sets, dtype=object)
 
 
-def read_scores_of_model(
+def read_scores(
     scores: Sequence[Path],
     random_scores: Sequence[Path] | None,
     removal_limits: Sequence[Path] | None,
-) -> ModelScores:
-    """Read the scores of a model, and those of random explanations."""
+    models: Sequence[str] | None = None,
+) -> Scores:
+    """Read the scores of one model, and those of random explanations.
+
+    Of several ``models`` on one dataset, random explanations are the control alone.
+    """
     examples, cells, controls = Examples(), list[Cell](), Controls(removal_limits or ())
-    random = random_by(random_scores, "seed", "metric")
-    metadata: dict[str, Any] = {}
+    random = random_by(random_scores, *_CONTROLLED)
 
-    def add(table: pa.Table, facts: Any, method: str, own: Any, draw: int | None = None) -> None:
+    def add(path: Path, table: pa.Table, facts: Any, own: Any, draw: int | None = None) -> None:
+        method = str(facts["wildcards"]["method"]) if draw is None else RANDOM
         quantities = quantities_of(table, facts, own, controls, is_drawn=draw is not None)
-        cells.append(_cell(facts, method, draw, examples.places(table), quantities))
+        cells.append(Cell(path, facts, method, draw, examples.places(table), quantities))
 
-    for table, metadata in read_all("scores", scores, over_seeds=True):
+    over = ("seed", "model") if models else ("seed",)
+    for path, (table, metadata) in zip(scores, read_all("scores", scores, over=over), strict=True):
         ids = metadata["wildcards"]
-        add(table, metadata, str(ids["method"]), random.get((str(ids["seed"]), str(ids["metric"]))))
-    model = {name: metadata["wildcards"][name] for name in ("dataset", "model")}
-    for one in random.values():
-        require_same_cell(("the scores", model), (one.path, one.metadata["wildcards"]))
+        if models is None or ids["model"] in models:
+            add(path, table, metadata, random.get(tuple(str(ids[name]) for name in _CONTROLLED)))
+    every = Scores(examples, cells)
+    for one in random.values() if models is None else ():
+        require_same_cell(("the scores", every.ids), (one.path, one.metadata["wildcards"]))
         for draw, table, others in one.draws():
-            add(table, one.metadata, RANDOM, others, draw)
-    return ModelScores(metadata, examples, cells)
-
-
-def _cell(
-    metadata: Mapping[str, Any],
-    method: str,
-    draw: int | None,
-    places: IntArray,
-    quantities: Mapping[str, Quantity],
-) -> Cell:
-    use, ids = metadata["parameters"].get("use"), metadata["wildcards"]
-    # Metrics of plug-ins may not be loaded here.
-    facts = METRICS.get(use).facts if use in METRICS.ids() else None
-    flags = list(metadata.get("flags", []))
-    if facts is not None and facts.needs == "explainer":
-        flags.append(NOT_RELATIVE)  # it has no control
-    low, high = metadata.get("bounds", (-np.inf, np.inf))
-    cell = int(ids["seed"]), method, str(ids["metric"]), draw, places, quantities
-    return Cell(*cell, None if facts is None else facts.direction, flags, (low, high))
+            add(one.path, table, one.metadata, others, draw)
+    return every
 
 
 def better_group(
@@ -174,13 +183,13 @@ class Classifiers:
         return float(np.mean(gaps)) if gaps else float("nan")
 
 
-def read_classifiers(predictions: Sequence[Path], model: ModelScores) -> Classifiers:
+def read_classifiers(predictions: Sequence[Path], model: Scores) -> Classifiers:
     """Read what the predictions of each training say of its classifier."""
     accuracy: dict[int, float] = {}
     certainty: dict[int, dict[str, FloatArray]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
     of_scores = "the scores", model.ids
-    for table, metadata in read_all("predictions", predictions, of_scores, over_seeds=True):
+    for table, metadata in read_all("predictions", predictions, of_scores, over=("seed",)):
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
         labels = table.column("label").to_numpy()
         accuracy[seed] = float((predicted == labels).mean())

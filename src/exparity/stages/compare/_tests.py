@@ -13,7 +13,7 @@ import numpy as np
 from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.stages.cell import Lookup, require_same_cell
-from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
+from exparity.stages.compare._scores import Cell, Classifiers, Scores, better_group
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
@@ -46,7 +46,7 @@ NOT_ADJUSTED: Mapping[str, Any] = {
 
 
 def rows_of_tests(
-    model: ModelScores,
+    model: Scores,
     statistics: Mapping[str, Any],
     classifiers: Classifiers,
     covariates: Mapping[str, FloatArray],
@@ -69,7 +69,7 @@ def rows_of_tests(
 
 
 def _compared(
-    cells: Sequence[Cell], model: ModelScores, statistics: Mapping[str, Any]
+    cells: Sequence[Cell], model: Scores, statistics: Mapping[str, Any]
 ) -> Iterator[tuple[Cell, dict[str, list[GroupComparison]]]]:
     """Yield each cell with its comparisons by quantity; cells of the same texts go together."""
     for of_alike in grouped(cells, lambda cell: cell.places.tobytes()).values():
@@ -105,7 +105,9 @@ def _rows(
             constant = [flag for flag in own.flags if flag == "constant"]
             of_pair = adjusted.get((pair.group_a, pair.group_b), NOT_ADJUSTED)
             yield {
-                **cell.ids,
+                "seed": cell.seed,
+                "method": cell.method,
+                "metric": cell.metric,
                 "quantity": quantity,
                 "draw": cell.draw,
                 **asdict(pair),
@@ -152,7 +154,7 @@ def _drawn(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["seed"], row["metric"], row["group_a"], row["group_b"]
 
 
-def read_covariates(data: Path, model: ModelScores) -> dict[str, FloatArray]:
+def read_covariates(data: Path, model: Scores) -> dict[str, FloatArray]:
     """Return (n,) class and number of words of every scored example, from the data."""
     texts, declared = read_artefact(data, "data")
     require_same_cell(("the scores", model.ids), (data, declared["wildcards"]))
@@ -167,17 +169,19 @@ def read_covariates(data: Path, model: ModelScores) -> dict[str, FloatArray]:
 
 
 def _adjusted(
-    cell: Cell, model: ModelScores, covariates: Mapping[str, FloatArray], confidence: float
+    cell: Cell, model: Scores, covariates: Mapping[str, FloatArray], confidence: float
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the columns of a cell, by pair of groups."""
+    measured, *_ = cell.quantities.values()
+    low, high = cell.metadata.get("bounds", (-np.inf, np.inf))
     gaps = adjusted_gaps(
-        cell.scores,
+        measured.shown,
         model.groups[cell.places].tolist(),
         model.order,
         model.sets[cell.places].tolist(),
         covariates={name: column[cell.places] for name, column in covariates.items()},
         confidence=confidence,
-        bounds=cell.bounds,
+        bounds=(low, high),
     )
     columns: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for gap in gaps:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell, Classifiers, ModelScores, better_group
+from exparity.stages.compare._scores import Cell, Classifiers, Scores, better_group
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of, scales_of
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.skill import Rooms, Scale
@@ -19,7 +19,7 @@ _OPTIONS = ("alpha", "threshold", "confidence")
 
 
 def training_rows(
-    model: ModelScores, statistics: Mapping[str, Any], classifiers: Classifiers
+    model: Scores, statistics: Mapping[str, Any], classifiers: Classifiers
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of every method and metric, and of the first random explanation."""
     options = {name: statistics[name] for name in _OPTIONS}
@@ -36,7 +36,7 @@ def training_rows(
 
 def _tested(
     cells: Sequence[Cell],
-    model: ModelScores,
+    model: Scores,
     classifiers: Classifiers,
     options: Mapping[str, float],
 ) -> Iterator[dict[str, Any]]:

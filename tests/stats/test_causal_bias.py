@@ -12,7 +12,6 @@ from stats.drawn import CLASSES, GROUPS, counterfactuals, keyed
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import predictions_of
-from exparity.stats.rms import Sides, rms_rows
 from exparity.stats.shares import Share
 
 NAMES = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
@@ -215,38 +214,30 @@ class TestProperties:
 
 
 @pytest.mark.property
-class TestChance:
-    def test_classes_with_few_of_one_group_keep_their_noise(self):
-        """Predictions that know nothing of the groups; classes are nine tenths of one group."""
-        inside, runs = dict.fromkeys(("tpr", "fpr"), 0), 60
-        for seed in range(runs):
-            rng = np.random.default_rng(seed)
-            labels = np.arange(160) % 4
-            second = (rng.random(160) < 0.9) == (labels % 2 == 0)
-            predicted = np.where(rng.random(160) < 0.6, labels, rng.integers(0, 4, 160))
-            sides = Sides(second, labels, predicted, np.arange(160), n_classes=4, paired=False)
-            rows = rms_rows("", ("a", "b"), sides, Draws(0.95, 200, seed))
-            value = {row.quantity: row for row in rows}
-            for rate in inside:
-                level = value[f"{rate}_gap_rms_by_chance"]
-                inside[rate] += value[f"{rate}_gap_rms"].value <= level.ci_high
-        # 97.5 % wanted; 60 runs have a standard error of 2 points. With groups permuted over all
-        # classes it is a third of the runs for the TPR.
-        assert min(inside.values()) >= 0.9 * runs
-
-    def test_noise_lies_within_its_level(self):
-        """Predictions that know nothing of the groups."""
-        inside = {"tpr_gap_rms": 0, "causal_tpr_gap_rms": 0}
-        runs = 40
-        for seed in range(runs):
-            given = sample(120, seed=seed, flips=0.5)
-            # Which of both predictions is that under do(b) means nothing.
-            found = measured(given, resamples=100, seed=seed)
-            for name in inside:
-                row, level = (found[n, "b", "a", ""] for n in (name, f"{name}_by_chance"))
-                inside[name] += level.ci_low <= row.value <= level.ci_high
-        # 95 % wanted; 40 runs have a standard error of 3.4 points.
-        assert min(inside.values()) >= 0.8 * runs
+def test_rates_that_know_nothing_of_the_groups_lie_within_the_noise():
+    """Classes are nine tenths of one group; which prediction is under do(b) means nothing."""
+    runs, n, one_hot = 60, 160, np.eye(4)
+    inside = dict.fromkeys(("tpr_gap_rms", "fpr_gap_rms", "causal_tpr_gap_rms"), 0)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        labels = np.arange(n) % 4
+        second = (rng.random(n) < 0.9) == (labels % 2 == 0)
+        own, other = np.where(rng.random((2, n)) < 0.6, labels, rng.integers(0, 4, (2, n)))
+        given = {
+            **sample(n, n_classes=4), "labels": labels.tolist(), "predicted": own.tolist(),
+            "groups": [GROUPS[int(side)] for side in second],
+            "counterfactuals": [
+                CounterfactualPrediction(i, GROUPS[1 - side], int(c), one_hot[c].tolist(), 1)
+                for i, (side, c) in enumerate(zip(second.astype(int), other, strict=True))
+            ],
+        }  # fmt: skip
+        found = measured(given, resamples=100, seed=seed)
+        for name in inside:
+            row, level = (found[q, "b", "a", ""] for q in (name, f"{name}_by_chance"))
+            inside[name] += row.value <= level.ci_high
+    # 97.5 % wanted; 60 runs have a standard error of 2 points. With groups permuted over all
+    # classes it is a third of the runs for the TPR.
+    assert min(inside.values()) >= 0.9 * runs
 
 
 @pytest.mark.contract

@@ -67,18 +67,6 @@ class TestMannWhitney:
         exact = scipy.stats.mannwhitneyu(a, b, method="exact").pvalue
         assert (float(mann_whitney(a, b)[1]) == pytest.approx(exact, rel=1e-9)) == (min(size) <= 8)
 
-    @pytest.mark.parametrize("size", [(4, 7), (30, 20)])
-    def test_of_many_rows_is_that_of_each(self, size):
-        rng = np.random.default_rng(2)
-        a, b = (rng.normal(size=(2, 3, n)) for n in size)
-        a[0, 1] = np.round(a[0, 1])  # one tied row among exact ones
-        b[0, 1] = np.round(b[0, 1])
-        a[1], b[1] = 3.0, 3.0
-        u, p = mann_whitney(a, b)
-        for place in np.ndindex(2, 3):
-            alone = mann_whitney(a[place], b[place])
-            assert (u[place], p[place]) == (float(alone[0]), float(alone[1]))
-
 
 class TestSignedRank:
     @given(samples(14, 90))
@@ -104,33 +92,36 @@ class TestSignedRank:
         expected = exact_signed_rank(differences)
         assert float(signed_rank(array(differences))) == pytest.approx(expected, rel=1e-12)
 
-    @pytest.mark.parametrize("n", [9, 50, 51, 80])
-    def test_of_many_rows_is_that_of_each(self, n):
-        rng = np.random.default_rng(3)
-        rows = rng.normal(size=(2, 3, n))
-        rows[0, 1] = np.round(rows[0, 1])  # ties and zeros
-        rows[1, 2] = 0
-        found = signed_rank(rows)
-        assert found.shape == (2, 3)
-        for place in np.ndindex(2, 3):
-            assert found[place] == float(signed_rank(rows[place]))
-        assert found[1, 2] == 1
+
+SEVERAL = {
+    "kruskal_wallis": lambda *samples: kruskal_wallis(samples),
+    "friedman": lambda *samples: friedman(np.stack(samples, axis=-1)),
+}
 
 
-class TestSeveralGroups:
-    """Beside test_compare_all.py: sums of squares that differ by rounding, and many rows."""
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [
+        *((mann_whitney, sizes) for sizes in ((4, 7), (30, 20))),
+        *((signed_rank, (n,)) for n in (9, 50, 51, 80)),
+        (SEVERAL["kruskal_wallis"], (6, 9, 3)),
+        (SEVERAL["friedman"], (7, 7, 7)),
+    ],
+)
+def test_of_many_rows_is_that_of_each(function, sizes):
+    rng = np.random.default_rng(2)
+    samples = [rng.normal(size=(4, n)) for n in sizes]
+    for sample in samples:
+        sample[1] = np.round(sample[1])  # ties among exact ones
+        sample[3] = 0
+    at_once = np.array(function(*samples))
+    for i in range(4):
+        alone = function(*(sample[i] for sample in samples))
+        np.testing.assert_array_equal(at_once[..., i], alone)
 
-    def test_of_equal_values(self):
-        sizes = [np.ones(10), np.ones(15)]
-        for found in (kruskal_wallis(sizes), friedman(np.ones((11, 6)))):
-            assert tuple(map(float, found)) == (0.0, 1.0)
 
-    def test_of_many_rows_is_that_of_each(self):
-        rng = np.random.default_rng(5)
-        groups = [rng.integers(0, 5, (4, n)).astype(float) for n in (6, 9, 3)]
-        tables = rng.integers(0, 3, (4, 7, 3)).astype(float)
-        at_once = kruskal_wallis(groups), friedman(tables)
-        for i in range(4):
-            alone = kruskal_wallis([group[i] for group in groups]), friedman(tables[i])
-            for (statistic, p), (one, of_one) in zip(at_once, alone, strict=True):
-                assert (statistic[i], p[i]) == (float(one), float(of_one))
+@pytest.mark.parametrize("name", SEVERAL)
+def test_equal_values_of_several_groups(name):
+    """Sums of squares that differ by rounding."""
+    statistic, p = SEVERAL[name](*np.ones((6, 11)))
+    assert (float(statistic), float(p)) == (0.0, 1.0)

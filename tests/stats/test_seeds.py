@@ -88,15 +88,12 @@ ROWS = [
 ]
 
 
-def test_counts_by_hand():
-    share = count_significant(ROWS, alpha=0.05)
-    assert (share.hits, share.n, share.share, share.random) == (3, 5, 0.6, None)
-
-
-def test_random_explanations_stand_beside():
+def test_counts_by_hand_and_random_explanations_beside():
     random_rows = [p_value(0.01), p_value(0.2), p_value(0.001, flags=["constant"])]
     share = count_significant(ROWS, alpha=0.05, random_rows=random_rows)
+    assert (share.hits, share.n, share.share) == (3, 5, 0.6)
     assert (share.random.hits, share.random.n) == (1, 2)
+    assert count_significant(ROWS, alpha=0.05).random is None
 
 
 @pytest.mark.parametrize("rows", [[], [p_value(math.nan)]])

@@ -89,11 +89,6 @@ def test_families_are_corrected_apart_and_seeds_are_none():
         judge(rows, ["text"])
 
 
-def test_scores_and_their_excess_are_families_of_their_own():
-    rows = judge([cell(0.02, quantity=q) for q in ("score", "excess", "excess")])
-    assert column(rows, "p_mean_holm") == pytest.approx([0.02, 0.04, 0.04])
-
-
 def test_what_is_there_stays():
     row = cell(0.5, method="lime")
     (judged,) = judge([row])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.stages.compare._tests import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
@@ -93,8 +92,3 @@ def test_the_tests_of_trainings_are_corrected_each_quantity_by_itself(tmp_path):
     assert [row["significant_holm"] for row in rows if row["quantity"] == "score"] == [
         True, False, False,
     ]  # fmt: skip
-
-
-def test_an_unknown_family(tmp_path):
-    with pytest.raises(InputError, match="'modell' is no id of a test"):
-        judged(across(tmp_path), tmp_path, family=["modell"])

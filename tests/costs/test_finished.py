@@ -22,6 +22,18 @@ def analysed(made, name, seconds, ids=IDS, **extra):
     made.artefact(f"{name}/{path}", name, [], {"resamples": 20}, ids, wall_seconds=seconds, **extra)
 
 
+def random_explanations(made, metric, n=8, draws=3):
+    made.training(n=n)
+    rows = [
+        {"example_id": f"{i}", "group": "f", "match_id": None, "draw": draw, "score": 0.5}
+        for i in range(n)
+        for draw in range(draws)
+    ]
+    ids, path = {**IDS, "metric": metric}, f"random_scores/pairs/bert/3/{metric}"
+    options = {"use": "gini", "params": {}, "draws": draws}
+    made.artefact(path, "random_scores", rows, options, ids, work_seconds=2.0, examples=n)
+
+
 LIME = {**IDS, "method": "lime"}
 OF_MODEL = {name: IDS[name] for name in ("dataset", "model")}
 JOBS = [
@@ -46,6 +58,13 @@ JOBS = [
      "dataset_bias", {"examples": None, "seconds": 3.0}),
     (lambda m: analysed(m, "mlm_scores", 9.0, device="cuda:0", work_seconds=2.0),
      "mlm_score", {"seconds": 9.0, "work_seconds": 2.0, "device": "cuda:0"}),
+    (lambda m: (m.explanations(), m.scores("gini", n=4, work_seconds=1.0)), "evaluate",
+     {"examples": 4, "ids": {**LIME, "metric": "gini"}, "runs_model": False}),
+    (lambda m: (m.explanations(), m.scores("comprehensiveness")), "evaluate",
+     {"runs_model": True}),
+    # Each draw counts, as in a plan; the job has a metric, and no method.
+    (lambda m: random_explanations(m, "mine"), "negative_control",
+     {"examples": 24, "ids": {**IDS, "metric": "mine"}, "runs_model": True}),
 ]  # fmt: skip
 
 
@@ -54,43 +73,14 @@ class TestJobs:
     def test_what_one_has_cost(self, made, make, stage, expected):
         make(made)
         job = only(made, stage)
+        expected = {"runs_model": stage in ("finetune", "explain", "mlm_score")} | expected
         assert {name: getattr(job, name) for name in expected} == expected
-        of_models = ("finetune", "explain", "mlm_score")
-        assert job.runs_model == (stage in of_models)
 
     @pytest.mark.parametrize("missing", ["predictions/pairs/bert/3", "models/pairs/bert/3/history"])
     def test_half_a_training_is_not_finished(self, made, missing):
         made.training()
         (made.root / f"{missing}.parquet").unlink()
         assert read_finished(made.root) == []
-
-    @pytest.mark.parametrize(
-        ("metric", "runs_model"), [("gini", False), ("comprehensiveness", True)]
-    )
-    def test_evaluate(self, made, metric, runs_model):
-        made.explanations()
-        made.scores(metric, n=4, work_seconds=1.0)
-        job = only(made, "evaluate")
-        assert job.runs_model == runs_model
-        assert job.examples == 4
-        assert job.ids["metric"] == metric
-
-    def test_random_explanations_are_counted_one_by_one(self, made):
-        """The same as a plan does; the job has a metric, and no method."""
-        made.training(n=8)
-        rows = [
-            {"example_id": f"{i}", "group": "f", "match_id": None, "draw": draw, "score": 0.5}
-            for i in range(8)
-            for draw in range(3)
-        ]
-        parameters = {"use": "gini", "params": {}, "draws": 3}
-        ids = {**IDS, "metric": "mine"}
-        path = "random_scores/pairs/bert/3/mine"
-        amounts = {"wall_seconds": 4.0, "work_seconds": 2.0}
-        made.artefact(path, "random_scores", rows, parameters, ids, **amounts)
-        job = only(made, "negative_control")
-        assert (job.examples, job.seconds, job.ids) == (24, 4.0, ids)
-        assert job.runs_model
 
     def test_files_that_are_no_artefacts(self, made, caplog):
         made.explanations()

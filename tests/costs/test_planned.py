@@ -7,9 +7,6 @@ import pytest
 from support import N_METHODS, N_METRICS
 
 from exparity.costs.planned import PlannedExamples, planned_jobs
-from exparity.data import load_dataset
-from exparity.data.files import DataSource
-from exparity.data.table import sample
 from exparity.stages.prepare import prepare
 
 CELLS = N_METHODS * N_METRICS
@@ -69,14 +66,6 @@ class TestExamples:
     def test_data_of_other_options_are_not(self, experiment):
         self.make("pairs_all", "results/data/pairs_all.parquet", n_pairs=60)
         assert len(PlannedExamples(experiment()).all("pairs_all")) == 80
-
-    @pytest.mark.parametrize("size", [None, 7, 100])
-    def test_samples_are_those_of_the_jobs(self, experiment, size):
-        test = load_dataset("pairs_all", DataSource(Path("unused")), PAIRS)
-        test = [e for e in test if e.split == "test"]
-        examples = PlannedExamples(experiment())
-        assert len(examples.test("pairs_all", size)) == len(sample(test, size))
-        assert len(examples.test("pairs_all", 10, size)) == len(sample(sample(test, 10), size))
 
     @pytest.mark.parametrize(
         ("use", "sizes", "largest"),

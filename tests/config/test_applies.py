@@ -1,7 +1,5 @@
 """What does not apply to a dataset leaves it out; what applies to none is an error."""
 
-import csv
-
 import pytest
 from support import TINY, tiny
 
@@ -18,13 +16,12 @@ def experiment(datasets, metrics, **changes):
 
 
 @pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "mine.csv"
-    with path.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["text", "label", "group", "why"])
-        rows.writerows([["a b", i % 2, "xy"[i % 2], ""] for i in range(20)])
-    return str(path)
+def own(tmp_path):
+    """A table of one's own, with rationales and without groups."""
+    path = tmp_path / "own.csv"
+    rows = [f"a{i} b,{i % 2},0 1" for i in range(20)]
+    path.write_text("\n".join(["text,label,why", *rows]) + "\n")
+    return {"use": "table", "path": str(path), "group": None, "rationale": "why"}
 
 
 BOTH = {"pairs_all": {}, "people": {"use": "compas"}}
@@ -104,14 +101,7 @@ class TestDatasetsOfMethodsAndMetrics:
 
 
 class TestDataWithoutGroups:
-    @pytest.fixture
-    def own(self, tmp_path):
-        path = tmp_path / "own.csv"
-        rows = [f"a{i} b,{i % 2},0 1" for i in range(20)]
-        path.write_text("\n".join(["text,label,why", *rows]) + "\n")
-        return {"use": "table", "path": str(path), "rationale": "why"}
-
-    @pytest.mark.parametrize("said", [{"groups": []}, {"group": None}])
+    @pytest.mark.parametrize("said", [{"groups": [], "group": "group"}, {"group": None}])
     def test_are_scored_and_not_compared(self, own, said):
         made = experiment(
             {"pairs_all": {}, "own": {**own, **said}}, {"gini": {}, "mass_accuracy": {}}
@@ -134,9 +124,7 @@ class TestDataWithoutGroups:
         }  # fmt: skip
 
     def test_correctness_is_measured(self, own):
-        made = experiment(
-            {"own": {**own, "groups": []}}, {"mass_accuracy": {}}, analyses={"correctness": {}}
-        )
+        made = experiment({"own": own}, {"mass_accuracy": {}}, analyses={"correctness": {}})
         assert made.grid["analyses"]["correctness"] == [("own", "bert_tiny")]
         assert planned_samples(made, None) == []
 
@@ -156,15 +144,11 @@ class TestDataWithoutGroups:
     )
     def test_what_needs_groups_is_refused(self, own, changes, message):
         with pytest.raises(InputError) as error:
-            experiment({"own": {**own, "groups": []}}, {"gini": {}}, **changes)
+            experiment({"own": own}, {"gini": {}}, **changes)
         assert message in str(error.value)
 
 
-def test_a_table_may_bring_them(table):
-    found = experiment({"own": {"use": "table", "path": table, "rationale": "why"}}, MASS)
-    assert list(found.metrics) == ["mine", "gini"]
-    with pytest.raises(
-        InputError,
-        match=r"does not apply to 'own': .* \(datasets\.own\.rationale names",
-    ):
-        experiment({"own": {"use": "table", "path": table}}, MASS)
+def test_a_table_may_bring_them(own):
+    assert list(experiment({"own": own}, MASS).metrics) == ["mine", "gini"]
+    with pytest.raises(InputError, match=r"does not apply to 'own': .* \(datasets\.own\.rationale"):
+        experiment({"own": {**own, "rationale": None}}, MASS)

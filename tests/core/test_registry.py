@@ -101,14 +101,12 @@ class TestLookUp:
             "from exparity.core.registry import Registry\n"
             "WIDGETS = Registry('widget', 'widgets_under_test', MetricFacts)\n"
         )
-        template = (
-            "from widgets_under_test import WIDGETS\n"
-            f"@WIDGETS.register('NAME', **{FACTS!r})\n"
-            "def NAME(scores, content_mask):\n    'Doc.'\n"
-        )
-        for name in ("one", "two", "outside"):
-            folder = tmp_path if name == "outside" else package
-            (folder / f"{name}_widget.py").write_text(template.replace("NAME", name))
+        for name, folder in (("one", package), ("two", package), ("outside", tmp_path)):
+            (folder / f"{name}_widget.py").write_text(
+                "from widgets_under_test import WIDGETS\n"
+                f"@WIDGETS.register('{name}', **{FACTS!r})\n"
+                f"def {name}(scores, content_mask):\n    'Doc.'\n"
+            )
         (package / "_helper.py").write_text("raise RuntimeError('private modules are not entries')")
         monkeypatch.syspath_prepend(tmp_path)
         asked = []

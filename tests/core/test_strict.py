@@ -15,12 +15,10 @@ metrics: {gini: {}}
 """
 BAD = {
     "seeds: [0]\nseeds: [1]\n": ":6: not valid YAML (key 'seeds' is 'seeds' of line 5 again",
-    "no: 1\noff: 2\n": ":6: not valid YAML (key 'off' is 'no' of line 5 again; keep one)",
     "1: a\n'1': b\n": ":6: not valid YAML (key '1' is '1' of line 5 again; keep one)",
     "title: !!python/object/apply:os.system [ls]\n": ":5: not valid YAML (could not determine",
     "title: !!int x\n": ": not valid YAML (invalid literal for int() with base 10: 'x')",
     "? [a]\n: 1\n": ":5: not valid YAML (found unhashable key)",
-    "seeds: [0\n": ":6: not valid YAML",
     "title: é\n".encode("latin-1"): ":5: not UTF-8 text (",
     CONFIG.encode("utf-16"): ":1: not UTF-8 text (",
 }
@@ -66,7 +64,6 @@ class TestYaml:
     [
         ('{"a": 1, "b": 2, "a": 3}', "here: not valid JSON (the key 'a' is there twice; keep one)"),
         (r'{"a": "\ud800"}', "here: not valid JSON ("),
-        ("9" * 5000, "here: not valid JSON"),
         ("[1", "here: not valid JSON"),
     ],
     ids=lambda v: v[:20],

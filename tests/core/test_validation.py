@@ -64,12 +64,9 @@ class TestOptions:
              "out quotes"),
             ({"share": "5e-4"}, "here.share: Input should be a valid number, found '5e-4'; write "
              "powers as 1.0e-3"),
-            ({"share": float("nan")}, "here.share: Input should be a finite number, found nan"),
             ({"kind": "a"}, "here.kind: Input should be 'c' or 'd', found 'a'"),
             ({"some": 10}, "here.some: Input should be less than or equal to 9, found 10"),
             ({"shares": [0.5, 1]}, "here.shares[1]: Input should be less than 1, found 1"),
-            ({"words": []}, "here.words: List should have at least 1 item after validation, not 0, "
-             "found []"),
             ({"terms": {"a": ["b", 5]}}, "here.terms.a[1]: Input should be a valid string or a "
              "valid array, found 5"),
             ({"name": object}, "here.name: <class 'object'> is no value of a config"),
@@ -103,12 +100,10 @@ class TestSettings:
         ("values", "line"),
         [
             ({"iner": {}}, "config: unknown key 'iner'; did you mean 'inner'?"),
-            ({"inner": {"epoch": 1}}, "config: unknown key 'inner.epoch'; did you mean 'epochs'?"),
             ({"blocks": {"a": {"epoch": 1}}},
              "config: unknown key 'blocks.a.epoch'; did you mean 'epochs'?"),
             ({"blocks": ["a", "b"]},
              "config: blocks: Input should be an object, found ['a', 'b']"),
-            ({"inner": 3}, "config: inner: Input should be an object, found 3"),
             ({"call": ["a", 5]},
              "config: call[1]: Input should be a valid string or an object, found 5"),
             ({"call": [{"us": "a"}]}, "config: call[0].use: Field required"),

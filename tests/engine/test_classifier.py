@@ -99,6 +99,23 @@ def test_mode_and_weights_are_restored_even_after_an_error(classifier, sentences
         classifier.model.eval()
 
 
+def test_a_call_after_one_that_ran_out_of_memory_need_not_fail_first(
+    classifier, sentences, monkeypatch
+):
+    inner = classifier.logits
+
+    def small_memory(embeddings, sizes):
+        if embeddings.shape[0] * embeddings.shape[1] > 70:
+            raise torch.OutOfMemoryError("no memory left")
+        return inner(embeddings, sizes)
+
+    monkeypatch.setattr(classifier, "token_budget", classifier.token_budget)
+    monkeypatch.setattr(classifier, "exact", False)  # where exact, tiny batches are filled up
+    monkeypatch.setattr(classifier, "logits", small_memory)
+    classifier.probabilities(ids_of(classifier, sentences))
+    assert classifier.token_budget <= 70
+
+
 def test_out_of_memory_with_one_text_is_an_error():
     def run(_):
         raise torch.OutOfMemoryError("no memory left")

@@ -249,5 +249,3 @@ def test_what_does_not_fit_is_refused(checkpoints):
         exparity.load_classifier(checkpoints["bert"], "cpu", prompt="{text} is", words=WORDS)
     with pytest.raises(InputError, match="text 0: is a pair"):
         prompted().encode([("a film", "a good one")])
-    with pytest.raises(InputError, match="loaded already"):
-        exparity.load_classifier(prompted(), prompt=PROMPT, words=WORDS)

@@ -23,14 +23,9 @@ from exparity.stages.finetune import finetune_cell
 pytestmark = pytest.mark.fake_cuda
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 MODEL = ModelSpec(init="scratch", architecture="bert", size={**NARROW, **STILL})
-DECODER = ModelSpec(
-    init="scratch",
-    architecture="gpt2",
-    size={
-        **{"n_embd": 32, "n_layer": 2, "n_head": 4},
-        **dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0),
-    },
-)
+_DROPOUTS = dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0)
+_SIZE = {"n_embd": 32, "n_layer": 2, "n_head": 4, **_DROPOUTS}
+DECODER = ModelSpec(init="scratch", architecture="gpt2", size=_SIZE)
 TRAINING = TrainingSpec(epochs=2, batch_size=16, learning_rate=5e-3, validation_share=0.2)
 
 

@@ -127,7 +127,6 @@ DAMAGED = {
         _of_weights(lambda w: w.pop(SECOND)),
         r"is of another model .*query\.lora_B.* is of one alone",
     ),
-    "alpha in words": (_setting(lora_alpha="much"), "peft .* cannot merge it into .*: TypeError"),
     "of a newer peft": (
         _setting(novelty=True),
         "peft .* cannot merge it into .*: TypeError: .*'novelty'",

@@ -52,12 +52,10 @@ def test_the_hub_is_asked_once_for_what_is_no_folder(monkeypatch):
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("model.safetensors", None, "cannot be loaded"),
         ("model.safetensors", b"no weights", "cannot be loaded"),
         ("config.json", b"{", "cannot be loaded"),
         ("config.json", None, "has no config.json"),
         ("", None, "model: no such folder"),
-        ("", b"", "model: no such folder"),
     ],
 )
 def test_a_folder_that_lacks_something_or_is_damaged(folder, file, content, message):
@@ -251,7 +249,6 @@ class TestRandomWeights:
                 r"lacks bert\.encoder\.layer\.1\..* and 13 more, or",
             ),
             (without("classifier."), r"lacks classifier\.bias, classifier\.weight, or has"),
-            (without("bert.pooler.dense.bias"), r"lacks bert\.pooler\.dense\.bias, or has"),
             (prefixed, r"lacks .*without a prefix \(module\., _orig_mod\.\) before its names"),
             (undefined, r"holds bert\.pooler\.dense\.bias with values that are not finite"),
             (quantised, r"holds classifier\.weight as whole numbers, .*; save it dequantised"),
@@ -346,13 +343,9 @@ def test_trained_tokenizers_are_the_same_in_every_process(examples):
         "    spec = ModelSpec(init='scratch', architecture=architecture, vocab_size=700)\n"
         "    print(train_tokenizer(spec, texts).backend_tokenizer.to_str())"
     )
-    texts = [e.text for e in examples]
-    specs = [
-        ModelSpec(init="scratch", architecture=architecture, vocab_size=700)
-        for architecture in ("bert", "roberta", "gpt2")
-    ]
-    here = [train_tokenizer(spec, texts).backend_tokenizer.to_str() for spec in specs]
-    assert run_code(code, input=json.dumps(texts)).splitlines() == here
+    texts = json.dumps([e.text for e in examples])
+    one, other = (run_code(code, input=texts) for _ in range(2))
+    assert one == other
 
 
 def test_a_shape_may_be_taken_from_a_checkpoint(checkpoints):

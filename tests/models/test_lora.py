@@ -3,7 +3,7 @@
 import pytest
 import torch
 from safetensors.torch import load_file
-from support import killed_after
+from support import NARROW, killed_after
 
 from exparity import InputError
 from exparity.data.bios import LABELS
@@ -18,14 +18,7 @@ from exparity.stages.prepare import prepare
 
 PROMPT = PromptSpec(template="{text}\nJob:", words={label: f" {label}" for label in LABELS})
 SIZES = {
-    "llama": {
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 96,
-    },
+    "llama": {**NARROW, "num_key_value_heads": 1, "max_position_embeddings": 96},
     "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 96},
 }
 

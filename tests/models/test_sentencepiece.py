@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from support import NARROW
 from tiny_models import ids_of, pipeline_probabilities
 
 from exparity import InputError, load_classifier
@@ -13,14 +14,7 @@ from exparity.models import folders as loading
 from exparity.models.folders import check_checkpoint
 
 TEXTS = ["the nurse said that she was tired", "I loved this film , it was warm", "never again !!!"]
-SIZE = {
-    "vocab_size": 60,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "max_position_embeddings": 130,
-}
+SIZE = {**NARROW, "vocab_size": 60, "max_position_embeddings": 130}
 
 
 @pytest.fixture(scope="module")

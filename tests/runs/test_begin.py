@@ -27,22 +27,18 @@ def submission(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("of_slurm", [False, True], ids=["restarted", "requeued"])
+@pytest.mark.parametrize(
+    ("attempt", "requeued", "forced"),
+    [(1, False, {*"abcd"}), (2, False, {*"bcd"}), (1, True, {*"bcd"})],
+)
 def test_jobs_that_an_earlier_attempt_has_finished_are_not_forced(
-    submission, of_slurm, monkeypatch
+    submission, attempt, requeued, forced, monkeypatch
 ):
-    if of_slurm:
-        submission.execution_settings.attempt = 1
+    submission.execution_settings.attempt = attempt
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
+    if requeued:
         monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     begin.before_plan(submission, None)
-    for output in (["a"], ["a", "c"], ["d"]):
+    for output in (["a"], ["b", "c"], ["d"]):
         submission.dag.forcefiles.update(output)
-    assert submission.dag.forcefiles == {"a", "c", "d"}
-
-
-def test_the_first_attempt_makes_all_it_is_told_to(submission, monkeypatch):
-    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
-    submission.execution_settings.attempt = 1
-    before = submission.dag.forcefiles
-    begin.before_plan(submission, None)
-    assert submission.dag.forcefiles is before
+    assert submission.dag.forcefiles == forced

@@ -14,21 +14,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from exparity.artefacts.files import read_results
-    from exparity.benchmarking import Benchmark, benchmark
-    from exparity.core.errors import ExparityError, InputError
-    from exparity.engine.classifier import Classifier
-    from exparity.engine.loading import load_classifier
-    from exparity.explanations import Explanation
-    from exparity.methods import explain
-    from exparity.metrics import evaluate
-    from exparity.report.plots import (
-        plot_distributions,
-        plot_effects,
-        plot_verdicts,
-    )
-    from exparity.stats import GroupComparison, compare_groups
-    from exparity.types import Text
+    from exparity.artefacts.files import read_results as read_results
+    from exparity.benchmarking import Benchmark as Benchmark
+    from exparity.benchmarking import benchmark as benchmark
+    from exparity.core.errors import ExparityError as ExparityError
+    from exparity.core.errors import InputError as InputError
+    from exparity.engine.classifier import Classifier as Classifier
+    from exparity.engine.loading import load_classifier as load_classifier
+    from exparity.explanations import Explanation as Explanation
+    from exparity.methods import explain as explain
+    from exparity.metrics import evaluate as evaluate
+    from exparity.report.plots import plot_distributions as plot_distributions
+    from exparity.report.plots import plot_effects as plot_effects
+    from exparity.report.plots import plot_verdicts as plot_verdicts
+    from exparity.stats.compare import GroupComparison as GroupComparison
+    from exparity.stats.compare import compare_groups as compare_groups
+    from exparity.types import Text as Text
 
     __version__: str
 
@@ -42,28 +43,11 @@ _HOMES = {
     "methods": ["explain"],
     "metrics": ["evaluate"],
     "report.plots": ["plot_distributions", "plot_effects", "plot_verdicts"],
-    "stats": ["GroupComparison", "compare_groups"],
+    "stats.compare": ["GroupComparison", "compare_groups"],
     "types": ["Text"],
 }
 
-__all__ = [
-    "Benchmark",
-    "Classifier",
-    "ExparityError",
-    "Explanation",
-    "GroupComparison",
-    "InputError",
-    "Text",
-    "benchmark",
-    "compare_groups",
-    "evaluate",
-    "explain",
-    "load_classifier",
-    "plot_distributions",
-    "plot_effects",
-    "plot_verdicts",
-    "read_results",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 if not TYPE_CHECKING:  # a type checker that sees it takes every name for one of the package

@@ -5,9 +5,9 @@ import pytest
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.stages.compare._tests import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
-from exparity.stats import benjamini_hochberg, holm
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.skill import Rooms, ScaleTests
 
 pytestmark = pytest.mark.contract

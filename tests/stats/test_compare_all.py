@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from exparity.stats import compare_all, compare_groups
+from exparity.stats.compare import compare_all, compare_groups
 
 ORDER = ("a", "b", "c")
 AT_ONCE = (

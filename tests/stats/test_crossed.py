@@ -13,8 +13,7 @@ from scipy.special import stdtrit
 from stats import loops
 from stats.drawn import GROUPS, scores
 
-from exparity.stats import CrossedTest, crossed_tests
-from exparity.stats.crossed import GapTest
+from exparity.stats.crossed import CrossedTest, GapTest, crossed_tests
 
 NAN = math.nan
 ORDER = ("m", "f")

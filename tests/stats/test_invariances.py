@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats.drawn import counterfactuals, keyed, predictions, scores
 
-from exparity.stats import compare_all, compare_groups, crossed_tests
 from exparity.stats.adjusted import adjusted_gaps
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import causal_bias
+from exparity.stats.compare import compare_all, compare_groups
+from exparity.stats.crossed import crossed_tests
 from exparity.stats.gap_change import gap_changes
 from exparity.stats.jackknife import interval_of_d
 from exparity.stats.model_bias import model_bias

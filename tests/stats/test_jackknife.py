@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from stats.loops import cohens_d, jackknife
 
-from exparity.stats import compare_groups
+from exparity.stats.compare import compare_groups
 from exparity.stats.jackknife import SKEWNESS_FACTOR, is_shown
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stats.loops import corrected
 
-from exparity.stats import adjust, benjamini_hochberg, holm
 from exparity.stats.informative import UNINFORMATIVE
+from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
 
 P = st.one_of(
     st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.025, 0.05, 1.0]), st.just(math.nan)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from exparity.stats import minimal_detectable_effect, smallest_p
 from exparity.stats.mean_gap import mean_gap
-from exparity.stats.power import planned_typical_gaps
+from exparity.stats.power import minimal_detectable_effect, planned_typical_gaps, smallest_p
 from exparity.stats.typical_gap import typical_gap
 
 

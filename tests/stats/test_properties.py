@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from stats.drawn import scores
 
-from exparity.stats import compare_groups
+from exparity.stats.compare import compare_groups
 
 pytestmark = pytest.mark.property
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from stats import loops
 
-from exparity.stats import compare_groups
+from exparity.stats.compare import compare_groups
 from exparity.stats.effect import d_z, rank_biserial
 
 pytestmark = pytest.mark.reference

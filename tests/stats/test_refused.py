@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from exparity import InputError
-from exparity.stats import adjust, compare_all, compare_groups
+from exparity.stats.compare import compare_all, compare_groups
+from exparity.stats.multiplicity import adjust
 
 of_pair = partial(compare_groups, groups=["male", "female"])
 of_two = partial(compare_groups, [1.0, 2.0, 3.0, 4.0], ["male"] * 2 + ["female"] * 2)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exparity.metrics.limits import reference_orders
-from exparity.stats import judge
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import (
     SCALES,
@@ -19,6 +18,7 @@ from exparity.stats.skill import (
     share_below,
     step_among,
 )
+from exparity.stats.verdicts import judge
 from exparity.types import Falls
 
 pytestmark = pytest.mark.reference

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats import loops
 
-from exparity.stats import Estimate, typical_gap
-from exparity.stats.mean_gap import mean_gap
+from exparity.stats.mean_gap import Estimate, mean_gap
+from exparity.stats.typical_gap import typical_gap
 
 NAN = math.nan
 # D̄, V_S, V_I, V_E, S, ν_I; p_mean, p_large, p_small, R and its interval, at the threshold

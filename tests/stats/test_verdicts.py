@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity import InputError
-from exparity.stats import VERDICTS, Estimate, benjamini_hochberg, holm, judge
+from exparity.stats.mean_gap import Estimate
+from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.power import detectable_effect
-from exparity.stats.verdicts import CLAIMS
+from exparity.stats.verdicts import CLAIMS, VERDICTS, judge
 
 NAN = math.nan
 SPREAD = {"v_seeds": 0.02, "v_texts": 0.01, "v_cells": 0.002, "dof_texts": 40.0, "pooled_sd": 0.5}

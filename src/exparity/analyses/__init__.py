@@ -5,19 +5,13 @@ registered with :func:`analysis`. Rules, command line, config, plan and report f
 declares. Stages that always run, such as the one of verdicts, register in the same way.
 """
 
-from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, ExperimentView, Findings, Table
-from exparity.artefacts.columns import KEY, Export, plain_schema
-from exparity.artefacts.running import StageResult, analysis
-
-__all__ = [
-    "ANALYSES",
-    "KEY",
-    "AnalysisFacts",
-    "ExperimentView",
-    "Export",
-    "Findings",
-    "StageResult",
-    "Table",
-    "analysis",
-    "plain_schema",
-]
+from exparity.artefacts.analyses import ANALYSES as ANALYSES
+from exparity.artefacts.analyses import AnalysisFacts as AnalysisFacts
+from exparity.artefacts.analyses import ExperimentView as ExperimentView
+from exparity.artefacts.analyses import Findings as Findings
+from exparity.artefacts.analyses import Table as Table
+from exparity.artefacts.columns import KEY as KEY
+from exparity.artefacts.columns import Export as Export
+from exparity.artefacts.columns import plain_schema as plain_schema
+from exparity.artefacts.running import StageResult as StageResult
+from exparity.artefacts.running import analysis as analysis

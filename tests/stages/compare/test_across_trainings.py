@@ -10,7 +10,7 @@ from compared import compare
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.seeding import derive_seed
-from exparity.stats import crossed_tests
+from exparity.stats.crossed import crossed_tests
 
 pytestmark = pytest.mark.contract
 

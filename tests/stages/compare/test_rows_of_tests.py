@@ -7,8 +7,8 @@ from made_up import GROUPS, Results
 
 from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
-from exparity.stats import compare_all
 from exparity.stats.adjusted import adjusted_gaps
+from exparity.stats.compare import compare_all
 
 pytestmark = pytest.mark.contract
 

@@ -8,10 +8,10 @@ import pytest
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.seeds import (
     count_seeds,
-    count_significant,
     has_both_signs,
     mean_effect,
     sd_of_effects,
+    significant_share,
 )
 
 
@@ -88,14 +88,12 @@ ROWS = [
 ]
 
 
-def test_counts_by_hand_and_random_explanations_beside():
-    random_rows = [p_value(0.01), p_value(0.2), p_value(0.001, flags=["constant"])]
-    share = count_significant(ROWS, alpha=0.05, random_rows=random_rows)
-    assert (share.hits, share.n, share.share) == (3, 5, 0.6)
-    assert (share.random.hits, share.random.n) == (1, 2)
-    assert count_significant(ROWS, alpha=0.05).random is None
+def test_counts_by_hand():
+    assert significant_share(ROWS, alpha=0.05) == (0.6, 5)
 
 
 @pytest.mark.parametrize("rows", [[], [p_value(math.nan)]])
 def test_without_tests_there_is_no_share(rows):
-    assert math.isnan(count_significant(rows, alpha=0.05).share)
+    share, n = significant_share(rows, alpha=0.05)
+    assert math.isnan(share)
+    assert n == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -38,7 +38,11 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
     outputs = dict(zip(("output", *artefacts[1:]), artefacts, strict=True))
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = _with_outputs(inspect.signature(function), outputs)
+        own, kind = inspect.signature(function), inspect.Parameter.POSITIONAL_OR_KEYWORD
+        taken = list(own.parameters.values())
+        needed = sum(p.kind is kind and p.default is p.empty for p in taken)
+        taken[needed:needed] = [inspect.Parameter(id, kind, annotation=Output) for id in outputs]
+        signature = own.replace(parameters=taken)
 
         @wraps(function)
         def run(*arguments: Any, **options: Any) -> None:
@@ -70,15 +74,6 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
         return run
 
     return decorate
-
-
-def _with_outputs(own: inspect.Signature, outputs: Iterable[str]) -> inspect.Signature:
-    """Return a signature with an argument more for each artefact, after those that are needed."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    taken = list(own.parameters.values())
-    needed = sum(p.kind is kind and p.default is p.empty for p in taken)
-    taken[needed:needed] = [inspect.Parameter(name, kind, annotation=Output) for name in outputs]
-    return own.replace(parameters=taken)
 
 
 def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -56,10 +56,6 @@ def schema_of(artefact: str) -> pa.Schema:
     return pa.schema([*(pa.field(id, types.get(id, ID), nullable=False) for id in ids), *columns])
 
 
-def _type_text(data_type: pa.DataType) -> str:
-    return "text id" if pa.types.is_dictionary(data_type) else str(data_type)
-
-
 def _same(actual: pa.DataType, expected: pa.DataType) -> bool:
     if pa.types.is_dictionary(expected):
         actual = actual.value_type if pa.types.is_dictionary(actual) else actual
@@ -71,15 +67,12 @@ def _same(actual: pa.DataType, expected: pa.DataType) -> bool:
 def check_schema(path: Path, artefact: str, schema: pa.Schema) -> None:
     """Compare a file's schema with the artefact's."""
     for field in schema_of(artefact):
-        if field.name not in schema.names:
-            if may_be_left_out(field):
-                continue
+        actual = schema.field(field.name).type if field.name in schema.names else None
+        if actual is None and may_be_left_out(field):
+            continue
+        if actual is None or not _same(actual, field.type):
+            expected = "text id" if pa.types.is_dictionary(field.type) else str(field.type)
             raise InputError(
-                f"{path}: not a '{artefact}' artefact: column '{field.name}' "
-                f"({_type_text(field.type)}) is missing"
-            )
-        actual = schema.field(field.name).type
-        if not _same(actual, field.type):
-            raise InputError(
-                f"{path}: column '{field.name}': expected {_type_text(field.type)}, found {actual}"
+                f"{path}: not a '{artefact}' artefact: column '{field.name}': expected {expected}, "
+                f"found {actual or 'none'}"
             )

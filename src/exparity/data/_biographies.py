@@ -94,7 +94,12 @@ def generate_biographies(
     examples: list[Example] = []
     for number, person in enumerate(people):
         versions = _versions(f"{number:04d}", person, dealers[person.split], seen)
-        examples += versions if paired else [_alone(versions, person.gender)]
+        if paired:
+            examples += versions
+        else:  # the counterfactual is the text of the other version
+            own, other = versions[person.gender], versions[1 - person.gender]
+            attributes = {**own.attributes, "counterfactual": other.text}
+            examples.append(replace(own, match_id=None, attributes=attributes))
     return examples
 
 
@@ -162,9 +167,3 @@ def _versions(
             )
         )
     return versions
-
-
-def _alone(versions: Sequence[Example], gender: int) -> Example:
-    """Return one version without its set; its counterfactual is the text of the other one."""
-    attributes = {**versions[gender].attributes, "counterfactual": versions[1 - gender].text}
-    return replace(versions[gender], match_id=None, attributes=attributes)

@@ -158,14 +158,12 @@ def own_table(
     Returns:
         One example per row.
     """
+    columns, by = _columns(locals())
     if (rationale_b is None) != (text_b is None or rationale is None):
         raise InputError(
             "dataset table: mark both texts of a pair or none: `rationale_b` takes `text_b` and "
             "`rationale`, and these two take `rationale_b`"
         )
-    named = (text, label, id, match, split, rationale, text_b, rationale_b, spans, unit_spans)
-    options = dict(zip(_OPTIONS, named, strict=True))
-    columns, by = _columns({**options, "group": group, "groups": groups})
     files = local_copies(path, revision, download=source.download)
     path = path if isinstance(path, str) else ", ".join(path)
     if files is None:

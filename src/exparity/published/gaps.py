@@ -70,29 +70,36 @@ def compare_gaps(
     """
     published = load_study(study)
     check_models(models, sorted({key.model for key in published.values} | {"zari"}))
-    datasets, left_out = _datasets(results, published), dict[str, None]()
-    values: dict[Key, list[float]] = defaultdict(list)
+    registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
+
+    def counterpart_of(dataset: str) -> str | None:
+        return published.facts["datasets"].get(registered.get(dataset, dataset))
+
+    left_out = dict[str, None]()
+    placed: list[tuple[tuple[str, ...], list[dict[str, Any]]]] = []  # published ids, and our rows
     for ids, rows in _classifiers(results):
         if runs is not None and ids not in runs:
             continue
-        if ids[0] not in datasets:
+        dataset = counterpart_of(ids[0])
+        if dataset is None:
             left_out[f"dataset {ids[0]}"] = None
             continue
-        source, method = _counterpart(results, published, ids, datasets[ids[0]], models)
+        source, method = _counterpart(results, published, ids, dataset, models)
         if source is None or method is None:
             what = "model" if source is None else "way of debiasing"
             left_out[f"{ids[1]} on {ids[0]} (another {what})"] = None
             continue
-        for metric, class_name, value in _gaps_of(rows, published):
-            for printed in (method, f"{method}_once"):
-                key = Key(datasets[ids[0]], source, printed, metric, class_name)
-                values[key].append(value)
-    for (dataset,), path in layout.files(results, "term_weight_probe"):
-        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
-            if dataset in datasets and row["debias"] == "none":
-                place = datasets[dataset], "bow_logistic_regression", f"weight_{row['weight']:g}"
-                for *of, value in _gaps_of([row], published):
-                    values[Key(*place, *of)].append(value)
+        placed += [((dataset, source, name), rows) for name in (method, f"{method}_once")]
+    for (id,), path in layout.files(results, "term_weight_probe"):
+        dataset = counterpart_of(id)
+        for row in read_artefact(path, "term_weight_probe")[0].to_pylist() if dataset else ():
+            if row["debias"] == "none":
+                place = dataset, "bow_logistic_regression", f"weight_{row['weight']:g}"
+                placed.append((place, [row]))
+    values: dict[Key, list[float]] = defaultdict(list)
+    for place, rows in placed:
+        for *of, value in _gaps_of(rows, published):
+            values[Key(*place, *of)].append(value)
     metrics = published.facts["metrics"]
     gaps = [
         GapMatch(
@@ -105,14 +112,6 @@ def compare_gaps(
         if (own := values.get(key))
     ]
     return GapComparison(published, list(left_out), gaps)
-
-
-def _datasets(results: Path, study: PublishedStudy) -> dict[str, str]:
-    """Return our datasets that the study has, by our id."""
-    registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
-    theirs = study.facts["datasets"]
-    ids = {ids[0] for ids, _ in layout.files(results, "bias")} | set(registered)
-    return {id: theirs[use] for id in sorted(ids) if (use := registered.get(id, id)) in theirs}
 
 
 def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:

@@ -43,21 +43,6 @@ class CounterfactualPrediction:
     n_changed: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Contrast:
-    """The n examples that have a prediction under both of two groups.
-
-    Predictions are (2, n), and probabilities (2, n, c), under do(first) and under do(second).
-    ``units`` are the numbers of matched sets; an example without one is a unit of its own.
-    """
-
-    groups: tuple[str, str]
-    labels: IntArray
-    predicted: IntArray
-    probabilities: FloatArray
-    units: IntArray
-
-
 def causal_bias(
     data: Predictions, counterfactuals: Sequence[CounterfactualPrediction], draws: Draws
 ) -> list[BiasRow]:
@@ -70,25 +55,19 @@ def causal_bias(
         flags = [] if both.all() else ["missing_counterfactuals"]
         if (both & ~(changed[i] | changed[j])).any():
             flags.append("unchanged_texts")
-        contrast = _Contrast(
-            groups=(data.order[i], data.order[j]),
-            labels=data.labels[both],
-            predicted=predicted[[i, j]][:, both],
-            probabilities=probabilities[[i, j]][:, both],
-            units=np.unique(units[both], return_inverse=True)[1],
-        )
-        sides = Sides(
+        groups = data.order[i], data.order[j]
+        sides = Sides(  # the examples with a prediction under both, under do(first) and do(second)
             second=np.repeat([False, True], both.sum()),
-            labels=np.tile(contrast.labels, 2),
-            predicted=contrast.predicted.ravel(),
-            units=np.tile(contrast.units, 2),
+            labels=np.tile(data.labels[both], 2),
+            predicted=predicted[[i, j]][:, both].ravel(),
+            units=np.tile(np.unique(units[both], return_inverse=True)[1], 2),
             n_classes=len(data.classes),
             paired=True,
         )
         for row in (
-            *_shares(contrast, data.classes, draws.confidence),
-            *_probability_gaps(contrast, data.classes, draws),
-            *rms_rows("causal_", contrast.groups, sides, draws),
+            *_shares(groups, sides, data.classes, draws.confidence),
+            *_probability_gaps(groups, sides, probabilities[[i, j]][:, both], data.classes, draws),
+            *rms_rows("causal_", groups, sides, draws),
         ):
             rows.append(replace(row, flags=(*flags, *row.flags)))
     return marked_if_collapsed(rows, data.predicted)
@@ -110,17 +89,20 @@ def _outcomes(
     return predicted, probabilities, changed
 
 
-def _shares(contrast: _Contrast, classes: Sequence[str], confidence: float) -> Iterator[BiasRow]:
+def _shares(
+    groups: tuple[str, str], sides: Sides, classes: Sequence[str], confidence: float
+) -> Iterator[BiasRow]:
     """Yield the gaps of rates, and the share of examples whose predicted class changes."""
-    labels, predicted = contrast.labels, contrast.predicted
+    predicted = sides.predicted.reshape(2, -1)
+    labels, units = (of.reshape(2, -1)[0] for of in (sides.labels, sides.units))
     every = np.ones_like(labels, dtype=bool)
 
     def row(quantity: str, name: str, hits: BoolArray, counted: BoolArray) -> BiasRow:
         """Return a share of the counted examples, or the difference of the two of (2, n) hits."""
         n, hits = int(counted.sum()), hits[..., counted]
         if not n:
-            return BiasRow(quantity, *contrast.groups, name, NAN, 0, flags=empty(0))
-        independent = len(np.unique(contrast.units[counted]))
+            return BiasRow(quantity, *groups, name, NAN, 0, flags=empty(0))
+        independent = len(np.unique(units[counted]))
         if hits.ndim == 1:
             value = int(hits.sum()) / n
             ends = Share(value * independent, independent).interval(confidence)
@@ -130,7 +112,7 @@ def _shares(contrast: _Contrast, classes: Sequence[str], confidence: float) -> I
             cells = (a & b, a & ~b, b & ~a, ~a & ~b)
             counts = [int(cell.sum()) * independent / n for cell in cells]
             ends = paired_difference_interval(counts, independent, confidence)
-        return BiasRow(quantity, *contrast.groups, name, value, n, *ends)
+        return BiasRow(quantity, *groups, name, value, n, *ends)
 
     for c, name in enumerate(classes):
         says, positive = predicted == c, labels == c
@@ -145,22 +127,29 @@ def _shares(contrast: _Contrast, classes: Sequence[str], confidence: float) -> I
 
 
 def _probability_gaps(
-    contrast: _Contrast, classes: Sequence[str], draws: Draws
+    groups: tuple[str, str],
+    sides: Sides,
+    probabilities: FloatArray,
+    classes: Sequence[str],
+    draws: Draws,
 ) -> Iterator[BiasRow]:
-    """Yield mean and mean size of the change of a probability: of the true class, and of each."""
-    n = len(contrast.labels)
-    own = contrast.probabilities[:, np.arange(n), contrast.labels]  # (2, n)
-    columns = np.concatenate([own[..., None], contrast.probabilities], axis=-1)  # (2, n, 1 + c)
+    """Yield mean and mean size of the change of a probability: of the true class, and of each.
+
+    ``probabilities`` are (2, n, c), under do(first) and under do(second).
+    """
+    n = probabilities.shape[1]
+    own = probabilities[:, np.arange(n), sides.labels[:n]]  # (2, n)
+    columns = np.concatenate([own[..., None], probabilities], axis=-1)  # (2, n, 1 + c)
     gaps = columns[0] - columns[1]  # (n, 1 + c)
     for quantity, values in (("causal_probability_gap", gaps), ("causal_apd", np.abs(gaps))):
-        rng = generator(draws.seed, quantity, *contrast.groups)
-        ends = _mean_intervals(values, contrast.units, draws, rng)
+        rng = generator(draws.seed, quantity, *groups)
+        ends = _mean_intervals(values, sides.units[:n], draws, rng)
         for name, column, (low, high) in zip(("", *classes), values.T, ends, strict=True):
             defined = column[~np.isnan(column)]
             flags = () if len(defined) == n else ("undefined_values",)
             flags = (*flags, *empty(len(defined)))
             mean = float(defined.mean()) if len(defined) else NAN
-            yield BiasRow(quantity, *contrast.groups, name, mean, len(defined), low, high, flags)
+            yield BiasRow(quantity, *groups, name, mean, len(defined), low, high, flags)
 
 
 def _mean_intervals(

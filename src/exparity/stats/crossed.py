@@ -17,7 +17,7 @@ import numpy as np
 
 from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import upper_tail
-from exparity.stats.mean_gap import Estimate, mean_gap
+from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
 from exparity.stats.power import detectable_effect
 from exparity.stats.samples import complete_sets, samples, set_index, set_means
 from exparity.stats.typical_gap import typical_gap
@@ -234,10 +234,7 @@ def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> dict[str
     typical = typical_gap(estimate)
     ci_low, ci_high = typical.mean_interval(settings.confidence)
     tests = {
-        "v_seeds": estimate.v_seeds,
-        "v_texts": estimate.v_texts,
-        "v_cells": estimate.v_cells,
-        "dof_texts": estimate.dof_texts,
+        **{name: getattr(estimate, name) for name in VARIANCES if name != "n_seeds"},
         "standard_error": errors.standard_error,
         "p_mean": typical.p_mean,
         "ci_low": ci_low,

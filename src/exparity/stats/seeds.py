@@ -93,38 +93,11 @@ def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
     return d[~np.isnan(d)]
 
 
-@dataclass(frozen=True)
-class SignificantShare:
-    """A share of tests that are significant.
+def significant_share(rows: Sequence[Mapping[str, Any]], *, alpha: float) -> tuple[float, int]:
+    """Return the share of Mann–Whitney tests that are significant, uncorrected, and their number.
 
-    Attributes:
-        hits: significant tests.
-        n: tests with a p-value.
-        random: the same share of the scores of random explanations; None if there are none.
+    Tests without a p-value are not counted, nor those that are not
+    :func:`~exparity.stats.informative.is_informative`. The share is NaN without tests.
     """
-
-    hits: int
-    n: int
-    random: SignificantShare | None = None
-
-    @property
-    def share(self) -> float:
-        """Share of the tests, in [0, 1]; NaN without tests."""
-        return self.hits / self.n if self.n else math.nan
-
-
-def count_significant(
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    alpha: float,
-    random_rows: Sequence[Mapping[str, Any]] = (),
-) -> SignificantShare:
-    """Count the significant ones among Mann–Whitney tests, uncorrected.
-
-    Those without a p-value are not counted, nor those that are not
-    :func:`~exparity.stats.informative.is_informative`.
-    """
-    tested = [row for row in informative(rows) if row["p"] == row["p"]]
-    hits = sum(bool(row["p"] <= alpha) for row in tested)
-    random = count_significant(random_rows, alpha=alpha) if random_rows else None
-    return SignificantShare(hits, len(tested), random)
+    hits = [bool(row["p"] <= alpha) for row in informative(rows) if row["p"] == row["p"]]
+    return sum(hits) / len(hits) if hits else math.nan, len(hits)

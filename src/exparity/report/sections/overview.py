@@ -35,7 +35,7 @@ from exparity.report.verdicts import (
 )
 from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
-from exparity.stats.seeds import count_significant
+from exparity.stats.seeds import significant_share
 
 _PACKAGES = ("torch", "transformers", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
@@ -130,7 +130,8 @@ def build(context: Context) -> Content:
     alpha = study.statistics["alpha"]
     return Content(
         values={
-            "share": count_significant(study.rows, alpha=alpha, random_rows=random_rows),
+            "significant": significant_share(study.rows, alpha=alpha),
+            "significant_by_random": significant_share(random_rows, alpha=alpha),
             "panels": panels,
             "matrices": matrices(context.tables),
             "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),

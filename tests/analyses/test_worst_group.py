@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from made_up import Results
 
-from exparity.analyses.worst_group import worst_group_cell
-from exparity.analyses.worst_group._spread import combined, spread_of
+from exparity.analyses.worst_group import combined, spread_of, worst_group_cell
 from exparity.analyses.worst_group.section import worst_groups
 from exparity.artefacts.files import read_artefact
 

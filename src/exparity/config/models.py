@@ -24,6 +24,7 @@ from exparity.methods import METHODS, Explains
 from exparity.metrics import METRICS
 from exparity.models.catalogue import known_models
 from exparity.models.spec import ModelSettings, TrainingSettings
+from exparity.stats.multiplicity import FamilyId
 
 LEFT_OUT: Any = None
 """Default of a key that may be left out, but not be null."""
@@ -149,9 +150,7 @@ class StudyStatistics(Statistics):
             tests at once.
     """
 
-    family: Annotated[
-        Sequence[Literal["dataset", "model", "seed", "method", "metric"]], DISTINCT
-    ] = ("dataset",)
+    family: Annotated[Sequence[FamilyId], DISTINCT] = ("dataset",)
 
 
 class Report(Settings):

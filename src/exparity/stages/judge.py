@@ -13,7 +13,7 @@ from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
 from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.crossed import CrossedTest
-from exparity.stats.multiplicity import adjust
+from exparity.stats.multiplicity import FamilyId, adjust
 from exparity.stats.skill import Rooms, ScaleTests
 from exparity.stats.verdicts import JUDGED_COLUMNS, judge, standing
 
@@ -58,7 +58,7 @@ def judge_cells(
     tests: Sequence[Path],
     debiasing: Sequence[Path] | None,
     *,
-    family: Sequence[str] = ("dataset",),
+    family: Sequence[FamilyId] = ("dataset",),
     alpha: float = Statistics.alpha,
 ) -> StageResult:
     """Judge every cell of a study, corrected for how many cells its family has.
@@ -76,7 +76,7 @@ def judge_cells(
         alpha: largest corrected p-value that is significant.
 
     Raises:
-        InputError: a file is damaged, or ``family`` names something else than an id.
+        InputError: a file is damaged.
     """
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())

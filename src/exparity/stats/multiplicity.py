@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from exparity.core.errors import InputError, did_you_mean
 from exparity.core.settings import Statistics
 from exparity.stats.informative import is_informative
 from exparity.types import FloatArray
 
 CELL_IDS = ("dataset", "model", "method", "metric", "group_a", "group_b")
 """Ids that the tests of one cell share, which differ in the seed."""
-FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")
+FamilyId = Literal["dataset", "model", "seed", "method", "metric"]
+"""Id that the tests of one family may share."""
 
 
 def holm(p: Sequence[float] | FloatArray) -> FloatArray:
@@ -51,11 +51,6 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
 
 def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[list[int]]:
     """Return the positions of the rows of each family."""
-    for name in family:
-        if name not in FAMILY_IDS:
-            raise InputError(
-                f"statistics.family: '{name}' is no id of a test; {did_you_mean(name, FAMILY_IDS)}"
-            )
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         if is_informative(row):

@@ -12,7 +12,7 @@ from support import refused_by, run_code
 from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
-from exparity.analyses.mlm_score._masked_lm import load_masked_lm
+from exparity.analyses.mlm_score import load_masked_lm
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer
 from exparity.models.folders import check_checkpoint, quiet_transformers
 from exparity.models.manifest import read_reference, write_reference

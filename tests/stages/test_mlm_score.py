@@ -12,8 +12,7 @@ from support import CPU, NARROW
 
 from exparity import InputError
 from exparity.analyses import mlm_score
-from exparity.analyses.mlm_score import mlm_score_cell
-from exparity.analyses.mlm_score._masked_lm import load_masked_lm, questions
+from exparity.analyses.mlm_score import load_masked_lm, mlm_score_cell, questions
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.engine.encoding import encode_texts

@@ -22,7 +22,6 @@ from exparity.config.tasks import outdated
 from exparity.core.errors import ExparityError, InputError
 from exparity.resources import workflow_file
 from exparity.tools import audit as module
-from exparity.tools import running
 from exparity.tools.audit import audit
 
 REFUSED = refused_by(__file__)
@@ -279,14 +278,14 @@ def test_a_run_that_fails_shows_how_its_log_ends(tmp_path, monkeypatch, capsys):
         "rule all:\n    output: 'made.txt'\n    shell: 'echo in the way; exit 3'\n"
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "workflow_file", lambda name: snakefile)
+    monkeypatch.setattr(module, "workflow_file", lambda name: snakefile)
     config = Path("mine", "config.yaml")
     config.parent.mkdir()
     config.write_text("{}")
     with pytest.raises(
         ExparityError, match=r"the run failed; see above and mine/logs/snakemake\.log"
     ):
-        running.run_workflow(config, "1")
+        module.run_workflow(config, "1")
     out, err = capsys.readouterr()
     assert out == ""
     assert "echo in the way; exit 3" in err

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 from exparity.artefacts import layout
+from exparity.artefacts.files import atomic_path
 from exparity.config.checks import check_results
 from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
-from exparity.core.errors import InputError
-from exparity.core.escaping import say
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.escaping import say, visible
 from exparity.core.flags import Flag, Folder, Id, Range
+from exparity.core.progress import Progress
 from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
@@ -27,8 +32,8 @@ from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables
 from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
-from exparity.tools.running import run_workflow, write_config
 
+log = logging.getLogger(__name__)
 _METHODS = {
     (False, False): (
         *("gradient", "gradient_x_input", "integrated_gradients_x_input", "lime", "shap"),
@@ -59,6 +64,9 @@ _MANY = 5
 _NO_ID = re.compile("[^a-z0-9]+")
 _MADE_BY = "Made by `exparity audit`"
 """Beginning of the configs that this tool may overwrite."""
+_STEPS = re.compile(r"([\d,]+) of ([\d,]+) steps ")
+_MOST = 40
+"""Lines of a log that are printed where a run fails."""
 
 
 def audit(
@@ -212,11 +220,11 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     check_samples(samples, experiment.config.statistics.alpha)
     if dry_run and path.exists():
         with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:
-            write_config(config, Path(file.name), _header(path))
+            _write_config(config, Path(file.name), _header(path))
             run_workflow(Path(file.name), cores, dry_run=True)
         say(f"{path} is as it was: a dry run replaces no config")
         return
-    write_config(config, path, _header(path))
+    _write_config(config, path, _header(path))
     run_workflow(path, cores, dry_run=dry_run)
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
@@ -326,3 +334,62 @@ def _header(path: Path) -> str:
         f"{_MADE_BY}, which writes it anew. To run it as it is, or changed, from the "
         f"same folder:\n  {shlex.join(command)}"
     )
+
+
+def _write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
+    """Write a config."""
+    import yaml
+
+    comment = "".join(f"# {visible(line)}\n" for line in header.splitlines())
+    body = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
+    with atomic_path(path) as temporary:
+        temporary.write_text(comment + body, encoding="utf-8")
+
+
+def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None:
+    """Run the workflow here, on a config in its results folder; progress goes to standard error."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
+    command += ["--quiet", "rules", "--configfile", str(configfile), "--cores", cores]
+    if dry_run:
+        # Its output is no answer of the tool, and goes to standard error as well.
+        if subprocess.run([*command, "--dry-run"], stdout=2, check=False).returncode:
+            raise ExparityError("the dry run failed; see above")
+        return
+    path = configfile.parent / "logs" / "snakemake.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log.info("running; all that Snakemake says goes to %s", visible(path))
+    with path.open("w", encoding="utf-8") as file:
+        failed = _logged(command, file)
+    if failed:
+        print(visible("".join(_end_of(path)), keep="\n\t"), file=sys.stderr)
+        raise ExparityError(f"the run failed; see above and {path}")
+
+
+def _logged(command: Sequence[str], file: TextIO) -> int:
+    """Run a command with its output in a file, tell progress, and return its exit status."""
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with (
+        Progress(None, "running", "jobs") as progress,
+        subprocess.Popen(command, **streams, text=True, errors="replace") as process,
+    ):
+        try:
+            for line in process.stdout or ():
+                file.write(line)
+                file.flush()
+                if steps := _STEPS.match(line):
+                    done, total = (int(number.replace(",", "")) for number in steps.groups())
+                    progress.expect(total)
+                    progress.advance(done - progress.done)
+                elif line.startswith("exparity: ") and not progress.done:
+                    print(visible(line.rstrip()), file=sys.stderr)
+        except BaseException:
+            process.terminate()
+            raise
+    return process.returncode
+
+
+def _end_of(path: Path) -> list[str]:
+    """Return what a log says from the first error on, or its last lines; at most :data:`_MOST`."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if "rror" in line), len(lines) - _MOST)
+    return lines[max(0, first) :][:_MOST]

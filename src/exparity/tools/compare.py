@@ -43,12 +43,8 @@ class ComparedCell(NamedTuple):
     quantity: str
     first: Mapping[str, Any]
     second: Mapping[str, Any]
+    is_alike: bool  # the verdicts are the same
     difference: GapDifference  # second run minus first
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether the verdicts are the same."""
-        return bool(self.first["verdict"] == self.second["verdict"])
 
     @property
     def differs(self) -> bool:
@@ -108,14 +104,11 @@ def cells_of_both(first: Run, second: Run) -> list[ComparedCell]:
     for ids in (ids for ids in first.verdicts if ids in second.verdicts):
         both = first.verdicts[ids], second.verdicts[ids]
         quantity = next(name for name in STANDING if all(name in cell for cell in both))
-        rows = both[0][quantity], both[1][quantity]
-        cells.append(ComparedCell(ids, quantity, *rows, gap_difference(rows[1], rows[0])))
-    return sorted(cells, key=lambda cell: (not cell.differs, -_size(cell.difference)))
-
-
-def _size(difference: GapDifference) -> float:
-    """Return how far gaps are apart; NaN would leave the order to chance."""
-    return abs(difference.estimate) if difference.estimate == difference.estimate else -1.0
+        one, other = (cell[quantity] for cell in both)
+        alike = bool(one["verdict"] == other["verdict"])
+        cells.append(ComparedCell(ids, quantity, one, other, alike, gap_difference(other, one)))
+    # max leaves NaN out, which would leave the order to chance.
+    return sorted(cells, key=lambda c: (not c.differs, -max(-1.0, abs(c.difference.estimate))))
 
 
 def differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple[str, str, str]]:

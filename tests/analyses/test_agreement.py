@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from made_up import GROUPS, Results
 from scipy.stats import spearmanr
 
-from exparity.analyses.agreement import agreement_cell
-from exparity.analyses.agreement._pairwise import MEASURES, agreements
+from exparity.analyses.agreement import MEASURES, agreement_cell, agreements
 from exparity.analyses.agreement.section import agreement_tables, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError

@@ -109,11 +109,6 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
             )
 
 
-def _as_it_looks(name: str) -> str:
-    shown = (character for character in name if unicodedata.category(character) != "Cf")
-    return unicodedata.normalize("NFKC", "".join(shown))
-
-
 def _check_facts(id: str, facts: DatasetFacts) -> None:
     for kind, values in (("group", facts.groups), ("class", facts.labels)):
         if len(set(values)) < len(values):
@@ -122,7 +117,8 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
             raise InputError(f"dataset {id}: the only {kind} is '{values[0]}'; it takes two")
         first_of: dict[str, str] = {}
         for name in values:
-            first = first_of.setdefault(_as_it_looks(name), name)
+            shown = "".join(one for one in name if unicodedata.category(one) != "Cf")
+            first = first_of.setdefault(unicodedata.normalize("NFKC", shown), name)
             if first != name:
                 raise InputError(
                     f"dataset {id}: '{first}' and '{name}' look the same, and are not: {first!a} "

@@ -220,11 +220,11 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     check_samples(samples, experiment.config.statistics.alpha)
     if dry_run and path.exists():
         with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:
-            _write_config(config, Path(file.name), _header(path))
+            _write_config(config, Path(file.name), path)
             run_workflow(Path(file.name), cores, dry_run=True)
         say(f"{path} is as it was: a dry run replaces no config")
         return
-    _write_config(config, path, _header(path))
+    _write_config(config, path, path)
     run_workflow(path, cores, dry_run=dry_run)
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
@@ -327,19 +327,20 @@ def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
     return [f"{id[: MAX_ID - 4]}_{number}" for number, id in enumerate(ids)]
 
 
-def _header(path: Path) -> str:
-    command = ["snakemake", "--snakefile", str(workflow_file("Snakefile"))]
-    command += ["--configfile", str(path), "--cores", "all"]
-    return (
-        f"{_MADE_BY}, which writes it anew. To run it as it is, or changed, from the "
-        f"same folder:\n  {shlex.join(command)}"
-    )
+def _flags(configfile: Path, cores: str) -> list[str]:
+    """Return the flags of Snakemake that run a config."""
+    snakefile = str(workflow_file("Snakefile"))
+    return ["--snakefile", snakefile, "--configfile", str(configfile), "--cores", cores]
 
 
-def _write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
-    """Write a config."""
+def _write_config(config: Mapping[str, Any], path: Path, place: Path) -> None:
+    """Write a config that says how to run it from its place."""
     import yaml
 
+    header = (
+        f"{_MADE_BY}, which writes it anew. To run it as it is, or changed, from the "
+        f"same folder:\n  {shlex.join(['snakemake', *_flags(place, 'all')])}"
+    )
     comment = "".join(f"# {visible(line)}\n" for line in header.splitlines())
     body = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
     with atomic_path(path) as temporary:
@@ -348,8 +349,7 @@ def _write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
 
 def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None:
     """Run the workflow here, on a config in its results folder; progress goes to standard error."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
-    command += ["--quiet", "rules", "--configfile", str(configfile), "--cores", cores]
+    command = [sys.executable, "-m", "snakemake", "--quiet", "rules", *_flags(configfile, cores)]
     if dry_run:
         # Its output is no answer of the tool, and goes to standard error as well.
         if subprocess.run([*command, "--dry-run"], stdout=2, check=False).returncode:

@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
-from exparity.analyses.agreement._pairwise import MEASURES, agreements
-from exparity.analyses.agreement.section import findings
+from exparity.analyses.agreement.section import MEASURES, findings
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
@@ -30,6 +29,8 @@ from exparity.types import FloatArray
 
 Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
+_FEWEST = 3
+"""Tokens below which two attributions have no correlation to speak of."""
 _OPTIONS = ("alpha", "threshold", "confidence")
 _OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d"}
 _UNTESTED = {k: v for k, v in {**vars(CrossedTest("", "")), **JUDGED}.items() if k not in _OF_TEXTS}
@@ -242,3 +243,43 @@ def _tests(
             for name, group in (("mean_a", test.group_a), ("mean_b", test.group_b))
         }
         yield {**means, **asdict(test)}
+
+
+def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:
+    """Return how far every two attributions of one text agree, by measure.
+
+    ``spearman`` is the rank correlation of sizes, ties sharing their mean rank. ``top_overlap`` is
+    the share that two attributions have in common of their k = max(1, round(top_share · t)) largest
+    sizes, the first of equal ones. ``sign`` is the share of these common ones whose sign is the
+    same (Krishna et al. 2022, arXiv:2202.01602, where k is a number of features).
+
+    Args:
+        scores: (v, t) attributions, a row each.
+        top_share: share of the tokens that counts as the top.
+
+    Returns:
+        (v, v) values by measure: in [−1, 1], [0, 1] and [0, 1]. NaN with fewer than three tokens,
+        where an attribution has the same size everywhere or is undefined, and of signs where two
+        have no token in common.
+    """
+    from scipy.stats import rankdata
+
+    v, t = scores.shape
+    if t < _FEWEST:
+        return {measure: np.full((v, v), np.nan) for measure in MEASURES}
+    sizes = np.abs(scores)
+    is_defined = np.ptp(sizes, axis=1) > 0  # False where one is NaN, too
+    k = max(1, round(top_share * t))
+    top = np.zeros((v, t))
+    np.put_along_axis(top, np.argsort(-sizes, axis=1, kind="stable")[:, :k], 1.0, axis=1)
+    above, below = top * (scores > 0), top * (scores < 0)
+    common = top @ top.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {
+            "spearman": np.corrcoef(rankdata(sizes, axis=1)).reshape(v, v),
+            "top_overlap": common / k,
+            "sign": (above @ above.T + below @ below.T) / common,
+        }
+    for values in found.values():
+        values[~is_defined, :] = values[:, ~is_defined] = np.nan
+    return found

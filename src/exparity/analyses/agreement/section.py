@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from exparity.analyses.agreement._pairwise import MEASURES
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
@@ -15,6 +14,7 @@ from exparity.report.verdicts import named
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
+MEASURES = ("spearman", "top_overlap", "sign")
 _COLUMNS = plain_schema(
     "dataset model between method_a method_b measure group_a group_b: string",
     "mean_a mean_b d: float64",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.flags import Range
+from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, compared_in, read_all
 from exparity.stages.skill import random_by
@@ -102,17 +104,13 @@ def worst_group_cell(
                 {**ids, "quantity": quantity, **row, "flags": [*row["flags"], *flags]}
                 for row in found
             ]
-    for quantity in ("score", "excess"):
-        _correct([row for row in rows if row["quantity"] == quantity])
+    # p-values are corrected over the methods and metrics by Benjamini and Hochberg.
+    for of in grouped(rows, itemgetter("quantity")).values():
+        cells = {(row["method"], row["metric"]): row["p"] for row in informative(of)}
+        corrected = dict(zip(cells, benjamini_hochberg(list(cells.values())).tolist(), strict=True))
+        for row in of:
+            row["p_bh"] = corrected.get((row["method"], row["metric"]), math.nan)
     return StageResult(rows, ids_of_cell, compared_in(facts))
-
-
-def _correct(rows: Sequence[dict[str, Any]]) -> None:
-    """Add p-values corrected over the methods and metrics by Benjamini and Hochberg."""
-    cells = {(row["method"], row["metric"]): row["p"] for row in informative(rows)}
-    corrected = dict(zip(cells, benjamini_hochberg(list(cells.values())).tolist(), strict=True))
-    for row in rows:
-        row["p_bh"] = corrected.get((row["method"], row["metric"]), math.nan)
 
 
 class Combined(NamedTuple):

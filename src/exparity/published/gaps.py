@@ -71,16 +71,13 @@ def compare_gaps(
     published = load_study(study)
     check_models(models, sorted({key.model for key in published.values} | {"zari"}))
     registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
-
-    def counterpart_of(dataset: str) -> str | None:
-        return published.facts["datasets"].get(registered.get(dataset, dataset))
-
+    theirs_of: Mapping[str, str] = published.facts["datasets"]
     left_out = dict[str, None]()
     placed: list[tuple[tuple[str, ...], list[dict[str, Any]]]] = []  # published ids, and our rows
     for ids, rows in _classifiers(results):
         if runs is not None and ids not in runs:
             continue
-        dataset = counterpart_of(ids[0])
+        dataset = theirs_of.get(registered.get(ids[0], ids[0]))
         if dataset is None:
             left_out[f"dataset {ids[0]}"] = None
             continue
@@ -91,11 +88,11 @@ def compare_gaps(
             continue
         placed += [((dataset, source, name), rows) for name in (method, f"{method}_once")]
     for (id,), path in layout.files(results, "term_weight_probe"):
-        dataset = counterpart_of(id)
-        for row in read_artefact(path, "term_weight_probe")[0].to_pylist() if dataset else ():
-            if row["debias"] == "none":
-                place = dataset, "bow_logistic_regression", f"weight_{row['weight']:g}"
-                placed.append((place, [row]))
+        dataset = theirs_of.get(registered.get(id, id))
+        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
+            if dataset is not None and row["debias"] == "none":
+                ids = dataset, "bow_logistic_regression", f"weight_{row['weight']:g}"
+                placed.append((ids, [row]))
     values: dict[Key, list[float]] = defaultdict(list)
     for place, rows in placed:
         for *of, value in _gaps_of(rows, published):

@@ -98,37 +98,27 @@ def bias_model(
             )
         seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
         draws = Draws(confidence=confidence, resamples=resamples, seed=seed)
-        measured, of_texts = _measured(table, draws, declared, changed.get(ids["seed"]))
+        columns = [table.column(name).to_pylist() for name in _COLUMNS]
+        columns[4:4] = declared["groups"], declared["labels"]
+        own = predictions_of(*columns)
+        measured = model_bias(own, draws)
+        if ids["seed"] in changed:
+            examples = table.column("example_id").to_pylist()
+            counterfactuals = _read_changed(changed[ids["seed"]], examples)
+            # The same of every training.
+            notes["counterfactuals"] = len(counterfactuals)
+            notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
+            measured += [*fpr_gaps(measured), *causal_bias(own, counterfactuals, draws)]
+        elif len(own.classes) > 2:  # of two classes, one says everything
+            over_classes = list(rms_of_groups(own, draws))
+            marked = marked_if_collapsed(over_classes, own.predicted)
+            measured += [*fpr_gaps(measured), *marked]
         rows += [{**asdict(row), "seed": ids["seed"]} for row in measured]
-        notes = notes or of_texts  # which are the same of every training
     undefined = sum(math.isnan(row["value"]) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     facts["notes"] = {"undefined": undefined, **notes}
     return StageResult(rows, of_model, facts)
-
-
-def _measured(
-    table: pa.Table,
-    draws: Draws,
-    declared: Mapping[str, Any],
-    changed: pa.Table | None,
-) -> tuple[list[BiasRow], dict[str, int]]:
-    """Return how predictions differ between groups, and how many counterfactuals there are."""
-    columns = [table.column(name).to_pylist() for name in _COLUMNS]
-    columns[4:4] = declared["groups"], declared["labels"]
-    data = predictions_of(*columns)
-    rows = model_bias(data, draws)
-    notes: dict[str, int] = {}
-    if changed is not None:
-        counterfactuals = _read_changed(changed, table.column("example_id").to_pylist())
-        notes["counterfactuals"] = len(counterfactuals)
-        notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
-        rows += [*fpr_gaps(rows), *causal_bias(data, counterfactuals, draws)]
-    elif len(data.classes) > 2:  # of two classes, one says everything
-        over_classes = list(rms_of_groups(data, draws))
-        rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, data.predicted)]
-    return rows, notes
 
 
 def _read_changed(table: pa.Table, examples: Sequence[str]) -> list[CounterfactualPrediction]:

@@ -320,23 +320,15 @@ def negative_control_cell(
     """
     metric = Metric.of(use, params, metric_id)
     texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
-    scoring = Scoring(
-        metric=metric,
-        path=data,
-        data=texts.data,
-        examples=texts.examples,
-        ids=texts.ids,
-        flags=texts.flags,
-        counterfactuals=counterfactuals or (),
-    )
+    texts = replace(texts, choice={**texts.choice, "draws": draws})
+    scoring = Scoring(metric, texts, counterfactuals or ())
     steps = _steps(metric)
     found = removal_limits if steps else None
-    begin = partial(_drawing, scoring, draws, texts)
+    begin = partial(_drawing, scoring, draws)
     if steps and found:
         begin = partial(_looking_up, metric, steps, found[0], draws)
     scoring.run(
         output,
-        {**texts.choice, "draws": draws},
         [predictions, *(found or ())],
         [METHODS.get(RANDOM)],
         None if found else checkpoint,
@@ -382,19 +374,18 @@ def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -
 def _drawing(
     scoring: Scoring,
     draws: int,
-    texts: ChosenTexts,
     classifier: Classifier,
     chunks: Chunks,
     afresh: bool,
 ) -> Compute:
     """Return the function that explains a part at random, draw by draw, and scores all at once."""
     encodings_of = checked_encoder(classifier, chunks)
-    unit = _unit(scoring.metric)
+    texts, unit = scoring.texts, _unit(scoring.metric)
     has_reference = scoring.metric.entry.facts.needs == "rationale"
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         asked = encodings_of(part), texts.classes_of(part), [e.example_id for e in part]
-        explanations = _drawn(classifier, asked, scoring.ids["seed"], draws, unit)
+        explanations = _drawn(classifier, asked, texts.ids["seed"], draws, unit)
         rows, notes = scoring.score(classifier, list(part) * draws, explanations)
         for index, row in enumerate(rows):
             row["draw"] = index // len(part)

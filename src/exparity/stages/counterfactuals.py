@@ -121,13 +121,6 @@ def n_unchanged(changed: ChangedWords, examples: Sequence[Example]) -> int:
     return sum(id not in changed or not changed[id].any() for id in ids)
 
 
-def _prediction_options(
-    experiment: ExperimentView, ids: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Leave out datasets for which no counterfactuals are made; there is nothing to set."""
-    return {} if ids["dataset"] in experiment.generators else None
-
-
 @analysis(
     "counterfactual_predictions",
     level="seed",
@@ -146,7 +139,8 @@ def _prediction_options(
     always=True,
     memory_mb=8000,
     minutes=60,
-    job_options=_prediction_options,
+    # Not of datasets for which no counterfactuals are made; there is nothing to set.
+    job_options=lambda experiment, ids: {} if ids["dataset"] in experiment.generators else None,
 )
 def counterfactual_predictions_cell(
     data: Path,

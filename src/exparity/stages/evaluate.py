@@ -21,7 +21,7 @@ from exparity.core.device import Inference
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 from exparity.core.validation import complete
-from exparity.data.table import PreparedData, read_prepared, sample
+from exparity.data.table import read_prepared, sample
 from exparity.explanations import Explanation
 from exparity.jobs.loop import Begin, Chunks, Compute, load, run
 from exparity.jobs.parts import Job
@@ -37,6 +37,7 @@ from exparity.metrics import (
 from exparity.metrics.facts import MetricFacts
 from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, key_of, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
+from exparity.stages.explain import ChosenTexts
 from exparity.types import Example, Falls, Origin
 
 if TYPE_CHECKING:
@@ -88,21 +89,15 @@ def evaluate_cell(
     )
     ids = table.column("example_id").to_pylist()
     examples = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
-    scoring = Scoring(
-        metric=metric,
-        path=data,
-        data=prepared,
-        examples=sample([examples[id] for id in ids], max_examples),
-        ids=metadata["wildcards"],
-        flags=metadata.get("flags", []),
-        counterfactuals=counterfactuals or (),
-    )
+    chosen = sample([examples[id] for id in ids], max_examples)
+    explained = metadata["wildcards"], metadata.get("flags", []), {"max_examples": max_examples}
+    texts = ChosenTexts(data, prepared, chosen, *explained, classes={})
+    scoring = Scoring(metric, texts, counterfactuals or ())
     facts = metric.entry.facts
     if facts.runs_model and checkpoint is None:
         raise InputError(f"metric {metric.id}: runs the model; name its --checkpoint")
     scoring.run(
         output,
-        {"max_examples": max_examples},
         [explanations],
         [METHODS.get(metadata["parameters"]["use"])] if facts.needs == "explainer" else [],
         checkpoint if facts.runs_model else None,
@@ -125,17 +120,13 @@ class Metric(NamedTuple):
         return cls(entry, id, complete(metric_options(entry), params, f"metric {id}"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Scoring:
     """Test texts whose explanations one metric scores.
 
     Attributes:
         metric: the metric.
-        path: the data artefact.
-        data: its test split.
-        examples: the texts.
-        ids: of the cell, without the metric.
-        flags: of the explanations.
+        texts: the texts.
         counterfactuals: the dataset's counterfactuals artefact, if there is one.
 
     Raises:
@@ -143,30 +134,30 @@ class Scoring:
     """
 
     metric: Metric
-    path: Path
-    data: PreparedData
-    examples: Sequence[Example]
-    ids: Mapping[str, Any]
-    flags: Sequence[str]
+    texts: ChosenTexts
     counterfactuals: Sequence[Path]
 
     def __post_init__(self) -> None:
-        needs, examples = self.metric.entry.facts.needs, self.examples
+        path, examples = self.texts.path, self.texts.examples
+        needs = self.metric.entry.facts.needs
         if needs == "rationale" and all(e.rationale is None for e in examples):
             raise InputError(
-                f"{self.path}: no example has a rationale, which metric {self.metric.id} compares "
+                f"{path}: no example has a rationale, which metric {self.metric.id} compares "
                 "explanations with; leave the metric out for this data"
             )
         if needs == "counterfactual" and examples and not self.changed:
             raise InputError(
-                f"{self.path}: no example has a counterfactual, which metric {self.metric.id} asks "
+                f"{path}: no example has a counterfactual, which metric {self.metric.id} asks "
                 "for words that it changes; name the artefact with --counterfactuals"
             )
 
     @cached_property
     def changed(self) -> ChangedWords:
         """Words of each example that its counterfactuals change."""
-        return read_changed_words(self.counterfactuals, self.examples, self.path, self.data.dataset)
+        texts = self.texts
+        return read_changed_words(
+            self.counterfactuals, texts.examples, texts.path, texts.data.dataset
+        )
 
     @cached_property
     def _options(self) -> dict[str, Any]:
@@ -176,47 +167,46 @@ class Scoring:
         """
         options = dict(self.metric.options)
         if self.metric.entry.facts.needs == "rationale" and options.get("top_k") == "mean":
-            rationales = [example.rationale or () for example in self.data.split("test")]
+            rationales = [example.rationale or () for example in self.texts.data.split("test")]
             options["top_k"] = mean_length([sum(marks) for marks in rationales])
         return options
 
     def run(
         self,
         output: Path,
-        chosen: Mapping[str, Any],
         files: Sequence[Path],
         methods: Sequence[Entry[MethodFacts]],
         checkpoint: Path | None,
         machine: Inference,
         begin: Begin,
     ) -> None:
-        """Score the examples; ``chosen`` says which texts and random explanations."""
-        metric, facts = self.metric, self.metric.entry.facts
+        """Score the texts."""
+        metric, texts, facts = self.metric, self.texts, self.metric.entry.facts
         job = Job(
             output,
-            "random_scores" if "draws" in chosen else "scores",
-            {**self.ids, "metric": metric.id},
+            "random_scores" if "draws" in texts.choice else "scores",
+            {**texts.ids, "metric": metric.id},
             {
                 "use": metric.entry.id,
                 "params": metric.options,
                 "precision": machine.precision,
-                **chosen,
+                **texts.choice,
             },
-            files=[self.path, *files, *self.counterfactuals],
+            files=[texts.path, *files, *self.counterfactuals],
             checkpoint=checkpoint,
             sources=[metric.entry.source, *SHARED_SOURCES, *(one.source for one in methods)],
             passes=prod([facts.passes, *(one.facts.passes for one in methods)])
-            * chosen.get("draws", 1),
+            * texts.choice.get("draws", 1),
             load=partial(load, checkpoint, machine) if checkpoint else None,
             doing=f"evaluating {metric.id}",
             known={
-                **self.data.compared,
-                "flags": list(self.flags),
+                **texts.data.compared,
+                "flags": list(texts.flags),
                 "bounds": facts.bounds_with(metric.options),
                 "skill": facts.compared_by,
             },
         )
-        table = run(job, self.examples, begin)
+        table = run(job, texts.examples, begin)
         scores = table.column("score").to_numpy() if table else np.zeros(0)
         if undefined := int(np.isnan(scores).sum()):
             log.warning("%s is undefined for %d of %d examples", metric.id, undefined, len(scores))
@@ -243,7 +233,7 @@ class Scoring:
         notes, falls = Counter[str](), dict[int, Falls]()
         if self.changed:
             notes["unchanged"] = n_unchanged(self.changed, examples)
-        of_metric = self.metric.entry.id, int(self.ids["seed"]), dict(self._options)
+        of_metric = self.metric.entry.id, int(self.texts.ids["seed"]), dict(self._options)
         values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls)
         rows = [
             {**key_of(example), "score": value, **_columns(falls.get(index))}
@@ -279,7 +269,7 @@ def _reading(
         cut = _n_cut(part, explanations) if metadata.get("n_truncated") else 0
         if not cut:
             return scores, {"notes": notes}
-        flags = sorted({*scoring.flags, CUT_TEXTS})
+        flags = sorted({*scoring.texts.flags, CUT_TEXTS})
         return scores, {"notes": {**notes, CUT_TEXTS: cut}, "flags": flags}
 
     return compute

@@ -97,20 +97,22 @@ class ChosenTexts:
     """Test texts of a classifier, and the class of each that is explained.
 
     Attributes:
-        data: the test split.
+        path: the data artefact.
+        data: its test split.
         examples: the texts.
-        classes: class to explain, by example.
-        ids: dataset, model and seed.
-        flags: those of the predictions.
+        ids: dataset, model and seed; of stored explanations also the method.
+        flags: those of the predictions, or of stored explanations.
         choice: the options by which texts and classes were chosen.
+        classes: class to explain, by example; empty for stored explanations, which hold it.
     """
 
+    path: Path
     data: PreparedData
     examples: Sequence[Example]
-    classes: Mapping[str, int]
     ids: Mapping[str, Any]
     flags: Sequence[str]
     choice: Mapping[str, Any]
+    classes: Mapping[str, int]
 
     @classmethod
     def read(
@@ -142,7 +144,7 @@ class ChosenTexts:
         by_label = target == "label"
         classes = {e.example_id: e.label if by_label else predicted[e.example_id] for e in chosen}
         choice = {"target": target, "examples": examples, "max_examples": max_examples}
-        return cls(prepared, chosen, classes, ids, metadata.get("flags", []), choice)
+        return cls(data, prepared, chosen, ids, metadata.get("flags", []), choice, classes)
 
     def classes_of(self, part: Sequence[Example]) -> IntArray:
         """Return the (n,) class to explain of some of the texts."""

@@ -1,8 +1,9 @@
 """The analysis that judges: which cells are corrected together, and what says nothing."""
 
 import pytest
+from made_up import Results
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.stages.compare._tests import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
 from exparity.stats.compare import GroupComparison
@@ -33,10 +34,7 @@ def across(folder, dataset="d", models=P, **more):
             for i, p in enumerate(p_values)
             for quantity, factor in (("score", 1), ("excess", 2 if p <= 0.5 else 1))
         ]
-        path = folder / f"{dataset}-{model}.parquet"
-        ids = {"dataset": dataset, "model": model}
-        write_artefact(path, "across_trainings", rows, ids, parameters={})
-        paths.append(path)
+        paths.append(Results(folder).write("across_trainings", rows, dataset, model))
     return paths
 
 
@@ -53,10 +51,7 @@ def compared(folder, **p_values):
         for quantity, of in p_values.items()
         for i, p in enumerate(of)
     ]
-    path = folder / "tests.parquet"
-    ids = {"dataset": "d", "model": "a"}
-    write_artefact(path, "tests", rows, ids, parameters={})
-    return [path]
+    return [Results(folder).write("tests", rows, "d", "a")]
 
 
 def judged(paths, tmp_path, **options):

@@ -4,13 +4,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from made_up import with_earlier
+from made_up import Results, with_earlier
 from published.made_up import filled
 
 import exparity.report
 from exparity import InputError, cli
-from exparity.artefacts.files import write_artefact
-from exparity.artefacts.layout import grid_text, levels, path_of
+from exparity.artefacts.layout import grid_text
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.gaps import compare_gaps, recipe_of
@@ -30,26 +29,19 @@ def recorded(recipe):
 
 def classifier(results, dataset, model, seed, recipe, rows, order=("male", "female")):
     """Write predictions' metadata and a bias artefact of (quantity, class, value)."""
-    ids = {"dataset": dataset, "model": model, "seed": seed}
     parameters = {"model": {"checkpoint": CHECKPOINTS[model.partition("_")[0]]}}
     if recipe:
         parameters["debias"] = recorded(recipe)
-    for artefact, content, extra in (
-        ("predictions", [], {}),
-        ("bias", rows, {"groups": order, "labels": ["non_toxic", "toxic"], "attribute": "gender"}),
-    ):
-        of_groups = {"group": order[0], "group_b": order[1]}
-        content = [
-            filled("bias", quantity=quantity, class_name=name, value=value, n=10, seed=seed)
-            | (of_groups if quantity != "accuracy" else {})
-            for quantity, name, value in content
-        ]
-        path = results / path_of(artefact, ids)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if artefact == "bias":
-            content = with_earlier(path, artefact, content)
-        own = {name: ids[name] for name in levels(artefact)}
-        write_artefact(path, artefact, content, own, parameters=parameters, extra=extra)
+    made, of_groups = Results(results, order), {"group": order[0], "group_b": order[1]}
+    made.write("predictions", [], dataset, model, seed, parameters=parameters)
+    content = [
+        filled("bias", quantity=quantity, class_name=name, value=value, n=10, seed=seed)
+        | (of_groups if quantity != "accuracy" else {})
+        for quantity, name, value in rows
+    ]
+    content = with_earlier(made.path("bias", dataset, model), "bias", content)
+    labels = ["non_toxic", "toxic"]
+    made.write("bias", content, dataset, model, parameters=parameters, labels=labels)
     grid = {"datasets": [["bios", "bias_in_bios"], ["jigsaw", "jigsaw_gender"]]}
     (results / "grid.json").write_text(grid_text(grid))
 
@@ -91,9 +83,7 @@ class TestOurs:
         assert "mixed: OS-CDA" in text
 
     def test_the_probe_stands_beside_the_bag_of_words(self, tmp_path):
-        path = tmp_path / path_of("term_weight_probe", {"dataset": "bios"})
         classifier(tmp_path, "bios", "mine", 0, "", [("accuracy", "", 0.9)])
-        path.parent.mkdir()
         rows = [
             {
                 "debias": "none", "weight": weight, "quantity": quantity,
@@ -103,7 +93,7 @@ class TestOurs:
             for name in ("nurse", "surgeon")
             for quantity, value in (("tpr_gap", 0.25), ("causal_tpr_gap", 0.5 * weight))
         ]  # fmt: skip
-        write_artefact(path, "term_weight_probe", rows, {"dataset": "bios"}, parameters={})
+        Results(tmp_path).write("term_weight_probe", rows, "bios")
         comparison = compare_gaps(tmp_path, "chen2024", {})
         ours = {(m.method, m.metric, m.class_name): m.ours for m in comparison.gaps}
         assert len(ours) == 8

@@ -11,6 +11,8 @@ import pytest
 from slurm.conftest import SCORES, ClusterCheckout
 from workflow.test_kills import tables
 
+from workflow import forked
+
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
 PART = 4
 
@@ -25,12 +27,8 @@ def wait_for_parts(checkout: ClusterCheckout, count: int = 2) -> None:
     checkout.wait_until(lambda: len(checkout.evaluated()) >= count * PART, f"{count} parts")
 
 
-def test_a_job_out_of_memory_and_then_cancelled(unevaluated, undisturbed):
-    """The first attempt has too little memory for the third part; the second one is cancelled.
-
-    A time limit is much like that: the job gets the same signal.
-    """
-    checkout = unevaluated("ended", slow_memory=1000, held_at="00004.part")
+def run_out_of_memory_then_cancelled(checkout: ClusterCheckout) -> forked.Run:
+    """The first attempt has too little memory for the third part; the second one is cancelled."""
     profile = checkout.root / "profiles/slurm/config.yaml"
     text = profile.read_text()
     profile.write_text(text.replace("mem_mb: 8000 *", "mem_mb: 1200 *", 1))
@@ -42,14 +40,42 @@ def test_a_job_out_of_memory_and_then_cancelled(unevaluated, undisturbed):
     checkout.cluster.command("scancel", job.id)
     checkout.wait_until(lambda: all(other.id != job.id for other in running()), "it ends")
     checkout.held.release()
-    assert run.wait(timeout=900) == 0, checkout.said
-    assert "exceeded memory limit" in checkout.said
+    return run
+
+
+def run_out_of_time(checkout: ClusterCheckout) -> forked.Run:
+    run = checkout.start(*SCORES)
+    wait_for_parts(checkout)
+    (job,) = checkout.cluster.running("evaluate", checkout.root)
+    checkout.cluster.expire(job)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("start", "settings", "limit", "ends"),
+    [
+        (
+            run_out_of_memory_then_cancelled,
+            {"slow_memory": 1000, "held_at": "00004.part"},
+            "exceeded memory limit",
+            2,
+        ),
+        pytest.param(
+            *(run_out_of_time, {"slow_seconds": 5}, "DUE TO TIME LIMIT", 1),
+            marks=pytest.mark.exhaustive,
+        ),
+    ],
+)
+def test_a_job_that_was_ended_goes_on(unevaluated, undisturbed, start, settings, limit, ends):
+    checkout = unevaluated(start.__name__, **settings)
+    assert start(checkout).wait(timeout=900) == 0, checkout.said
+    assert limit in checkout.said
     assert "Trying to restart" in checkout.said
     assert tables(checkout, "scores") == tables(undisturbed, "scores")
     assert checkout.plan(*SCORES) == {}
     (log,) = (checkout.results / "logs/evaluate").rglob("sensitivity.log")
     assert "examples are taken over from an earlier run" in log.read_text()
-    assert repeated(checkout) <= 2 * PART  # each end costs a part
+    assert repeated(checkout) <= ends * PART
 
 
 @pytest.mark.exhaustive

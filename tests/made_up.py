@@ -10,9 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.schemas import schema_of
 from exparity.config.experiment import Experiment
 from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
@@ -251,73 +253,60 @@ def _explained(results: Results, cell: tuple, settings: dict, examples: list, rn
             results.write_scores(keys, values, *cell, method, metric, parameters={"use": metric})
 
 
-IDS = {"dataset": "pairs", "model": "bert", "seed": 3}
+IDS = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime"}
 MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}
 
 
-class MadeUp:
-    """What the jobs of one cell write, with round numbers."""
+def value(kind: pa.DataType, i: int) -> Any:
+    """Return the first or second of two values of a type, in the order of sorting."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_list(kind):
+        return [value(kind.value_type, 1), value(kind.value_type, i)]
+    if pa.types.is_struct(kind):
+        return {field.name: value(field.type, i) for field in kind}
+    if pa.types.is_integer(kind):
+        return (2, 10)[i]
+    if pa.types.is_floating(kind):
+        return (-0.25, 0.5)[i]
+    return (False, True)[i] if pa.types.is_boolean(kind) else ("Zü", "a")[i]
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
 
-    def artefact(self, path, artefact, rows, parameters, ids=IDS, **extra):
-        path = self.root / f"{path}.parquet"
+class MadeUp(Results):
+    """What the jobs of one cell write: rows of any content, and round amounts of time."""
+
+    def write_rows(self, artefact: str, n: int, *place: str | int, **facts: Any) -> Path:
+        """Write n rows, each with an id of its own where the artefact has ids of examples."""
+        ids = layout.levels(artefact)
+        row = {f.name: value(f.type, 0) for f in schema_of(artefact) if f.name not in ids}
+        rows = [row | {"example_id": str(i)} if "example_id" in row else row for i in range(n)]
+        return self.write(artefact, rows, *place, **facts)
+
+    def write(self, artefact: str, rows: list, *place: str | int, **facts: Any) -> Path:
         # What this process has used is none of the made-up job's.
-        used = {"wall_seconds": 1.0, "cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
-        write_artefact(path, artefact, rows, ids, parameters=parameters, extra=used)
-        return path
+        used = {"wall_seconds": 1.0, "cpu_seconds": 0.25, "max_rss_mb": 50.0}
+        place = place or tuple(IDS[name] for name in layout.levels(artefact))
+        return super().write(artefact, rows, *place, **used | facts)
 
-    def data(self, train=20, test=8, use="pairs_all"):
-        rows = [
-            {"example_id": f"{i:03d}", "match_id": f"{i // 2}", "text": "a b", "words": ["a", "b"],
-             "split": "train" if i < train else "test", "label": 0, "group": "fm"[i % 2],
-             "rationale": None, "attributes": []}
-            for i in range(train + test)
-        ]  # fmt: skip
-        parameters = {"use": use, "n_pairs": (train + test) // 2}
-        self.artefact(
-            "data/pairs", "data", rows, parameters, {"dataset": "pairs"}, wall_seconds=2.0
-        )
+    def data(self, train=20, test=8):
+        row = {f.name: value(f.type, 0) for f in schema_of("data") if f.name != "dataset"}
+        splits = ["train"] * train + ["test"] * test
+        rows = [row | {"example_id": str(i), "split": split} for i, split in enumerate(splits)]
+        parameters = {"use": "pairs_all", "n_pairs": len(rows) // 2}
+        self.write("data", rows, parameters=parameters, wall_seconds=2.0)
 
-    def training(self, epochs=3, n=8, device="cuda:0", **extra):
-        rows = [
-            {"epoch": i + 1, "step": i, "learning_rate": 0.1, "train_loss": 0.1,
-             "train_accuracy": 0.5, "validation_loss": 0.1, "validation_accuracy": 0.5,
-             "seconds": 2.0}
-            for i in range(epochs)
-        ]  # fmt: skip
-        parameters = {"model": MODEL, "training": {"epochs": epochs, "batch_size": 16}}
-        extra = {"work_seconds": 2.0 * epochs, "earlier_seconds": 0.0, **extra}
-        self.artefact("models/pairs/bert/3/history", "history", rows, parameters, **extra)
-        (self.root / "models/pairs/bert/3/model.safetensors").write_bytes(b"x" * 5000)
-        rows = [
-            {"example_id": f"{i}", "group": "f", "match_id": None, "label": 0,
-             "probabilities": [0.5, 0.5], "predicted": 0}
-            for i in range(n)
-        ]  # fmt: skip
-        path = "predictions/pairs/bert/3"
-        self.artefact(path, "predictions", rows, parameters, device=device, wall_seconds=10.0)
+    def training(self, epochs=3, n=8, device="cuda:0", **facts):
+        facts |= {"parameters": {"model": MODEL, "training": {"epochs": epochs, "batch_size": 16}}}
+        times = {"work_seconds": 2.0 * epochs, "earlier_seconds": 0.0}
+        folder = self.write_rows("history", epochs, **times | facts).parent
+        (folder / "model.safetensors").write_bytes(b"x" * 5000)
+        self.write_rows("predictions", n, device=device, **facts | {"wall_seconds": 10.0})
 
-    def explanations(self, method="lime", n=8, params=None, **extra):
-        rows = [
-            {"example_id": f"{i}", "target": 0, "token_ids": [1, 2], "tokens": ["a", "b"],
-             "word_ids": [0, 1], "scores": [0.5, 0.25]}
-            for i in range(n)
-        ]  # fmt: skip
-        parameters = {"use": method, "params": params or {}, "precision": "bf16"}
-        path = f"explanations/pairs/bert/3/{method}"
-        ids = {**IDS, "method": method}
-        self.artefact(path, "explanations", rows, parameters, ids, device="cuda:0", **extra)
+    def explanations(self, n=8, **facts):
+        self.write_rows("explanations", n, device="cuda:0", parameters={"use": "lime"}, **facts)
 
-    def scores(self, metric="gini", n=8, params=None, device="cpu", **extra):
-        rows = [
-            {"example_id": f"{i}", "group": "f", "match_id": None, "score": 0.5} for i in range(n)
-        ]
-        parameters = {"use": metric, "params": params or {}, "precision": "bf16"}
-        path = f"scores/pairs/bert/3/lime/{metric}"
-        ids = {**IDS, "method": "lime", "metric": metric}
-        self.artefact(path, "scores", rows, parameters, ids, device=device, **extra)
+    def scores(self, metric="gini", n=8, **facts):
+        place = *IDS.values(), metric
+        self.write_rows("scores", n, *place, device="cpu", parameters={"use": metric}, **facts)
 
 
 SCHEMES = {"c": "bert_c", "ce": "bert_ce", "cef": "bert_cef", "cefaf": "bert_cefaf",

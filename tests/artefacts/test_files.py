@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from made_up import value
 from support import rotten
 
 from exparity import read_results
@@ -27,20 +28,6 @@ from exparity.core.errors import InputError
 
 ARTEFACTS = artefacts()
 CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
-
-
-def value(kind, i):
-    """The first or second of two values of a type, in the order of sorting."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_list(kind):
-        return [value(kind.value_type, 1), value(kind.value_type, i)]
-    if pa.types.is_struct(kind):
-        return {field.name: value(field.type, i) for field in kind}
-    if pa.types.is_integer(kind):
-        return (2, 10)[i]
-    if pa.types.is_floating(kind):
-        return (-0.25, 0.5)[i]
-    return (False, True)[i] if pa.types.is_boolean(kind) else ("Zü", "a")[i]
 
 
 def ids_of(artefact):

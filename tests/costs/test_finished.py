@@ -15,11 +15,13 @@ def only(made, stage):
     return job
 
 
-def analysed(made, name, seconds, ids=IDS, **extra):
+def analysed(made, name, seconds, **facts):
     made.data(train=20, test=8)
     made.training(n=8)
-    path = "/".join(map(str, ids.values()))
-    made.artefact(f"{name}/{path}", name, [], {"resamples": 20}, ids, wall_seconds=seconds, **extra)
+    made.write(name, [], parameters={"resamples": 20}, wall_seconds=seconds, **facts)
+
+
+CELL = {name: IDS[name] for name in ("dataset", "model", "seed")}
 
 
 def random_explanations(made, metric, n=8, draws=3):
@@ -29,42 +31,39 @@ def random_explanations(made, metric, n=8, draws=3):
         for i in range(n)
         for draw in range(draws)
     ]
-    ids, path = {**IDS, "metric": metric}, f"random_scores/pairs/bert/3/{metric}"
-    options = {"use": "gini", "params": {}, "draws": draws}
-    made.artefact(path, "random_scores", rows, options, ids, work_seconds=2.0, examples=n)
+    facts = {"parameters": {"use": "gini", "params": {}, "draws": draws}, "work_seconds": 2.0}
+    made.write("random_scores", rows, *CELL.values(), metric, **facts, examples=n)
 
 
-LIME = {**IDS, "method": "lime"}
-OF_MODEL = {name: IDS[name] for name in ("dataset", "model")}
 JOBS = [
     (lambda m: m.data(train=20, test=8), "prepare",
      {"output": "data/pairs.parquet", "ids": {"dataset": "pairs"}, "examples": None, "seconds": 2.0,
       "work_seconds": None, "device": "cpu"}),
     # A training counts its examples once an epoch, where its data tell how many there are.
     (lambda m: (m.data(train=20, test=8), m.training(epochs=3)), "finetune",
-     {"output": "models/pairs/bert/3", "ids": IDS, "examples": 60, "seconds": 10.0,
+     {"output": "models/pairs/bert/3", "ids": CELL, "examples": 60, "seconds": 10.0,
       "work_seconds": 6.0, "device": "cuda:0"}),
     (lambda m: m.explanations(n=6, wall_seconds=8.0, work_seconds=3.0), "explain",
      {"examples": 6, "seconds": 8.0, "work_seconds": 3.0, "cpu_seconds": 0.25, "max_rss_mb": 50.0,
-      "ids": LIME}),
+      "ids": IDS}),
     # What an interrupted job left counts.
     (lambda m: (m.data(), m.training(earlier_seconds=4.0)), "finetune",
      {"seconds": 14.0, "work_seconds": 6.0}),
     (lambda m: m.explanations(wall_seconds=6.0, work_seconds=9.0, earlier_seconds=5.0), "explain",
      {"seconds": 11.0, "work_seconds": 9.0}),
-    (lambda m: analysed(m, "bias", 1.0, OF_MODEL), "bias",
+    (lambda m: analysed(m, "bias", 1.0), "bias",
      {"examples": None, "seconds": 1.0, "work_seconds": None}),
-    (lambda m: analysed(m, "dataset_bias", 3.0, {"dataset": "pairs"}),
-     "dataset_bias", {"examples": None, "seconds": 3.0}),
+    (lambda m: analysed(m, "dataset_bias", 3.0), "dataset_bias",
+     {"examples": None, "seconds": 3.0}),
     (lambda m: analysed(m, "mlm_scores", 9.0, device="cuda:0", work_seconds=2.0),
      "mlm_score", {"seconds": 9.0, "work_seconds": 2.0, "device": "cuda:0"}),
     (lambda m: (m.explanations(), m.scores("gini", n=4, work_seconds=1.0)), "evaluate",
-     {"examples": 4, "ids": {**LIME, "metric": "gini"}, "runs_model": False}),
+     {"examples": 4, "ids": {**IDS, "metric": "gini"}, "runs_model": False}),
     (lambda m: (m.explanations(), m.scores("comprehensiveness")), "evaluate",
      {"runs_model": True}),
     # Each draw counts, as in a plan; the job has a metric, and no method.
     (lambda m: random_explanations(m, "mine"), "negative_control",
-     {"examples": 24, "ids": {**IDS, "metric": "mine"}, "runs_model": True}),
+     {"examples": 24, "ids": {**CELL, "metric": "mine"}, "runs_model": True}),
 ]  # fmt: skip
 
 

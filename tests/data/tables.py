@@ -7,6 +7,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 
+def rows_of(n, **columns):
+    """Return n rows; a column repeats its values, or is a function of the row's number."""
+    return [
+        {name: of(i) if callable(of) else of[i % len(of)] for name, of in columns.items()}
+        for i in range(n)
+    ]
+
+
 def write(path, rows):
     """Write rows in the format that the suffix says; lists in cells of text are JSON."""
     if path.suffix == ".parquet":

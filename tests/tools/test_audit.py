@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
+from data.tables import rows_of, write
 from pyarrow import parquet
 from support import refused_by
 
@@ -29,17 +30,15 @@ CLASSES = ("Female", "Male")
 """Those of the tiny checkpoint, written in another way."""
 
 
-def write_table(path, count=40, classes=CLASSES):
-    rows = [
-        {
-            "review": f"the {('plain', 'fine')[i % 2]} girl sings near harbour {i}",
-            "author": classes[i % len(classes)],
-            "town": ("north", "south")[i // 2 % 2],
-            "marks": "0 1 0 1 0 0 0",
-        }
-        for i in range(count)
-    ]
-    pd.DataFrame(rows).to_csv(path, index=False)
+def write_table(path, count=40):
+    rows = rows_of(
+        count,
+        review=lambda i: f"the {('plain', 'fine')[i % 2]} girl sings near harbour {i}",
+        author=CLASSES,
+        town=("north", "north", "south", "south"),
+        marks=("0 1 0 1 0 0 0",),
+    )
+    write(path, rows)
 
 
 @pytest.fixture
@@ -47,13 +46,11 @@ def runs(tmp_path, monkeypatch):
     """Configs that were to run, each with the cores, and whether it was a dry run."""
     monkeypatch.chdir(tmp_path)
     asked = []
-    monkeypatch.setattr(
-        module,
-        "run_workflow",
-        lambda path, cores, dry_run: asked.append(
-            (yaml.safe_load(path.read_text()), cores, dry_run)
-        ),
-    )
+
+    def run(path, cores, dry_run):
+        asked.append((yaml.safe_load(path.read_text()), cores, dry_run))
+
+    monkeypatch.setattr(module, "run_workflow", run)
     monkeypatch.setattr(module, "_say_what_was_found", lambda experiment: None)  # nothing was run
     write_table(Path("Reviews 2026.csv"))
     return asked
@@ -118,15 +115,8 @@ def test_what_is_asked_for_wins(runs, asked):
 )
 def test_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
     distinct = list(dict.fromkeys(columns))
-    rows = [
-        {
-            "review": f"text {i}",
-            "author": CLASSES[i % 2],
-            **dict.fromkeys(distinct, "xy"[i // 2 % 2]),
-        }
-        for i in range(40)
-    ]
-    pd.DataFrame(rows).to_csv("reviews.csv", index=False)
+    text = {"review": lambda i: f"text {i}", "author": CLASSES}
+    write(Path("reviews.csv"), rows_of(40, **text, **dict.fromkeys(distinct, "xxyy")))
     audit(**{**asked, "table": "reviews.csv", "group": columns})
     ((config, *_),) = runs
     assert list(config["datasets"]) == ids
@@ -135,12 +125,8 @@ def test_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
 
 
 def test_columns_with_a_plus_are_intersections(runs, asked):
-    rows = [
-        {"review": f"text {i}", "author": CLASSES[i % 2], "town": "xyz"[i // 2 % 3],
-         "age": ("old", "young")[i // 6 % 2]}
-        for i in range(96)
-    ]  # fmt: skip
-    pd.DataFrame(rows).to_csv("reviews.csv", index=False)
+    text = {"review": lambda i: f"text {i}", "author": CLASSES}
+    write(Path("reviews.csv"), rows_of(96, **text, town="xxyyzz", age=["old"] * 6 + ["young"] * 6))
     audit(**{**asked, "table": "reviews.csv", "group": ["town+age", "age"]})
     ((config, *_),) = runs
     groups = {id: one["group"] for id, one in config["datasets"].items()}
@@ -206,12 +192,8 @@ def posts(checkpoints, tmp_path, runs):
     settings = folder / "config.json"
     written = json.loads(settings.read_text()) | {"problem_type": "multi_label_classification"}
     settings.write_text(json.dumps(written))
-    rows = [
-        {"text": f"the girl sings {i}", "Female": i % 2, "male": i // 2 % 2,
-         "town": "ns"[i % 3 % 2], "race": "ab"[i % 5 % 2]}
-        for i in range(60)
-    ]  # fmt: skip
-    pd.DataFrame(rows).to_csv("posts.csv", index=False)
+    labels = {"Female": (0, 1), "male": (0, 0, 1, 1), "town": "nsn", "race": "ababa"}
+    write(Path("posts.csv"), rows_of(60, text=lambda i: f"the girl sings {i}", **labels))
     return {"table": "posts.csv", "checkpoint": str(folder), "methods": ["lime"]}
 
 

@@ -1,10 +1,13 @@
-"""Tables of the user's own in every format."""
+"""Tables of the user's own in every format, and raw files of published datasets."""
 
 import csv
 import json
 
 import pyarrow as pa
 from pyarrow import parquet
+
+from exparity.data import load_dataset
+from exparity.data.files import DataSource
 
 
 def rows_of(n, **columns):
@@ -31,3 +34,19 @@ def write(path, rows):
             lists = {k: json.dumps(value) for k, value in row.items() if isinstance(value, list)}
             writer.writerow({**row, **lists})
     return path
+
+
+def raw_files(folder, contents):
+    """Write raw files, of lines that are texts or JSON; returns the source that reads them."""
+    for file, lines in contents:
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        texts = (line if isinstance(line, str) else json.dumps(line) for line in lines)
+        path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return DataSource(folder, download=False)
+
+
+def load_raw(id, source, **options):
+    """Return the examples of a dataset whose files are none of the published ones, by id."""
+    examples = load_dataset(id, source, {"verify": False, **options})
+    return {example.example_id: example for example in examples}

@@ -40,11 +40,8 @@ def test_a_row_becomes_an_example(tmp_path):
     he, she = sorted(
         (e for e in load(source) if e.split == "test"), key=lambda e: e.group == "female"
     )
-    assert (she.words, she.label, she.group) == (
-        ("She", "writes,", "and", "teaches."),
-        13,
-        "female",
-    )
+    words = ("She", "writes,", "and", "teaches.")
+    assert (she.words, she.label, she.group) == (words, 13, "female")
     assert (he.words, he.label, he.group) == (("He", "reads", "."), 21, "male")
     assert (she.example_id, he.example_id) == ("test-000001", "test-000002")
     assert she.match_id is None
@@ -80,9 +77,7 @@ def test_empty_biographies_are_left_out_and_counted(tmp_path, caplog):
     assert caplog.messages == ["bias_in_bios: left out 2 empty biographies of train"]
 
 
-@pytest.mark.parametrize(
-    "row", [biography(28), biography(-1), biography(None), biography(0, 2), biography(text=None)]
-)
+@pytest.mark.parametrize("row", [biography(28), biography(0, 2), biography(text=None)])
 def test_bad_rows_are_named(row, tmp_path):
     with pytest.raises(InputError, match=r"train.parquet, row 113: not as in the published file"):
         load(source_of(tmp_path, train=[*everyone(), row]))
@@ -92,8 +87,6 @@ def test_a_missing_column_and_an_unknown_profession_are_named(tmp_path):
     source = source_of(tmp_path)
     with pytest.raises(InputError, match="no profession 'nurs'; did you mean 'nurse'"):
         load(source, professions=["nurs", "poet"])
-    with pytest.raises(InputError, match="the only class is 'nurse'; it takes two"):
-        load(source, professions=["nurse"])
     rows = [{"text": "a", "profession": 0, "gender": 0}]
     with pytest.raises(InputError, match=r"dev.parquet: no column 'hard_text'"):
         load(source_of(tmp_path, dev=rows))

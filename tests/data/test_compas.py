@@ -1,9 +1,9 @@
 """COMPAS: the published rows and their text, race as the attribute, and what is refused."""
 
-import csv
 from collections import Counter
 
 import pytest
+from data.tables import raw_files
 from support import REAL, need, refused_by
 
 from exparity.core.errors import InputError
@@ -25,25 +25,16 @@ class TestText:
         ("changes", "text"),
         [
             # The three texts that the study prints.
-            (
-                {},
-                "3 priors, score factor 1, under 45, under 25, African American, male, misdemeanor",
-            ),
-            (
-                {"priors_count": "1", "score_text": "Low", "race": "Hispanic",
-                 "c_charge_degree": "F"},
-                "1 priors, score factor 0, under 45, under 25, Hispanic, male",
-            ),
-            (
-                {"priors_count": "0", "score_text": "Low", "race": "Other", "sex": "Female",
-                 "c_charge_degree": "F"},
-                "0 priors, score factor 0, under 45, under 25, other race, female",
-            ),
+            ({},
+             "3 priors, score factor 1, under 45, under 25, African American, male, misdemeanor"),
+            ({"priors_count": "1", "score_text": "Low", "race": "Hispanic", "c_charge_degree": "F"},
+             "1 priors, score factor 0, under 45, under 25, Hispanic, male"),
+            ({"priors_count": "0", "score_text": "Low", "race": "Other", "sex": "Female",
+              "c_charge_degree": "F"},
+             "0 priors, score factor 0, under 45, under 25, other race, female"),
             # What it does not print.
-            (
-                {"age_cat": "Greater than 45", "race": "Caucasian", "c_charge_degree": "F"},
-                "3 priors, score factor 1, over 45, over 25, Caucasian, male",
-            ),
+            ({"age_cat": "Greater than 45", "race": "Caucasian", "c_charge_degree": "F"},
+             "3 priors, score factor 1, over 45, over 25, Caucasian, male"),
         ],
     )  # fmt: skip
     def test_a_row_as_text(self, changes, text):
@@ -51,13 +42,8 @@ class TestText:
 
 
 def source_of(folder, rows):
-    path = folder / FILE.path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(ROW))
-        writer.writeheader()
-        writer.writerows(rows)
-    return DataSource(folder, download=False)
+    lines = [",".join(ROW), *(",".join(row.values()) for row in rows)]
+    return raw_files(folder, [(FILE, lines)])
 
 
 def people(n=10):
@@ -113,16 +99,9 @@ class TestAlteredFile:
             load_dataset("compas", source_of(tmp_path, people()), {"verify": False, **options})
 
 
-class TestReal:
-    def load(self, **options):
-        need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
-        return load_dataset("compas", DataSource(REAL, download=False), options)
-
-    @pytest.fixture
-    def found(self):
-        return self.load()
-
-    def test_the_published_counts(self, found):
-        assert len(found) == 6172
-        assert Counter(e.group for e in found) == {"female": 1175, "male": 4997}
-        assert Counter(e.label for e in found) == {0: 3363, 1: 2809}
+def test_the_published_counts():
+    need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
+    found = load_dataset("compas", DataSource(REAL, download=False))
+    assert len(found) == 6172
+    assert Counter(e.group for e in found) == {"female": 1175, "male": 4997}
+    assert Counter(e.label for e in found) == {0: 3363, 1: 2809}

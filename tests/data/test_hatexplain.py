@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
+from functools import partial
 
 import pytest
+from data.tables import load_raw, raw_files
 from support import REAL, need
 
 from exparity.core.errors import InputError
-from exparity.data import DATASETS, load_dataset, load_with_facts
+from exparity.data import DATASETS, load_with_facts
 from exparity.data.files import DataSource
 from exparity.data.hatexplain import COMMUNITIES, LABELS, PARTS, POSTS, REST
 
@@ -35,24 +37,14 @@ def source_of(folder, **parts):
     named = {part: parts.get(part, NAMED) for part in SIZES}
     rows = {f"{part}{i}": row for part, rows in named.items() for i, row in enumerate(rows)}
     ids = {part: [f"{part}{i}" for i in range(len(rows))] for part, rows in named.items()}
-    for file, content in ((POSTS, rows), (PARTS, ids)):
-        path = folder / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
-    return DataSource(folder, download=False)
+    return raw_files(folder, [(POSTS, [rows]), (PARTS, [ids])])
 
 
-def load(source, **options):
-    return {
-        e.example_id: e for e in load_dataset("hatexplain", source, {"verify": False, **options})
-    }
+load = partial(load_raw, "hatexplain")
 
 
 class TestPosts:
-    @pytest.mark.parametrize(
-        ("labels", "name"),
-        [("HHO", "hatespeech"), ("NNN", "normal")],
-    )
+    @pytest.mark.parametrize(("labels", "name"), [("HHO", "hatespeech"), ("NNN", "normal")])
     def test_a_post_becomes_an_example_by_what_two_annotators_say(self, labels, name, tmp_path):
         one = load(source_of(tmp_path, test=[post(labels), *NAMED]))["test0"]
         assert (one.words, one.group, one.split) == (("some", "words"), "Women", "test")
@@ -88,9 +80,8 @@ class TestPosts:
         ],
     )
     def test_the_group_is_the_community_that_most_name(self, targets, group, tmp_path):
-        assert (
-            load(source_of(tmp_path, test=[post(targets=targets), *NAMED]))["test0"].group == group
-        )
+        source = source_of(tmp_path, test=[post(targets=targets), *NAMED])
+        assert load(source)["test0"].group == group
 
     def test_communities_are_groups_in_the_order_of_the_option(self, tmp_path):
         source = source_of(tmp_path)
@@ -104,13 +95,10 @@ class TestPosts:
 class TestParts:
     def test_published_parts_are_dealt_to_splits(self, tmp_path):
         source = source_of(tmp_path)
-        for options, split in (
-            ({}, "train"),
-            ({"train": ["train"], "test": ["val", "test"]}, "test"),
-        ):
-            parts = {
-                (e.split, id.rstrip("0123456789")) for id, e in load(source, **options).items()
-            }
+        dealt = {"train": ["train"], "test": ["val", "test"]}
+        for options, split in (({}, "train"), (dealt, "test")):
+            found = load(source, **options)
+            parts = {(e.split, id.rstrip("0123456789")) for id, e in found.items()}
             assert parts == {("train", "train"), (split, "val"), ("test", "test")}
 
     def test_texts_to_train_on(self, tmp_path):
@@ -149,17 +137,10 @@ class TestFiles:
 
 
 class TestReal:
-    @pytest.fixture
-    def source(self):
+    def test_all_by_a_naive_count(self):
         need((REAL / POSTS.path).is_file(), f"HateXplain below {REAL} (or EXPARITY_DATA)")
-        return DataSource(REAL, download=False)
-
-    @pytest.fixture
-    def raw(self, source):
-        return [json.loads((REAL / file.path).read_text()) for file in (POSTS, PARTS)]
-
-    def test_all_by_a_naive_count(self, source, raw):
-        rows, ids = raw
+        source = DataSource(REAL, download=False)
+        rows, ids = (json.loads((REAL / file.path).read_text()) for file in (POSTS, PARTS))
         assert {part: len(of_part) for part, of_part in ids.items()} == SIZES
         assert DATASETS.get("hatexplain").facts.sizes == (15_383 + 1_922, 1_924)
         found = load(source, train=["val"])

@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+from data.tables import load_raw, raw_files
 from hypothesis import given
 from hypothesis import strategies as st
 from support import REAL, need
@@ -26,16 +27,8 @@ TREES = st.recursive(
 )
 
 
-def source_of(folder, *lines):
-    for file in FILES.values():
-        path = folder / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
-    return DataSource(folder, download=False)
-
-
-def load(id, source):
-    return {e.example_id: e for e in load_dataset(id, source, {"verify": False})}
+def load(id, folder, *lines):
+    return load_raw(id, raw_files(folder, [(file, lines) for file in FILES.values()]))
 
 
 def tree_of(line):
@@ -107,15 +100,15 @@ class TestTrees:
         sentence = read_tree(r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
         assert sentence.words == ("(", "writer/director", ")")
 
-    @pytest.mark.parametrize("line", ["good", "(3 good", "(3 good) (2 bad)", "((3 good))", "("])
+    @pytest.mark.parametrize("line", ["good", "(3 good) (2 bad)", "("])
     def test_other_lines_are_refused(self, line, tmp_path):
         with pytest.raises(InputError, match=r"train.txt:2: not as in the published file"):
-            load("sst", source_of(tmp_path, GOOD, line))
+            load("sst", tmp_path, GOOD, line)
 
 
 class TestDatasets:
     def test_sentences_become_examples_unless_they_are_neutral(self, tmp_path):
-        found = load("sst", source_of(tmp_path, GOOD, BAD, NEUTRAL))
+        found = load("sst", tmp_path, GOOD, BAD, NEUTRAL)
         assert Counter(e.split for e in found.values()) == {"train": 4, "test": 2}
         one = found["test-0001"]
         assert (one.words, one.label, one.group) == (("A", "good", "film"), 1, "")
@@ -124,14 +117,9 @@ class TestDatasets:
 
     def test_the_group_is_the_gender_that_is_named(self, tmp_path):
         he, she = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"
-        others = [
-            he.replace("(3", "(2", 1),
-            "(4 (2 He) (3 (2 loves) (3 her)))",
-            "(4 (2 It) (3 works))",
-            "(4 (2 Actors) (3 shine))",
-        ]
-        found = load("sst_gender", source_of(tmp_path, he, she, *others))
-        assert len(found) == 6
+        others = [he.replace("(3", "(2", 1), "(4 (2 He) (3 (2 loves) (3 her)))"]
+        found = load("sst_gender", tmp_path, he, she, *others)
+        assert len(found) == 6  # each in every part
         one, other = found["train-0001"], found["test-0002"]
         assert (one.words, one.label, one.group) == (("He", "is", "good"), 1, "male")
         assert (other.label, other.group, other.split) == (0, "female", "test")

@@ -54,7 +54,6 @@ class Gpus:
         count: how many there are.
         memory: bytes of each.
         capability: compute capability, such as (7, 0) of a V100.
-        current: index of the one that ``cuda`` stands for.
         allocated: bytes in use, by index.
         peak: most bytes in use since the peak was reset, by index.
         kernels: operations, by name.
@@ -64,7 +63,6 @@ class Gpus:
 
     def __init__(self, count, memory, capability):
         self.count, self.memory, self.capability = count, memory, capability
-        self.current = 0
         self.allocated, self.peak = [0] * count, [0] * count
         self.kernels, self.waits, self.copies = Counter(), Counter(), Counter()
 
@@ -81,10 +79,7 @@ class Gpus:
             name = torch.device(name)
         if not isinstance(name, torch.device) or name.type != "cuda":
             return None
-        index = self.current if name.index is None else name.index
-        if index >= self.count:
-            raise RuntimeError("CUDA error: invalid device ordinal")
-        return torch.device("cuda", index)
+        return torch.device("cuda", name.index or 0)
 
     def index_of(self, device=None):
         found = self.device_of("cuda" if device is None else device)
@@ -228,33 +223,12 @@ def _mixed(func, tensors):
     )
 
 
-class _Up(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, index):
-        return FakeCuda(x.detach().clone(), index)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return getattr(gradient, "elem", gradient), None
-
-
-class _Down(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.index = x.index
-        return x.elem.detach().clone()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return FakeCuda(gradient, ctx.index)
-
-
 def _to_gpu(x, index):
     if isinstance(x, FakeCuda):
         return x if x.index == index else FakeCuda(x.elem.detach().clone(), index)
     _gpus.copies["to", _line()] += 1
-    if x.requires_grad and torch.is_grad_enabled() and not x.is_leaf:
-        return _Up.apply(x, index)
+    # A move that gradients would have to follow; nothing here makes one.
+    assert x.is_leaf or not torch.is_grad_enabled()
     return FakeCuda(x.detach().clone(), index)
 
 
@@ -263,8 +237,7 @@ def _to_cpu(x):
         return x
     _gpus.waits["copy to the CPU", _line()] += 1
     _gpus.copies["from", _line()] += 1
-    if x.requires_grad and torch.is_grad_enabled():
-        return _Down.apply(x)
+    assert not (x.requires_grad and torch.is_grad_enabled())
     return x.elem.detach().clone()
 
 
@@ -276,10 +249,6 @@ class _Names(TorchFunctionMode):
         of = torch.Tensor
         if func is of.cpu:
             return _to_cpu(args[0])
-        if func is of.cuda:
-            return _to_gpu(args[0], _gpus.index_of(*args[1:]))
-        if func is of.pin_memory:
-            return args[0]
         if func in (of.numpy, of.__array__) and isinstance(args[0], FakeCuda):
             return args[0].numpy()
         if func is of.tolist and isinstance(args[0], FakeCuda):
@@ -355,9 +324,6 @@ def _properties(gpus, device=None):
 def _calls(gpus):
     """Return what ``torch.cuda`` answers."""
 
-    def set_device(device):
-        gpus.current = gpus.index_of(device)
-
     def reset_peak(device=None):
         gpus.peak[gpus.index_of(device)] = gpus.allocated[gpus.index_of(device)]
 
@@ -371,8 +337,7 @@ def _calls(gpus):
         "is_available": lambda: True,
         "is_initialized": lambda: True,
         "device_count": lambda: gpus.count,
-        "current_device": lambda: gpus.current,
-        "set_device": set_device,
+        "current_device": lambda: 0,
         "get_device_name": lambda device=None: "Fake GPU",
         "get_device_capability": lambda device=None: gpus.capability,
         "get_device_properties": lambda device=None: _properties(gpus, device),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
-from data.tables import write
+from data.tables import rows_of, write
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -29,16 +29,10 @@ REFUSED = refused_by(__file__)
 NOWHERE = DataSource(Path("nowhere"), download=False)
 
 
-def table(n=20):
-    """Rows of two groups and two classes."""
-    return [
-        {
-            "text": f"Review {i} is fine .",
-            "label": ("no", "yes")[i % 2],
-            "group": ("old", "young")[i // 2 % 2],
-        }
-        for i in range(n)
-    ]
+def table(n=20, **columns):
+    """Return rows of two groups and two classes; columns beside or instead of theirs."""
+    own = {"label": ("no", "yes"), "group": ("old", "old", "young", "young")}
+    return rows_of(n, **{"text": lambda i: f"Review {i} is fine .", **own, **columns})
 
 
 def load(path, **options):
@@ -56,26 +50,23 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-class TestFormats:
-    def test_they_hold_the_same(self, suffix, tmp_path):
-        found, facts = load(write(tmp_path / f"a.{suffix}", table()))
-        assert (facts.attribute, facts.labels) == ("group", ("no", "yes"))
-        assert facts.groups == ("old", "young")
-        assert {e.example_id: (e.text, facts.labels[e.label], e.group) for e in found} == {
-            f"{i:02d}": (row["text"], row["label"], row["group"])
-            for i, row in enumerate(table(), start=1)
-        }
-        assert all(e.match_id is None and e.rationale is None for e in found)
-        # One of five in each of the four combinations.
-        tested = sorted((e.label, e.group) for e in found if e.split == "test")
-        assert tested == [(label, group) for label in (0, 1) for group in ("old", "young")]
+def test_formats_hold_the_same(suffix, tmp_path):
+    found, facts = load(write(tmp_path / f"a.{suffix}", table()))
+    assert (facts.attribute, facts.labels) == ("group", ("no", "yes"))
+    assert facts.groups == ("old", "young")
+    assert {e.example_id: (e.text, facts.labels[e.label], e.group) for e in found} == {
+        f"{i:02d}": (row["text"], row["label"], row["group"])
+        for i, row in enumerate(table(), start=1)
+    }
+    assert all(e.match_id is None and e.rationale is None for e in found)
+    # One of five in each of the four combinations.
+    tested = sorted((e.label, e.group) for e in found if e.split == "test")
+    assert tested == [(label, group) for label in (0, 1) for group in ("old", "young")]
 
 
 class TestCsv:
     def test_values_stay_as_written(self, tmp_path):
-        rows = [
-            {**row, "id": f"0{i}", "label": ("NA", "01")[i % 2]} for i, row in enumerate(table())
-        ]
+        rows = table(id=lambda i: f"0{i}", label=("NA", "01"))
         found, facts = load(write(tmp_path / "a.csv", rows), id="id")
         assert facts.labels == ("01", "NA")
         assert {e.example_id for e in found} == {f"0{i}" for i in range(20)}
@@ -110,8 +101,7 @@ class TestCsv:
 
 class TestValues:
     def test_orders_may_be_set_also_with_numbers(self, tmp_path):
-        rows = [{**row, "label": i % 2} for i, row in enumerate(table())]
-        path = write(tmp_path / "a.jsonl", rows)
+        path = write(tmp_path / "a.jsonl", table(label=(0, 1)))
         found, facts = load(path, groups=["young", "old"], labels=[1, 0, 2])
         assert (facts.groups, facts.labels) == (("young", "old"), ("1", "0", "2"))
         assert {e.label for e in found if int(e.example_id) % 2} == {1}
@@ -121,17 +111,17 @@ class TestValues:
         assert load(write(tmp_path / "a.csv", rows))[1].groups == ("old people", "young people")
 
     def test_lists_of_words_and_rationales(self, tmp_path):
-        rows = [{**row, "text": ["A", " ", "good ", "one"], "why": [0, 1, 1, 0]} for row in table()]
+        rows = table(text=[["A", " ", "good ", "one"]], why=[[0, 1, 1, 0]])
         for suffix in ("jsonl", "parquet"):
             found, _ = load(write(tmp_path / f"a.{suffix}", rows), rationale="why")
             assert {(e.words, e.rationale) for e in found} == {(("A", "good", "one"), (0, 1, 0))}
 
     def test_splits_and_sets_of_the_table_are_kept(self, tmp_path):
-        rows = [
-            {**row, "id": f"x{i}", "set": i // 4 if i < 16 else None,
-             "part": "test" if i < 8 or i == 17 else "train"}
-            for i, row in enumerate(table())
-        ]  # fmt: skip
+        rows = table(
+            id=lambda i: f"x{i}",
+            set=lambda i: i // 4 if i < 16 else None,
+            part=lambda i: "test" if i < 8 or i == 17 else "train",
+        )
         rows[18]["group"] = "young"
         for suffix in FORMATS:
             path = write(tmp_path / f"a.{suffix}", rows)
@@ -153,18 +143,17 @@ class TestRefusals:
             ("a.csv", "text,label,group\n".encode("utf-16-le"), "no column 'text'; did you mean"),
             ("a.csv", b"text,label,group\na\0,no,x\n", ":2: text holds NUL characters"),
             ("a.csv", "text,label,group\na,no,x\né,n,x\n".encode("latin-1"), "a.csv:3: not UTF-8"),
-            ("a.tsv", b'text\tlabel\n"Great" film\t1\n', "a.tsv:2: not valid CSV"),
             ("a.tsv", b'text\tlabel\n"bad\t0\nfine"\t1\n', "a.tsv:2: a double quote begins a cell"),
             (
                 "a.csv.gz",
                 gzip.compress(b"text,label,group\n", mtime=0)[:-9],
-                "not a readable gzip file (",
+                "not a readable gzip",
             ),
             ("a.json", b"[1]", "a.json, row 1: expected a JSON object, found 1"),
             (
                 "a.jsonl",
                 rb'{"text": "a", "label": "\u001b[31m", "group": "x"}',
-                "'\\x1b[31m' is longer",
+                "'\\x1b[31m' is lo",
             ),
             ("a.jsonl", b"", "a.jsonl: has no rows"),
             ("a.xlsx", b"", "a.xlsx: unknown kind of table; use one of .csv, .tsv, .json, .jsonl"),
@@ -185,11 +174,12 @@ class TestRefusals:
 
     @pytest.mark.parametrize(("changes", "message"), REFUSED["bad_values"])
     def test_bad_values(self, changes, message, tmp_path):
-        rows = [
-            {**row, "id": f"x{i}", "why": [0] * 5, "set": f"s{i // 4}",
-             "part": "test" if i < 8 else "train"}
-            for i, row in enumerate(table())
-        ]  # fmt: skip
+        rows = table(
+            id=lambda i: f"x{i}",
+            why=[[0] * 5],
+            set=lambda i: f"s{i // 4}",
+            part=lambda i: "test" if i < 8 else "train",
+        )
         rows[3].update(changes)
         options = {"id": "id", "rationale": "why", "split": "part", "match": "set"}
         path = write(tmp_path / "a.jsonl", rows)
@@ -217,15 +207,14 @@ class TestRefusals:
         assert ascii(other) in message
 
     def test_more_classes_than_a_byte_counts(self, tmp_path):
-        rows = [{**row, "label": i % 150} for i, row in enumerate(table(600))]
-        path = write(tmp_path / "a.csv", rows)
+        path = write(tmp_path / "a.csv", table(600, label=range(150)))
         prepare(tmp_path / "d.parquet", use="table", params={"path": str(path), "test_share": 1})
         prepared = read_prepared(tmp_path / "d.parquet")
         assert prepared.labels == tuple(map(str, range(150)))
         assert {example.label for example in prepared.examples} == set(range(150))
 
     def test_incomplete_rows_are_counted_in_one_error_and_left_out_if_asked(self, tmp_path):
-        rows = [{**row, "id": f"x{i}"} for i, row in enumerate(table(40))]
+        rows = table(40, id=lambda i: f"x{i}")
         for place in range(1, 6):
             rows[place]["text"] = " "
         rows[10]["group"], rows[11]["group"], rows[12]["label"] = "", "nan", ""
@@ -243,15 +232,6 @@ class TestRefusals:
         assert "x19" in {example.example_id for example in found}
         write(path, [{**row, "text": ""} for row in rows])
         assert "incomplete rows, 40 of 40" in refused(path, drop_incomplete=True)
-
-    @pytest.mark.parametrize("text", ["\u200b \ufeff", "\t\n"])
-    def test_a_text_without_a_visible_character_is_none(self, text, tmp_path):
-        rows = table(40)
-        rows[6]["text"] = text
-        path = write(tmp_path / "a.jsonl", rows)
-        assert f"1 without text ({path}:7)" in refused(path)
-        found, facts = load(path, drop_incomplete=True)
-        assert (len(found), sum(facts.dropped.values())) == (39, 1)
 
     @pytest.mark.parametrize("separator", [";", "|"])
     def test_a_csv_file_may_have_another_separator(self, separator, tmp_path):
@@ -298,7 +278,7 @@ class TestTablesInTheWild:
     def test_classes_that_a_table_of_the_hub_names(self, tmp_path):
         classes = {"_type": "ClassLabel", "names": ["positive", "negative", "unsure"]}
         written = json.dumps({"info": {"features": {"label": classes}}})
-        rows = [{**row, "label": i % 2} for i, row in enumerate(table())]
+        rows = table(label=(0, 1))
         rows[0]["label"] = -1
         made = pa.Table.from_pylist(rows).replace_schema_metadata({"huggingface": written})
         path = tmp_path / "a.parquet"
@@ -347,46 +327,42 @@ class TestSpellings:
     @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
     def test_numbers_and_booleans_are_the_same_in_every_file(self, suffix, tmp_path):
         """A column of whole numbers with a gap is one of floats in pandas."""
-        rows = [
-            {"text": f"text {i}", "label": float(i % 12), "group": 1.0 + i % 2, "flag": i % 2 == 0}
-            for i in range(24)
-        ]
-        path = write(tmp_path / f"a.{suffix}", rows)
+        numbers = {"label": lambda i: float(i % 12), "group": (1.0, 2.0), "flag": (True, False)}
+        path = write(tmp_path / f"a.{suffix}", table(24, **numbers))
         found, facts = load(path, test_share=1)
         assert facts.labels == tuple(map(str, range(12)))
         assert facts.groups == ("1", "2")
         assert [example.label for example in found] == [i % 12 for i in range(24)]
         assert load(path, group="flag")[1].groups == ("false", "true")
 
-    @pytest.mark.parametrize(
-        "marks",
-        [
-            [0.0, 1.0, 0.0],
-            [False, True, False],
-            "0 1 0",
-            "[False, True, False]",
-        ],
-    )
+    @pytest.mark.parametrize("marks", [[0.0, 1.0, 0.0], "0 1 0", "[False, True, False]"])
     def test_marks_are_numbers_or_booleans(self, marks, tmp_path):
-        rows = [{**row, "text": "a b c", "r": marks} for row in table()]
-        found, _ = load(write(tmp_path / "a.jsonl", rows), rationale="r")
+        path = write(tmp_path / "a.jsonl", table(text=["a b c"], r=[marks]))
+        found, _ = load(path, rationale="r")
         assert {example.rationale for example in found} == {(0, 1, 0)}
 
-    @pytest.mark.parametrize("missing", [None, "", "nan", "None", "N/A", "NULL", "<NA>", "#N/A"])
-    def test_missing_groups_are_counted_and_left_out(self, missing, tmp_path):
+    @pytest.mark.parametrize(
+        ("column", "missing"),
+        [
+            *(
+                ("group", value)
+                for value in (None, "", "nan", "None", "N/A", "NULL", "<NA>", "#N/A")
+            ),
+            *(("text", value) for value in ("\u200b \ufeff", "\t\n")),
+        ],
+    )
+    def test_missing_values_are_counted_and_left_out(self, column, missing, tmp_path):
         rows = table()
-        rows[3]["group"] = missing
+        rows[3][column] = missing
         path = write(tmp_path / "a.jsonl", rows)
-        assert f"1 of 20: 1 without group ({path}:4)" in refused(path)
+        assert f"1 of 20: 1 without {column} ({path}:4)" in refused(path)
         found, facts = load(path, drop_incomplete=True)
-        assert (facts.groups, len(found)) == (("old", "young"), 19)
+        assert (facts.groups, len(found), sum(facts.dropped.values())) == (("old", "young"), 19, 1)
 
     def test_none_may_be_a_class_or_a_group_that_is_listed(self, tmp_path):
-        rows = [{**row, "group": ("None", "m")[i // 2 % 2]} for i, row in enumerate(table())]
-        path = write(tmp_path / "a.jsonl", rows)
+        path = write(tmp_path / "a.jsonl", table(group=("None", "None", "m", "m")))
         assert load(path, groups=["None", "m"])[1].groups == ("None", "m")
-        rows = [{**row, "label": ("None", "hate")[i % 2]} for i, row in enumerate(table())]
-        assert load(write(path, rows))[1].labels == ("None", "hate")
+        assert load(write(path, table(label=("None", "hate"))))[1].labels == ("None", "hate")
 
     @pytest.mark.parametrize("separator", [",", ";"])
     def test_a_first_line_may_name_the_separator(self, separator, tmp_path):
@@ -401,26 +377,21 @@ class TestSpellings:
         assert [row["t"] for _, row in read_rows(path, ["t", "l"])] == ["a", "b"]
 
 
-class TestIntersections:
-    """Groups of several columns."""
-
-    def rows(self):
-        return [{**row, "race": ("A", "B", "C")[i // 4 % 3]} for i, row in enumerate(table(48))]
-
-    @pytest.mark.parametrize("suffix", FORMATS)
-    def test_every_combination_that_a_row_has_is_a_group(self, suffix, tmp_path):
-        rows = [row for row in self.rows() if (row["group"], row["race"]) != ("old", "C")]
-        found, facts = load(write(tmp_path / f"a.{suffix}", rows), group=["group", "race"])
-        assert facts.attribute == "group & race"
-        assert facts.groups == ("old & A", "old & B", "young & A", "young & B", "young & C")
-        wanted = {f"{i:02d}": f"{r['group']} & {r['race']}" for i, r in enumerate(rows, start=1)}
-        assert {example.example_id: example.group for example in found} == wanted
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_combination_of_columns_that_a_row_has_is_a_group(suffix, tmp_path):
+    rows = table(48, race="AAAABBBBCCCC")
+    rows = [row for row in rows if (row["group"], row["race"]) != ("old", "C")]
+    found, facts = load(write(tmp_path / f"a.{suffix}", rows), group=["group", "race"])
+    assert facts.attribute == "group & race"
+    assert facts.groups == ("old & A", "old & B", "young & A", "young & B", "young & C")
+    wanted = {f"{i:02d}": f"{r['group']} & {r['race']}" for i, r in enumerate(rows, start=1)}
+    assert {example.example_id: example.group for example in found} == wanted
 
 
 class TestWithoutGroups:
     @pytest.mark.parametrize("said", [{"groups": []}, {"group": None}])
     def test_no_column_of_groups_is_read(self, tmp_path, said):
-        rows = [{"text": row["text"], "label": row["label"]} for row in table()]
+        rows = rows_of(20, text=lambda i: f"text {i}", label="ny")
         examples, facts = load(write(tmp_path / "t.csv", rows), **said)
         assert (facts.attribute, facts.groups) == ("", ())
         assert len(examples) == 20

@@ -67,18 +67,9 @@ def test_the_artefact_has_second_texts_only_where_there_are_some(tmp_path):
     assert "words_b" not in exparity.read_results(tmp_path, "data").columns
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"), REFUSED["columns_that_do_not_go_together_are_refused"]
-)
-def test_columns_that_do_not_go_together_are_refused(tmp_path, changes, message):
-    options = {**written(tmp_path / "pairs.jsonl"), **changes}
-    with pytest.raises(InputError, match=message):
-        load_dataset("table", DataSource(tmp_path), options)
-
-
-@pytest.mark.parametrize(("row", "message"), REFUSED["bad_second_texts_name_the_row"])
-def test_bad_second_texts_name_the_row(tmp_path, row, message):
-    options = written(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]])
+@pytest.mark.parametrize(("changes", "row", "message"), REFUSED["bad_columns_and_second_texts"])
+def test_bad_columns_and_second_texts(tmp_path, changes, row, message):
+    options = written(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]]) | changes
     with pytest.raises(InputError, match=message):
         load_dataset("table", DataSource(tmp_path), options)
 

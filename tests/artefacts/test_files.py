@@ -17,12 +17,7 @@ from made_up import value
 from support import rotten
 
 from exparity import read_results
-from exparity.artefacts.files import (
-    atomic_path,
-    job,
-    read_artefact,
-    write_artefact,
-)
+from exparity.artefacts.files import atomic_path, job, read_artefact, write_artefact
 from exparity.artefacts.schemas import artefacts, columns_of, may_be_left_out, schema_of
 from exparity.core.errors import InputError
 
@@ -70,16 +65,9 @@ class TestRoundTrip:
         path = tmp_path / "deep" / "file.parquet"
         write(path, artefact, list(reversed(ROWS[artefact])))
         table, _ = read_artefact(path, artefact)
-        assert table.column_names == schema_of(artefact).names
-        found = table.to_pylist()
-        assert found == [{**ids_of(artefact), **row} for row in ROWS[artefact]]
-
-    @pytest.mark.parametrize("artefact", ARTEFACTS)
-    def test_the_file_has_the_declared_types_and_zstd(self, artefact, tmp_path):
-        path = tmp_path / "file.parquet"
-        write(path, artefact)
         declared, stored = schema_of(artefact), pq.read_schema(path)
-        assert stored.names == declared.names
+        assert table.column_names == stored.names == declared.names
+        assert table.to_pylist() == [{**ids_of(artefact), **row} for row in ROWS[artefact]]
         for field in declared:
             assert plain(stored.field(field.name).type) == plain(field.type), field.name
             assert stored.field(field.name).nullable == field.nullable
@@ -262,14 +250,14 @@ class TestAtomicPath:
 
 @pytest.mark.contract
 class TestRefusedOnRead:
-    @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
-    def test_truncated_file(self, share, tmp_path):
+    def test_truncated_file(self, tmp_path):
         path = tmp_path / "s.parquet"
         write(path, "scores")
         whole = path.read_bytes()
-        path.write_bytes(whole[: int(share * len(whole))])
-        with pytest.raises(InputError, match=r"s.parquet: not a readable Parquet file .*delete it"):
-            read_artefact(path, "scores")
+        for share in (0.0, 0.3, 0.9, 0.999):
+            path.write_bytes(whole[: int(share * len(whole))])
+            with pytest.raises(InputError, match=r"s.parquet: not a readable .*delete it"):
+                read_artefact(path, "scores")
 
     @pytest.mark.parametrize("artefact", ["data", "verdicts"])
     def test_missing_column(self, artefact, tmp_path):

@@ -1,5 +1,6 @@
 """Generators of any attribute, what is refused, and which words a counterfactual changes."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -60,6 +61,8 @@ class TestWordPairs:
         found = made(text, "black", RACES, pairs_file=names)
         assert found["white"] == "Anne Smith met Keisha, who is asian."
         assert found["asian"] == "Mei Ling met Anne Smith, who is african-american."
+        found = made("Keisha met Mei Ling", "black", RACES, pairs_file=names, mode="set")
+        assert found == {"white": "Anne Smith met Anne Smith", "asian": "Mei Ling met Mei Ling"}
 
     def test_the_order_of_groups_is_that_of_the_data_and_changes_no_text(self, names):
         text = "An African-American and KEISHA's aunt"
@@ -68,10 +71,6 @@ class TestWordPairs:
         assert results[0]["white"] == "An Caucasian and ANNE SMITH's aunt"
         assert [list(r) for r in results][:2] == [["white", "asian"], ["asian", "white"]]
 
-    def test_set_replaces_the_words_of_every_group(self, names):
-        found = made("Keisha met Mei Ling", "black", RACES, pairs_file=names, mode="set")
-        assert found == {"white": "Anne Smith met Anne Smith", "asian": "Mei Ling met Mei Ling"}
-
     def test_a_rationale_is_unknown_where_words_come_or_go(self, names):
         one = example("Keisha sings", "black", rationale=(1, 0))
         make = counterfactuals_of(data_of([one], RACES), "word_pairs", {"pairs_file": names})
@@ -79,29 +78,14 @@ class TestWordPairs:
         one = example("caucasian sings", "white", rationale=(1, 0))
         assert [other.rationale for other in make(one)] == [(1, 0), (1, 0)]
 
-    @pytest.mark.parametrize(
-        ("groups", "params", "message"),
-        [
-            (("m", "f"), {}, r"counterfactuals.mine: 'word_pairs' takes 'pairs' or 'pairs_file'"),
-            (("m", "f"), {"pairs": {}}, r"'pairs' has an empty word, or none"),
-            (("m", "f"), {"pairs": {"a": " "}}, r"'pairs' has an empty word, or none"),
-            (RACES, PAIRS, r"'pairs' are for two groups, and there are 3; give a CSV"),
-        ],
-    )
-    def test_options_that_do_not_fit_are_refused(self, groups, params, message):
+    @pytest.mark.parametrize(("groups", "params", "text", "message"), REFUSED["word_pairs"])
+    def test_bad_options_and_files_are_refused(self, tmp_path, groups, params, text, message):
+        if text is not None:
+            path = tmp_path / "names.csv"
+            path.write_text(text)
+            params = {"pairs_file": str(path)}
         with pytest.raises(InputError, match=message):
             made("x", groups[0], groups, **params)
-
-    @pytest.mark.parametrize(
-        ("text", "message"), REFUSED["a_bad_file_is_one_line_that_names_the_place"]
-    )
-    def test_a_bad_file_is_one_line_that_names_the_place(self, tmp_path, text, message):
-        path = tmp_path / "names.csv"
-        path.write_text(text)
-        with pytest.raises(InputError, match=message):
-            made("x", "black", RACES, pairs_file=str(path))
-        with pytest.raises(InputError, match="no such file"):
-            made("x", "black", RACES, pairs_file=str(tmp_path / "none.csv"))
 
 
 class TestMatched:
@@ -120,33 +104,33 @@ class TestMatched:
         assert (other.example_id, other.group, other.words) == ("1-m", "f", self.MEMBERS[1].words)
 
 
-class TestLabels:
-    def refused(self, examples, use):
-        with pytest.raises(InputError, match="another group is another label in 'mine'") as error:
-            counterfactuals_of(data_of(examples, ("male", "female")), use, {})
-        assert "\n" not in str(error.value)
+PAIR = [example("he", "male", "1", label=0), example("she", "female", "2", label=1)]
+SET = [replace(one, match_id="one") for one in PAIR]
+OTHERS = [example("he", "male", "3", label=1), example("she", "female", "4", label=0)]
 
-    @pytest.mark.parametrize("use", ["matched", "gender_words"])
-    def test_sets_whose_members_have_other_labels_are_refused(self, use):
-        pair = [
-            example("he", "male", "1", match_id="one", label=0),
-            example("she", "female", "2", match_id="one", label=1),
-        ]
-        both = [example("he", "male", "3", label=1), example("she", "female", "4", label=0)]
-        self.refused([*both, *pair], use)
 
-    def test_a_label_that_is_the_group_is_refused(self):
-        self.refused(
-            [example("he", "male", "1", label=0), example("she", "female", "2", label=1)],
-            "gender_words",
-        )
-
-    def test_gender_generators_refuse_other_groups(self):
-        for use in ("gender_words", "gender_pronouns"):
-            with pytest.raises(InputError, match=f"'{use}' makes the groups male, female, and not"):
-                counterfactuals_of(
-                    data_of([example("he", "male")], ("male", "female", "x")), use, {}
-                )
+@pytest.mark.parametrize(
+    ("use", "examples", "groups", "message"),
+    [
+        (
+            "matched",
+            [*OTHERS, *SET],
+            ("male", "female"),
+            "another group is another label in 'mine'",
+        ),
+        ("gender_words", PAIR, ("male", "female"), "another group is another label in 'mine'"),
+        (
+            "gender_pronouns",
+            PAIR,
+            ("male", "female", "x"),
+            "makes the groups male, female, and not",
+        ),
+    ],
+)
+def test_data_that_a_generator_cannot_serve_are_refused(use, examples, groups, message):
+    with pytest.raises(InputError, match=message) as error:
+        counterfactuals_of(data_of(examples, groups), use, {})
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.property

@@ -299,11 +299,8 @@ def test_sets_of_both_files_with_a_class_for_each_gender(id, folder, groups, tmp
     assert facts.groups == groups
     found = load_dataset(id, DataSource(tmp_path, download=False), {"verify": False})
     assert all(facts.labels[e.label] == e.group for e in found)
-    assert Counter((e.split, e.match_id) for e in found) == {
-        ("train", "0000"): len(groups),
-        ("train", "0001"): len(groups),
-        ("test", "0002"): len(groups),
-    }
+    sets = (("train", "0000"), ("train", "0001"), ("test", "0002"))
+    assert Counter((e.split, e.match_id) for e in found) == dict.fromkeys(sets, len(groups))
 
 
 @pytest.mark.parametrize(("variant", "too_many"), [("all", {}), ("subj", SUBJ_UNMARKED)])
@@ -451,35 +448,21 @@ class TestRawFiles:
         assert list((tmp_path / "d").rglob("*.*")) == []
 
 
-class TestDataCommand:
-    @pytest.fixture
-    def known(self, monkeypatch, file):
-        """One dataset with a file, one without, in place of the registered ones."""
-        with_file = replace(FACTS, files=(file,))
-        entries = {
-            "embedded": SimpleNamespace(facts=FACTS, summary="Generated"),
-            "remote": SimpleNamespace(facts=with_file, summary="From far away"),
-        }
-        registry = SimpleNamespace(ids=lambda: sorted(entries), get=entries.__getitem__)
-        monkeypatch.setattr("exparity.tools.data.DATASETS", registry)
-        return file
-
-    def test_fetch_and_check(self, known, tmp_path, web):
-        path, check = tmp_path / known.path, DataSource(tmp_path, download=False)
-        assert list(raw_files(DataSource(tmp_path), ["embedded", "remote"])) == [
-            "embedded: nothing to fetch",
-            f"remote: {path} verified",
-        ]
-        assert list(raw_files(DataSource(tmp_path), [])) == [f"remote: {path} verified"]
-        assert len(web.asked) == 1
-        assert list(raw_files(check, [])) == [f"remote: {path} verified"]
-        path.write_bytes(b"mine")
-        for source in (check, DataSource(tmp_path)):
-            lines = raw_files(source, ["remote"])
-            assert next(lines) == f"remote: {path} ALTERED"
-            with pytest.raises(
-                InputError, match=f"1 files are missing or altered below {tmp_path}"
-            ):
-                next(lines)
-        path.unlink()
-        assert next(raw_files(check, ["remote"])) == f"remote: {path} missing"
+def test_the_command_fetches_once_and_names_what_is_altered_or_missing(
+    tmp_path, file, web, monkeypatch
+):
+    entry = SimpleNamespace(facts=replace(FACTS, files=(file,)), summary="From far away")
+    registry = SimpleNamespace(ids=lambda: ["remote"], get=lambda id: entry)
+    monkeypatch.setattr("exparity.tools.data.DATASETS", registry)
+    path, check = tmp_path / file.path, DataSource(tmp_path, download=False)
+    for source in (DataSource(tmp_path), DataSource(tmp_path), check):
+        assert list(raw_files(source, [])) == [f"remote: {path} verified"]
+    assert len(web.asked) == 1
+    path.write_bytes(b"mine")
+    for source in (check, DataSource(tmp_path)):
+        lines = raw_files(source, ["remote"])
+        assert next(lines) == f"remote: {path} ALTERED"
+        with pytest.raises(InputError, match=f"1 files are missing or altered below {tmp_path}"):
+            next(lines)
+    path.unlink()
+    assert next(raw_files(check, ["remote"])) == f"remote: {path} missing"

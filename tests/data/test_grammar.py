@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from exparity.data._grammar import GENDERED, PRONOUNS, TEMPLATES, generate_pairs
 from exparity.data.pairs import MAX_PAIRS
-from exparity.types import Example
 
 VARIANTS = ("all", "subj")
 
@@ -32,12 +31,6 @@ def _genders(words: Iterable[str]) -> list[str]:
     return ["m" if word in MALE else "f" if word in FEMALE else "-" for word in lowered]
 
 
-def _pairs(
-    sentences: list[Example],
-) -> list[tuple[Example, Example]]:
-    return list(zip(sentences[::2], sentences[1::2], strict=True))
-
-
 # Pairs and rationales
 
 
@@ -50,7 +43,8 @@ def test_all_has_one_gender_and_marks_every_gendered_word() -> None:
 
 def test_subj_keeps_further_persons() -> None:
     persons = {template.id: template.persons() for template in TEMPLATES}
-    for male, female in _pairs(generate_pairs("subj")):
+    sentences = generate_pairs("subj")
+    for male, female in zip(sentences[::2], sentences[1::2], strict=True):
         fixed = [i for i, mark in enumerate(male.rationale) if not mark]
         kept = [_genders(male.words)[i] for i in fixed]
         assert kept == [_genders(female.words)[i] for i in fixed]
@@ -98,9 +92,7 @@ def test_any_allowed_arguments(variant: str, n_pairs: int, share: float, seed: i
     sentences = generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
     assert sentences == generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
     assert len({sentence.words for sentence in sentences}) == 2 * n_pairs
-    assert [sentence.match_id for sentence in sentences[::2]] == [
-        f"{i:04d}" for i in range(n_pairs)
-    ]
+    assert [one.match_id for one in sentences[::2]] == [f"{i:04d}" for i in range(n_pairs)]
     splits = {sentence.attributes["template"]: sentence.split for sentence in sentences}
     assert all(splits[sentence.attributes["template"]] == sentence.split for sentence in sentences)
     assert set(splits.values()) == ({"train", "test"} if n_pairs > 1 else {"train"})

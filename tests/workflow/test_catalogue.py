@@ -17,10 +17,3 @@ def test_the_conditions_of_standardized_usage(repository):
     assert usage["mandatory-flags"]["flags"] == ""
     assert usage["software-stack-deployment"].keys() == STACKS
     assert usage["report"] is True
-
-
-def test_every_part_of_a_snakemake_report_has_a_caption(repository):
-    rules = (repository / "workflow" / "rules" / "report.smk").read_text()
-    assert rules.count("report(") == rules.count("caption=") == 3
-    for caption in ("page", "table", "figure", "workflow"):
-        assert (repository / "workflow" / "report" / f"{caption}.rst").read_text().strip()

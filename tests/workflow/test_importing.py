@@ -12,17 +12,9 @@ from exparity.artefacts.lineage import sha256_of
 from exparity.cli import main
 
 pytestmark = pytest.mark.workflow
-METRICS = {
-    "comprehensiveness": {},
-    "mass_accuracy": {},
-    "sensitivity": {"steps": 1},
-}
+METRICS = {"comprehensiveness": {}, "mass_accuracy": {}, "sensitivity": {"steps": 1}}
 CELL = "pairs_all/bert_tiny/0"
-SMALL = {
-    "target": "predicted",
-    "metrics": METRICS,
-    "controls": {"random": {"draws": 0}},
-}
+SMALL = {"target": "predicted", "metrics": METRICS, "controls": {"random": {"draws": 0}}}
 
 
 def block(page, language):

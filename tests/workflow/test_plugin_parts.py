@@ -14,15 +14,6 @@ OWN = '''
 from collections.abc import Sequence
 
 from exparity.artefacts.files import write_artefact
-from exparity.debiasing import intervention
-
-
-@intervention("mirrored", reference="a test", needs_counterfactuals=True)
-def mirrored(training_set, *, weight: float = 1.0):
-    """Add every counterfactual that there is."""
-    added = [c for e in training_set.examples for c in training_set.counterfactuals(e)]
-    weights = np.append(training_set.weights, np.full(len(added), weight))
-    return replace(training_set, examples=[*training_set.examples, *added], weights=weights)
 
 
 @analysis(
@@ -43,7 +34,8 @@ def test_count(tests: Sequence[Path], output: Path) -> None:
 '''
 STARTS = tuple(f"{quote}{name}.py" for name in NAMES for quote in ("# ", '"""'))
 PAGE = blocks(REPOSITORY / "docs" / "extending.md", "python")
-PLUGIN = "\n".join([*(code for code in PAGE if code.startswith(STARTS)), OWN])
+MIRRORED = (REPOSITORY / "tests" / "debiasing" / "mending_plugin.py").read_text()
+PLUGIN = "\n".join([*(code for code in PAGE if code.startswith(STARTS)), MIRRORED, OWN])
 
 
 def code_of(root):

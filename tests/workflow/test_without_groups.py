@@ -1,35 +1,27 @@
 """Data without groups, beside data with groups and alone: scored and shown, and not compared."""
 
-import json
 import re
 
 import pytest
+from data.tables import rows_of, write
 from support import TINY
 
 import exparity
 from exparity.tools.show import show
 
 pytestmark = pytest.mark.workflow
+VERBS = ("breaks", "works")
 
 
 def own_table(checkout) -> dict:
     """Reviews whose verb is the label, and marked."""
-    rows = [
-        {
-            "text": [
-                "the",
-                ["plain", "fine"][i % 3 > 0],
-                "tool",
-                str(i),
-                ["breaks", "works"][i % 2],
-            ],
-            "label": i % 2,
-            "why": [0, 0, 0, 0, 1],
-        }
-        for i in range(60)
-    ]
-    path = checkout.root / "own.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
+    rows = rows_of(
+        60,
+        text=lambda i: ["the", ["plain", "fine"][i % 3 > 0], "tool", str(i), VERBS[i % 2]],
+        label=(0, 1),
+        why=[[0, 0, 0, 0, 1]],
+    )
+    write(checkout.root / "own.jsonl", rows)
     return {"use": "table", "path": "own.jsonl", "rationale": "why", "groups": []}
 
 

@@ -156,18 +156,6 @@ class TestEdges:
         empty = one([math.nan] * 2, [*"mf"], pairs, **{covariate: [0, 1]})
         assert empty.flags == ("too_few",)
 
-    def test_three_groups_give_a_row_a_pair(self):
-        rng = np.random.default_rng(1)
-        gaps = adjusted_gaps(
-            rng.normal(size=60),
-            [*"abc"] * 20,
-            ("a", "b", "c"),
-            covariates={"class": rng.integers(0, 2, 60), "length": rng.integers(1, 9, 60)},
-        )
-        named = [(g.group_a, g.group_b, g.adjustment) for g in gaps]
-        pairs = (("a", "b"), ("a", "c"), ("b", "c"))
-        assert named == [(*pair, name) for pair in pairs for name in ("class", "length")]
-
 
 @pytest.mark.property
 class TestBehaviour:

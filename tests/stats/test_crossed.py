@@ -180,22 +180,6 @@ class TestWhatIsCompared:
         expected = crossed_tests(rows, groups, ORDER, pairs)[0]
         assert test == dataclasses.replace(expected, flags=["missing_cells"])
 
-    def test_every_two_of_three_groups(self):
-        rng = np.random.default_rng(12)
-        rows = rng.normal(size=(4, 30))
-        groups, pairs = [*"abc"] * 10, [str(i // 3) for i in range(30)]
-        tests = crossed_tests(rows, groups, ("c", "a", "b"), pairs)
-        assert [(t.group_a, t.group_b) for t in tests] == [("c", "a"), ("c", "b"), ("a", "b")]
-        for test in tests:
-            kept = [i for i, g in enumerate(groups) if g in (test.group_a, test.group_b)]
-            (alone,) = crossed_tests(
-                rows[:, kept],
-                [groups[i] for i in kept],
-                (test.group_a, test.group_b),
-                [pairs[i] for i in kept],
-            )
-            assert test == alone
-
 
 class TestDegenerate:
     GROUPS = (*"mmmfff",)

@@ -95,6 +95,24 @@ class TestHelp:
 
         assert run("--version")[:2] == (0, f"exparity {exparity.__version__}\n")
 
+    def test_a_shell_completes_commands_flags_and_choices(self, run, tmp_path):
+        code, script, _ = run("--print-completion", "bash")
+        assert code == 0
+        (tmp_path / "completion").write_text(script)
+        ask = (
+            "source completion; COMP_WORDS=($1 ''); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+            '_shtab_exparity; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        for line, words in (
+            ("exparity", set(cli.known_commands())),
+            ("exparity plan --device", {"cpu", "cuda"}),
+            ("exparity list", {"datasets", "methods", "metrics"}),
+        ):
+            answer = subprocess.run(
+                ["bash", "-c", ask, "bash", line], cwd=tmp_path, capture_output=True, text=True
+            )
+            assert words <= set(answer.stdout.split()), answer.stderr
+
     @pytest.mark.parametrize(
         ("arguments", "hint"),
         [

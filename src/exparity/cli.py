@@ -23,7 +23,7 @@ from typing import NoReturn
 import exparity
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
 from exparity.core.errors import ExparityError, did_you_mean
-from exparity.core.escaping import LogFormatter, visible
+from exparity.core.escaping import LogFormatter, say, visible
 from exparity.core.usage import begin_usage
 from exparity.jobs.stop import Stopped, stoppable
 
@@ -179,6 +179,11 @@ def _parser() -> Parser:
     )
     version = f"exparity {exparity.__version__}"
     parser.add_argument("--version", action="version", version=version, help="show the version")
+    parser.add_argument(
+        "--print-completion",
+        choices=("bash", "zsh", "tcsh"),
+        help="print a script that completes commands and flags in a shell",
+    )
     return parser
 
 
@@ -205,12 +210,30 @@ def _summary(command: Command) -> str:
     return next(plain(line) for _, name, line in found if name == function)
 
 
+def _completion(shell: str) -> str:
+    """Return the script that completes command lines."""
+    import shtab
+
+    parser = _parser()
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for name, command in known_commands().items():
+        own = commands.add_parser(name, help=name, parents=[command.parser()], add_help=False)
+        paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
+        for action in own._actions:
+            if action.dest in paths:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    script: str = shtab.complete(parser, shell)
+    return script
+
+
 def _without_command(arguments: Sequence[str]) -> NoReturn:
     """Answer a command line that names no command: help, version, or what is wrong with it."""
     parser = _parser()
     if "-h" in arguments or "--help" in arguments:
         parser.epilog = _commands_in_words()
-    parser.parse_args(arguments)
+    if shell := parser.parse_args(arguments).print_completion:
+        say(_completion(shell))
+        parser.exit()
     parser.error("name a command: `exparity --help` lists them")
 
 

@@ -8,10 +8,8 @@ import pytest
 from made_up import config, options_of, study_of
 
 from exparity import read_results
-from exparity.metrics import METRICS
-from exparity.metrics.facts import ARROWS
 from exparity.report.gather import gather
-from exparity.report.means import NEEDED, mean_lines, mean_tables
+from exparity.report.means import NEEDED, mean_lines
 from exparity.report.scores import read_study_scores
 
 SETTINGS = config(datasets=2, models=1, seeds=2, methods=2, metrics=3)
@@ -37,20 +35,6 @@ def test_they_are_those_of_the_files(results, lines):
         assert line.mean == pytest.approx(means[tuple(getattr(line, id) for id in KEY)])
         assert (line.n_seeds, line.n_examples, line.n_undefined) == (2, 16, 0)
         assert line.ci_low < line.mean < line.ci_high
-
-
-def test_the_best_is_by_direction(lines):
-    directions = {metric: METRICS.get(metric).facts.direction for metric in SETTINGS["metrics"]}
-    assert set(directions.values()) == set(ARROWS)
-    for table in mean_tables(lines, directions):
-        for metric, direction in directions.items():
-            of = {
-                method: table.lines["model_0", method, metric].mean
-                for method in SETTINGS["methods"]
-            }
-            best = (max if direction == "higher" else min)(of, key=of.__getitem__)
-            assert {key[1] for key in table.best if key[2] == metric} == {best}
-        assert [row[:2] for row in table.rows()] == [("model_0", m) for m in SETTINGS["methods"]]
 
 
 def scores_of(ids, values, **facts):

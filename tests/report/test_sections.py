@@ -14,8 +14,10 @@ from report.reading import Page
 from support import need
 
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.costs.finished import read_finished
+from exparity.costs.forecast import totals
 from exparity.report.context import build_context
-from exparity.report.costs import cost_by_part, cost_by_stage
+from exparity.report.costs import read_costs, totals_by_part
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import embedded_json, render_page
@@ -23,6 +25,7 @@ from exparity.report.scores import POINTS, distribution
 from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
 from exparity.report.sections.overview import pieces_of_words
+from exparity.tools.cost import cost
 
 
 def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored():
@@ -126,36 +129,20 @@ class TestSample:
         assert set(chosen) == {"set 02", "set 05"}
 
 
-def job(stage, output, seconds, work=None, **facts):
-    return {
-        "stage": stage, "output": output, "seconds": seconds, "work_seconds": work,
-        "method": None, "metric": None, "device": "cpu", "max_rss_mb": 100.0, **facts,
-    }  # fmt: skip
-
-
-class TestCost:
-    JOBS = (
-        job("finetune", "models/d/m/0", 101.0, 100.0, device="cuda:0"),
-        job("explain", "explanations/d/m/0/lime", 60.5, 50.0, method="lime", device="cuda:0",
-            max_rss_mb=900.0),
-        job("explain", "explanations/d/m/0/gradient", 30.0, 20.0, method="gradient"),
-        job("explain", "explanations/d/m/1/gradient", 6.0, 5.0, method="gradient"),
-        job("evaluate", "scores/d/m/0/lime/gini", 2.0, 1.0, method="lime", metric="gini"),
-        job("test", "tests/d/m/0/lime/gini", 4.0),
-    )  # fmt: skip
-
-    def test_by_stage(self):
-        finetune, explain, evaluate, test = cost_by_stage(self.JOBS)
-        assert (finetune.jobs, finetune.seconds, finetune.gpu_seconds) == (1, 100.0, 100.0)
-        assert finetune.job_seconds == 101.0
-        assert (explain.jobs, explain.seconds, explain.gpu_seconds) == (3, 75.0, 50.0)
-        assert (explain.job_seconds, explain.peak_mb) == (96.5, 900.0)
-        assert explain.devices == ("cpu", "cuda:0")
-        assert explain.gpu_hours == 50 / 3600
-        assert (evaluate.seconds, evaluate.job_seconds) == (1.0, 2.0)
-        assert (test.seconds, test.job_seconds, test.peak_mb) == (4.0, 4.0, 100.0)
-        parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(self.JOBS)}
-        assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0), "gini": (1, 1.0)}
+def test_costs_are_the_totals_of_the_finished_jobs(tmp_path):
+    settings = config(datasets=1, models=1, seeds=2, methods=2, metrics=2)
+    make_study(tmp_path, settings, pairs=6)
+    cost(tmp_path)
+    jobs = read_costs(tmp_path)
+    assert totals(jobs) == totals(read_finished(tmp_path))
+    parts = totals_by_part(jobs)
+    counts = {stage: sum(job.stage == stage for job in jobs) for stage in ("explain", "evaluate")}
+    for stage, n in counts.items():
+        of_stage = {part[1]: one for part, one in parts.items() if part[0] == stage}
+        assert sorted(of_stage) == sorted(
+            settings[{"explain": "methods", "evaluate": "metrics"}[stage]]
+        )
+        assert sum(one.jobs for one in of_stage.values()) == n > 0
 
 
 MATHML = ("mrow", "mi", "mo", "mn", "mtext")

@@ -33,10 +33,12 @@ class Total:
 def totals(jobs: Sequence[JobCost]) -> list[Total]:
     """Return the total of every stage in the order in which they come, and of all jobs."""
     stages = grouped(jobs, lambda job: job.stage)
-    return [*(_total(*stage) for stage in stages.items()), _total("total", jobs)]
+    return [*(total(*stage) for stage in stages.items()), total("total", jobs)]
 
 
-def _total(stage: str, jobs: Sequence[JobCost]) -> Total:
+def total(stage: str, jobs: Sequence[JobCost]) -> Total:
+    """Return the total of jobs under a name."""
+
     def seconds(counts: Callable[[JobCost], bool] = lambda _: True) -> float:
         return sum(job.seconds or 0.0 for job in jobs if counts(job))
 

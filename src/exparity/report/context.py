@@ -10,9 +10,10 @@ from typing import Any
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
 from exparity.artefacts.columns import Export
 from exparity.core.registry import Entry
+from exparity.costs.finished import JobCost
 from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import BiasTable, bias_tables
-from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
+from exparity.report.costs import read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
 from exparity.report.means import MEANS, MeanLine
@@ -69,7 +70,7 @@ class Context:
     published: Mapping[str, Comparison]
     scores: Scores
     origins: Sequence[ArtefactOrigin]
-    costs: Sequence[Mapping[str, Any]]
+    costs: list[JobCost]
     exports: Sequence[Export]
     sections: Sequence[Section]
 
@@ -86,7 +87,6 @@ def build_context(
     bias, causal = bias_tables(study), bias_tables(study, "causal_bias")
     analyses = list(reported(study))
     costs = read_costs(study.results)
-    sums = [*cost_by_stage(costs), *cost_by_part(costs)]
     further = [
         Export.of(MEANS, "Means of the scores", MeanLine, of_methods),
         *(table for one in (published or {}).values() for table in comparison_tables(one)),
@@ -104,7 +104,7 @@ def build_context(
         costs=costs,
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
-            *table_exports(study, tables, [*bias, *causal], sums),
+            *table_exports(study, tables, [*bias, *causal], costs),
             *(table for table in further if table.rows),
         ],
     )

@@ -16,8 +16,9 @@ from exparity.artefacts.columns import Export, plain_schema
 from exparity.artefacts.files import save_export
 from exparity.artefacts.schemas import schema_of
 from exparity.core.escaping import file_name
+from exparity.costs.finished import JobCost
+from exparity.costs.forecast import Total, totals
 from exparity.report.bias import BiasTable
-from exparity.report.costs import Cost
 from exparity.report.gather import Study
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
@@ -38,7 +39,7 @@ def table_exports(
     study: Study,
     tables: Sequence[Table],
     bias: Sequence[BiasTable],
-    costs: Sequence[Cost],
+    costs: Sequence[JobCost],
 ) -> list[Export]:
     """Return every table of the report."""
     judged = [row for row in study.judged if not is_random(row)]
@@ -47,7 +48,7 @@ def table_exports(
         *(_disparity(study, table) for table in tables),
         *([verdicts] if judged else []),
         *(bias_export(study, table) for table in bias),
-        Export.of("cost", "Time by stage, method and metric", Cost, costs),
+        Export.of("cost", "Time and memory by stage", Total, totals(costs) if costs else ()),
     ]
 
 

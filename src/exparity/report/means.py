@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,6 @@ from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core.grouping import grouped
 from exparity.explanations.markup import decimals_of, number_text
-from exparity.metrics.facts import Direction
 from exparity.report.tables import CellKey
 from exparity.stats.means import mean_score
 
@@ -49,7 +48,6 @@ class MeanTable:
     dataset: str
     metrics: Sequence[str]  # columns
     lines: Mapping[CellKey, MeanLine]  # random explanations have an empty method
-    best: Collection[CellKey]  # of each model’s methods by a metric
     decimals: Mapping[str, int]  # of all numbers of a metric
 
     def text(self, line: MeanLine) -> str:
@@ -94,7 +92,7 @@ def mean_lines(
         yield MeanLine(*ids, n_undefined=n_undefined, n_cut=n_cut, **vars(mean))
 
 
-def mean_tables(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> list[MeanTable]:
+def mean_tables(lines: Sequence[MeanLine]) -> list[MeanTable]:
     """Return a table for each dataset, everything in the order of the lines."""
     tables = []
     for dataset, of in grouped(lines, lambda line: line.dataset).items():
@@ -103,24 +101,8 @@ def mean_tables(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) 
             MeanTable(
                 dataset,
                 metrics=list(by_metric),
-                lines={_key(line): line for line in of},
-                best=_best(of, directions),
+                lines={(line.model, line.method, line.metric): line for line in of},
                 decimals={k: decimals_of(x.mean for x in own) for k, own in by_metric.items()},
             )
         )
     return tables
-
-
-def _key(line: MeanLine) -> CellKey:
-    return line.model, line.method, line.metric
-
-
-def _best(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> set[CellKey]:
-    """Return the line with the best mean for each model and metric with several methods."""
-    known = [x for x in lines if x.method and x.mean == x.mean and x.metric in directions]
-    best: set[CellKey] = set()
-    for (_, metric), of in grouped(known, lambda line: (line.model, line.metric)).items():
-        choose = max if directions[metric] == "higher" else min
-        top = choose(line.mean for line in of)
-        best |= {_key(line) for line in of if line.mean == top and len(of) > 1}
-    return best

@@ -66,7 +66,7 @@ def show(
     threshold = grid.get("statistics", {}).get("threshold", Statistics.threshold)
     parts = chain(
         verdicts_of(verdicts, threshold),
-        means_of(mean_tables([MeanLine(**row) for row in means], {})),
+        means_of(mean_tables([MeanLine(**row) for row in means])),
     )
     write(terminal_here(), chain([visible(grid["title"])] if grid.get("title") else (), parts))
 

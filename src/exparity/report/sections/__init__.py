@@ -11,12 +11,13 @@ from collections import defaultdict
 from typing import Any
 
 from exparity.artefacts.schemas import IDS
+from exparity.costs.forecast import totals
 from exparity.data import DATASETS
 from exparity.published import output
 from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
-from exparity.report.costs import cost_by_part, cost_by_stage, cost_of
+from exparity.report.costs import totals_by_part
 from exparity.report.means import mean_tables
 from exparity.report.names import display_name
 from exparity.report.scores import POINTS
@@ -59,8 +60,7 @@ def _distributions(context: Context) -> Content | None:
 
 def _means(context: Context) -> Content | None:
     study = context.study
-    directions = {metric: study.metric_facts(metric).direction for metric in study.metrics}
-    tables = mean_tables(context.scores.means, directions)
+    tables = mean_tables(context.scores.means)
     return Content({"tables": tables}, unfolded=not study.compares) if tables else None
 
 
@@ -130,9 +130,9 @@ def _cost(context: Context) -> Content | None:
     names |= {id: study.display("metric", id) for id in study.metrics}
     return Content(
         {
-            "stages": cost_by_stage(context.costs),
-            "total": cost_of(context.costs),
-            "parts": cost_by_part(context.costs),
+            "stages": totals(context.costs),
+            "parts": totals_by_part(context.costs),
+            "devices": sorted({job.device for job in context.costs if job.runs_model}),
             "names": names,
         }
     )

@@ -52,6 +52,8 @@ _COLUMNS: dict[str, type] = {
     "scores": float, "special_mask": bool, "word_ids": int, "token_ids": int
 }  # fmt: skip
 
+_OF_ENCODING = ("text", "token_ids", "tokens", "special_mask", "word_ids", "pair", "written")
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -157,17 +159,11 @@ class Explanation:
         """Build an explanation from (t,) scores of the tokens of an encoded text."""
         index = classifier.class_index(target)
         return cls(
-            text=encoding.text,
             target=index,
             target_name=classifier.class_names[index],
-            token_ids=encoding.token_ids,
-            tokens=encoding.tokens,
             scores=scores,
-            special_mask=encoding.special_mask,
-            word_ids=encoding.word_ids,
-            pair=encoding.pair,
-            written=encoding.written,
             origin=origin,
+            **{name: getattr(encoding, name) for name in _OF_ENCODING},
             **facts,
         )
 

@@ -9,18 +9,21 @@ from typing import Any
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
 from exparity.artefacts.columns import Export
+from exparity.artefacts.schemas import schema_of
 from exparity.core.registry import Entry
 from exparity.costs.finished import JobCost
+from exparity.costs.forecast import Total, totals
 from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import BiasTable, bias_tables
 from exparity.report.costs import read_costs
-from exparity.report.downloads import table_exports
+from exparity.report.downloads import bias_export, disparity_export
 from exparity.report.gather import Study
 from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.reading import read_analysis
 from exparity.report.scores import Scores, read_study_scores
 from exparity.report.tables import Table, disparity_tables
+from exparity.report.verdicts import is_random
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,17 @@ def build_context(
     """Read all data of the page beside the tests."""
     scores = read_study_scores(study)
     tables = disparity_tables(study)
-    of_methods = [line for line in scores.means if line.method]
+    means = [line for line in scores.means if line.method]
+    judged = [row for row in study.judged if not is_random(row)]
     bias, causal = bias_tables(study), bias_tables(study, "causal_bias")
     analyses = list(reported(study))
     costs = read_costs(study.results)
-    further = [
-        Export.of(MEANS, "Means of the scores", MeanLine, of_methods),
+    exports = [
+        *(disparity_export(study, table) for table in tables),
+        Export("verdicts", "Verdicts", schema_of("verdicts"), judged),
+        *(bias_export(study, table) for table in (*bias, *causal)),
+        Export.of("cost", "Time and memory by stage", Total, totals(costs) if costs else ()),
+        Export.of(MEANS, "Means of the scores", MeanLine, means),
         *(table for one in (published or {}).values() for table in comparison_tables(one)),
         *(table for _, findings in analyses for table in findings.tables),
     ]
@@ -103,10 +111,7 @@ def build_context(
         origins=read_origins(study.results, study.options),
         costs=costs,
         sections=[section_of(entry, findings) for entry, findings in analyses],
-        exports=[
-            *table_exports(study, tables, [*bias, *causal], costs),
-            *(table for table in further if table.rows),
-        ],
+        exports=[export for export in exports if export.rows],
     )
 
 

@@ -14,15 +14,11 @@ import pyarrow as pa
 
 from exparity.artefacts.columns import Export, plain_schema
 from exparity.artefacts.files import save_export
-from exparity.artefacts.schemas import schema_of
 from exparity.core.escaping import file_name
-from exparity.costs.finished import JobCost
-from exparity.costs.forecast import Total, totals
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
-from exparity.report.verdicts import is_random
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
 _DIGITS = 6
@@ -33,23 +29,6 @@ _TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
 def _columns(table: str) -> pa.Schema:
     columns = tomllib.loads(asset("downloads.toml"))[table]
     return plain_schema(*map(": ".join, columns.items()))
-
-
-def table_exports(
-    study: Study,
-    tables: Sequence[Table],
-    bias: Sequence[BiasTable],
-    costs: Sequence[JobCost],
-) -> list[Export]:
-    """Return every table of the report."""
-    judged = [row for row in study.judged if not is_random(row)]
-    verdicts = Export("verdicts", "Verdicts", schema_of("verdicts"), judged)
-    return [
-        *(_disparity(study, table) for table in tables),
-        *([verdicts] if judged else []),
-        *(bias_export(study, table) for table in bias),
-        Export.of("cost", "Time and memory by stage", Total, totals(costs) if costs else ()),
-    ]
 
 
 @contextmanager
@@ -74,7 +53,8 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
                     path.write_text(export.latex, encoding="utf-8", newline="")
 
 
-def _disparity(study: Study, table: Table) -> Export:
+def disparity_export(study: Study, table: Table) -> Export:
+    """Return a disparity table in the published form, with its LaTeX."""
     rows = []
     for (model, method, metric), cell in table.cells.items():
         rows.append(

@@ -16,7 +16,6 @@ from methods.training import (
 )
 from methods.training import explained as explained_quickly
 from metrics.sweep import bits_of, drawn, evaluated, with_marks
-from support import marked
 
 import exparity
 from exparity import ExparityError, Explanation, InputError
@@ -137,48 +136,18 @@ def single_token_effects(classifier, targets):
     return scorer
 
 
-def concentrated(encoding, index):
-    scores = np.full(len(encoding), 1e-6)
-    scores[np.flatnonzero(~encoding.special_mask)[0]] = 1.0
-    return scores
-
-
-def spread(encoding, index):
-    # Even over a handful of tokens, so that each is above sparsity's threshold; but for one, as the
-    # retained share of equal scores is undefined.
-    scores = np.where(encoding.special_mask, 0.0, 1.0)
-    scores[np.flatnonzero(~encoding.special_mask)[0]] = 1 - 1e-6
-    return scores
-
-
-def on_rationale(encoding, index):
-    marks = np.array([*marked(encoding.text), 0])  # of no word: not in the rationale
-    return np.where(marks[encoding.word_ids], 1.0, 1e-3)
-
-
-def off_rationale(encoding, index):
-    return 1 / on_rationale(encoding, index)
-
-
+@pytest.mark.parametrize(
+    "metric", [id for id in METRICS.ids() if METRICS.get(id).facts.runs_model and not reruns(id)]
+)
 def test_oracle_beats_random_beats_inverted(trained, metric):
     """In the declared direction, on a trained model, in the mean over texts."""
     classifier, texts, targets = trained
     texts, targets = texts[::8], targets[::8]
     facts = METRICS.get(metric).facts
-    if reruns(metric):
-        pytest.skip("a property of the method, not of one explanation")
-    if facts.kind == "complexity":
-        texts = [t for t in texts if len(t.split()) <= 8]
-        scorers = [concentrated, None, spread]
-    elif facts.kind == "correctness":
-        scorers = [on_rationale, None, off_rationale]
-    elif facts.kind == "reliance":
-        scorers = [off_rationale, None, on_rationale]
-    else:
-        oracle = single_token_effects(classifier, targets)
-        scorers = [oracle, None, lambda e, i: -oracle(e, i)]
-        if metric in BY_SIZE:
-            scorers[2] = lambda e, i: 1 / (1e-3 + np.abs(oracle(e, i)))
+    oracle = single_token_effects(classifier, targets)
+    scorers = [oracle, None, lambda e, i: -oracle(e, i)]
+    if metric in BY_SIZE:
+        scorers[2] = lambda e, i: 1 / (1e-3 + np.abs(oracle(e, i)))
     means = []
     for scorer in scorers:
         made = list(map(with_marks, drawn(classifier, texts, targets, scorer)))
@@ -232,8 +201,6 @@ def test_only_metrics_that_run_it_need_a_classifier_and_ids(classifier, metric):
             {"thresholds": [0.0]},
             r"^metric sufficiency\.thresholds\[0\]: Input should be greater than 0, found 0\.0$",
         ),
-        ("mass_accuracy", {"normalise_over": "content"}, "unknown option"),
-        ("sensitivity", {"normalise_over": "content"}, "unknown option"),
         ("sensitivity", {}, "must come from exparity.explain"),
     ],
 )

@@ -71,12 +71,10 @@ def test_a_zero_shot_pipeline_is_a_model(pair_checkpoints):
 @pytest.mark.parametrize(
     ("texts", "more", "message"),
     [
-        (TEXTS, {"candidate_labels": []}, "must be different names"),
         (TEXTS, {"candidate_labels": ["her", "her"]}, "must be different names"),
         (PAIRS, {"candidate_labels": LABELS}, "take one text each, and no pairs"),
         (TEXTS, {"candidate_labels": LABELS, "targets": "him"}, "target 'him'"),
         (TEXTS, {"candidate_labels": LABELS, "targets": 3}, "targets must be candidate labels"),
-        (TEXTS, {"candidate_labels": LABELS, "targets": [0]}, "2 texts but targets of shape"),
     ],
 )
 def test_what_cannot_be_is_refused(pair_checkpoints, texts, more, message):

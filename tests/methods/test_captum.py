@@ -112,8 +112,6 @@ def test_every_algorithm_answers(classifier, algorithm):
     [
         ({"algorithm": "Occlusions"}, "Input should be .*, found 'Occlusions'"),
         ({"options": {"n_step": 3}}, "method captum: IntegratedGradients: .*'n_step'"),
-        ({"options": {"target": 3}}, "method captum: IntegratedGradients: .*target"),
-        ({"options": {"method": "no"}}, "method captum: IntegratedGradients: .*no"),
     ],
 )
 def test_wrong_options_get_one_clear_line(classifiers, options, message):

@@ -83,17 +83,21 @@ def test_a_step_never_leaves_the_ball(start, gradient, climb, step, radius):
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_zero_for_a_method_that_ignores_the_rows(classifier, adaptive, monkeypatch):
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        (lambda batch: [np.cos(ids.astype(float)) for ids in batch.token_ids], 0),
+        (lambda batch: [mask.astype(float) for mask in batch.special_masks], np.nan),
+    ],
+)
+def test_of_a_method_that_ignores_the_rows(classifier, adaptive, monkeypatch, scores, expected):
+    """Zero; undefined where attributions of content tokens are zero."""
     entry = METHODS.get("lime")
-
-    def blind(batch):
-        return [np.cos(ids.astype(float)) for ids in batch.token_ids]
-
     facts = dataclasses.replace(entry.facts, adaptive=adaptive)
-    monkeypatch.setitem(METHODS._entries, "blind", type(entry)("blind", blind, facts, entry.source))
-    explanations = exparity.explain(classifier, TEXTS, TARGETS, method="blind")
+    monkeypatch.setitem(METHODS._entries, "odd", type(entry)("odd", scores, facts, entry.source))
+    explanations = exparity.explain(classifier, TEXTS, TARGETS, method="odd")
     found = exparity.evaluate(classifier, explanations, "sensitivity", steps=3)
-    np.testing.assert_array_equal(found, 0)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_copies_share_the_draws_of_their_text(classifier):
@@ -108,20 +112,6 @@ def test_copies_share_the_draws_of_their_text(classifier):
         gap = np.linalg.norm((a.scores - b.scores)[content]) / np.linalg.norm(a.scores[content])
         assert value < 0.01
         assert gap > 20 * value
-
-
-def test_zero_attributions_are_undefined(classifiers, monkeypatch):
-    entry = METHODS.get("lime")
-
-    def nothing(batch):
-        return [np.where(mask, 1.0, 0.0) for mask in batch.special_masks]
-
-    facts = dataclasses.replace(entry.facts, adaptive=False)
-    monkeypatch.setitem(
-        METHODS._entries, "nothing", type(entry)("nothing", nothing, facts, entry.source)
-    )
-    explanations = exparity.explain(classifiers["bert"], TEXTS, TARGETS, method="nothing")
-    assert np.isnan(exparity.evaluate(classifiers["bert"], explanations, "sensitivity")).all()
 
 
 def test_explanations_that_cannot_be_made_again_are_refused(classifiers):

@@ -60,7 +60,7 @@ def words_of(source):
     """The different texts in order, without numbers."""
     texts = (" ".join(block.split()) for block in Words(source).blocks)
     masked = (re.sub(r"\d+(?:[.,]\d+)*|∞|\bnan\b", "0", text) for text in texts)
-    of_here = re.compile(r"exparity 0;|[0a-f]+$")  # versions, and the commit
+    of_here = re.compile(r"exparity 0;|[0a-f]+$|0 (?:s|min|h)$")  # versions, the commit, and times
     words = (text for text in dict.fromkeys(masked) if not of_here.match(text))
     return [text for text in words if re.search(r"[^\W\d_]", text)]
 

@@ -108,7 +108,9 @@ def _is_exhaustive(item) -> bool:
     family = parameters.pop("classifier", None)
     if family not in FAMILIES or not parameters:
         return False
-    name = f"{item.path.name}::{item.originalname}{sorted(map(str, parameters.values()))}"
+    # By name, since a function prints its address, and two processes have to choose alike.
+    values = sorted(getattr(value, "__name__", str(value)) for value in parameters.values())
+    name = f"{item.path.name}::{item.originalname}{values}"
     return family != FAMILIES[zlib.crc32(name.encode()) % len(FAMILIES)]
 
 

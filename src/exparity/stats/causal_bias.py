@@ -47,7 +47,16 @@ def causal_bias(
     data: Predictions, counterfactuals: Sequence[CounterfactualPrediction], draws: Draws
 ) -> list[BiasRow]:
     """Return how predictions change with the group alone, beside how they differ between groups."""
-    predicted, probabilities, changed = _outcomes(data, counterfactuals)
+    # What is predicted under do(group), for each group.
+    own = np.arange(len(data.order))[:, None] == data.groups  # (g, n)
+    predicted = np.where(own, data.predicted, -1)
+    probabilities = np.where(own[..., None], data.probabilities, NAN)
+    changed = np.zeros_like(own)
+    index = {group: i for i, group in enumerate(data.order)}
+    for one in counterfactuals:
+        at = index[one.group], one.index
+        predicted[at], probabilities[at] = one.predicted, one.probabilities
+        changed[at] = one.n_changed > 0
     rows = list(rms_of_groups(data, draws))
     units = np.arange(len(data)) if data.sets is None else data.sets
     for i, j in combinations(range(len(data.order)), 2):
@@ -71,22 +80,6 @@ def causal_bias(
         ):
             rows.append(replace(row, flags=(*flags, *row.flags)))
     return marked_if_collapsed(rows, data.predicted)
-
-
-def _outcomes(
-    data: Predictions, counterfactuals: Sequence[CounterfactualPrediction]
-) -> tuple[IntArray, FloatArray, BoolArray]:
-    """Return what is predicted under do(group), for each group."""
-    own = np.arange(len(data.order))[:, None] == data.groups  # (g, n)
-    predicted = np.where(own, data.predicted, -1)
-    probabilities = np.where(own[..., None], data.probabilities, NAN)
-    changed = np.zeros_like(own)
-    index = {group: i for i, group in enumerate(data.order)}
-    for one in counterfactuals:
-        at = index[one.group], one.index
-        predicted[at], probabilities[at] = one.predicted, one.probabilities
-        changed[at] = one.n_changed > 0
-    return predicted, probabilities, changed
 
 
 def _shares(

@@ -182,7 +182,9 @@ def compare_many(
     # Those that are defined alike are compared at once.
     for rows in grouped(range(len(scores)), lambda row: np.isnan(scores[row]).tobytes()).values():
         defined = ~np.isnan(scores[rows[0]])
-        of_all = _compared_at_once(scores[rows], codes, len(order), names, defined)
+        of_all = _compared_at_once(
+            scores[rows][:, defined], codes[defined], len(order), set_index(names, defined)
+        )
         for a, b in combinations(range(len(order)), 2):
             kept = (codes == a) | (codes == b)
             pair = np.ascontiguousarray(scores[rows][:, kept & defined])
@@ -251,14 +253,9 @@ def _means_and_sds(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _compared_at_once(
-    scores: FloatArray,
-    codes: IntArray,
-    groups: int,
-    names: Sequence[str | None] | None,
-    defined: BoolArray,
+    values: FloatArray, codes: IntArray, groups: int, sets: IntArray | None
 ) -> dict[str, list[Any]]:
     """Test whether any group differs; only the number of groups where they are fewer than three."""
-    values, codes = scores[:, defined], codes[defined]
     present = np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
     columns: dict[str, Any] = {"n_groups": len(present)}
     if len(present) >= 3:
@@ -266,7 +263,6 @@ def _compared_at_once(
         n = int(np.isin(codes, present).sum())
         columns |= {"omnibus": "kruskal_wallis", "omnibus_statistic": h, "omnibus_p": p}
         columns |= {"epsilon_squared": h / (n - 1)}
-        sets = set_index(names, defined)
         if sets is not None:
             means = set_means(values, np.broadcast_to(codes, values.shape), sets, groups)
             means = means[:, :, present]

@@ -84,7 +84,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     temporary file of a killed writer is removed by the next one of the same path: nobody locks it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(path)
+    for abandoned in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with suppress(OSError), abandoned.open("rb+") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            abandoned.unlink()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     temporary = Path(name)
     try:
@@ -105,14 +108,6 @@ def atomic_path(path: Path) -> Iterator[Path]:
     finally:
         os.close(handle)
         temporary.unlink(missing_ok=True)
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove the temporary files that killed writers of ``path`` left behind."""
-    for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        with suppress(OSError), temporary.open("rb+") as opened:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            temporary.unlink()
 
 
 @cache
@@ -152,8 +147,10 @@ def write_artefact(
     others and whose results may be in use: what a job that started later wrote is left as it is.
     A start that lies in the future is that of a wrong clock, and protects nothing.
     """
-    run, now = current_run(), time.time()
-    if run.started < _start_of(path) <= now:
+    run, now, started = current_run(), time.time(), 0.0
+    with suppress(ValueError):  # there is none to read
+        started = float(facts_of(read_metadata(path).metadata).get("started", 0))
+    if run.started < started <= now:
         log.warning("%s: a job that started later has written it; left as it is", path)
         run.left.add(path)
         return
@@ -212,14 +209,6 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
     keys = columns_of(artefact)[2]
     table = _without_empty(table, schema).sort_by([(key, "ascending") for key in keys])
     return table.combine_chunks() if tables else empty
-
-
-def _start_of(path: Path) -> float:
-    """Return when the job that wrote an artefact started; 0 if there is none to read."""
-    try:
-        return float(facts_of(read_metadata(path).metadata).get("started", 0))
-    except ValueError:
-        return 0.0
 
 
 def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any], lineage: str = "") -> None:

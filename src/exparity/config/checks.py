@@ -305,7 +305,17 @@ def _require(value: Any, known: list[Any], where: str) -> None:
 def check_results(experiment: ResolvedConfig) -> None:
     """Check that the results folder does not hold the report of an experiment on other data."""
     results = Path(experiment.results)
-    _check_report_folders(results)
+    if results.is_file():
+        raise InputError(f"results: {results} is a file; name a folder")
+    # A run writes its grid first, and a report its page last; only a report replaces folders.
+    is_ours = any((results / path).is_file() for path in (layout.GRID, layout.REPORT["page"]))
+    for name in () if is_ours else ("tables", "figures"):
+        folder = results / layout.path_of(name, {})
+        if folder.is_dir() and any(folder.iterdir()):
+            raise InputError(
+                f"results: {folder} holds files of no report, and the new one would replace the "
+                "folder; set results to another folder, or move these"
+            )
     if not (results / layout.path_of("page", {})).is_file():
         return
     datasets = [dataset for (dataset,), _ in layout.files(results, "data")]
@@ -315,19 +325,3 @@ def check_results(experiment: ResolvedConfig) -> None:
             f"running {', '.join(experiment.datasets)} here would overwrite it; set results to "
             "another folder"
         )
-
-
-def _check_report_folders(results: Path) -> None:
-    """Check that the folders that a report replaces were written by an earlier report."""
-    if results.is_file():
-        raise InputError(f"results: {results} is a file; name a folder")
-    # A run writes its grid first, and a report its page last.
-    if any((results / path).is_file() for path in (layout.GRID, layout.REPORT["page"])):
-        return
-    for name in ("tables", "figures"):
-        folder = results / layout.path_of(name, {})
-        if folder.is_dir() and any(folder.iterdir()):
-            raise InputError(
-                f"results: {folder} holds files of no report, and the new one would replace the "
-                "folder; set results to another folder, or move these"
-            )

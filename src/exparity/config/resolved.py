@@ -162,26 +162,21 @@ class ResolvedConfig:
         if spec.predict is not None:
             training = {"epochs": 0}
         resolved = read_settings(TrainingSpec, training, f"models.{model}.training")
-        return {
+        head = HEADS.get(spec.head)
+        options = {
             "model": spec.whole,
             "training": resolved.whole,
-            "digest": digests.finetune(HEADS.get(spec.head).source),
+            "digest": digests.finetune(head.source),
             **self._interventions(dataset, model),
-            **self._prompt(dataset, spec, seed, resolved),
         }
-
-    def _prompt(
-        self, dataset: str, spec: ModelSpec, seed: int, training: TrainingSpec
-    ) -> dict[str, Any]:
-        """Return the prompt of a model that has one, with the template of its seed."""
-        if not HEADS.get(spec.head).facts.prompted:
-            return {}
-        settings = self.config.prompts[dataset].whole
-        templates = settings.pop("templates")
-        own = {**settings, "template": templates[seed], "chat": spec.chat}
-        prompt = read_settings(PromptSpec, own, f"prompts.{dataset}").whole
-        taken = [templates[number] for number in training.templates or ()]
-        return {"prompt": prompt, **({"templates": taken} if taken else {})}
+        if head.facts.prompted:
+            settings = self.config.prompts[dataset].whole
+            templates = settings.pop("templates")
+            prompt = {**settings, "template": templates[seed], "chat": spec.chat}
+            options["prompt"] = read_settings(PromptSpec, prompt, f"prompts.{dataset}").whole
+            if resolved.templates:
+                options["templates"] = [templates[number] for number in resolved.templates]
+        return options
 
     def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
         """Return the interventions in a training, and their generator of counterfactuals."""

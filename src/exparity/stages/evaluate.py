@@ -235,18 +235,12 @@ class Scoring:
             notes["unchanged"] = n_unchanged(self.changed, examples)
         of_metric = self.metric.entry.id, int(self.texts.ids["seed"]), dict(self._options)
         values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls)
-        rows = [
-            {**key_of(example), "score": value, **_columns(falls.get(index))}
-            for index, (example, value) in enumerate(zip(examples, values.tolist(), strict=True))
-        ]
+        scored = zip(examples, values.tolist(), strict=True)
+        rows = [{**key_of(example), "score": value} for example, value in scored]
+        for index, of_text in falls.items():
+            columns = zip(("sizes", "falls", "falls_log_odds"), of_text, strict=True)
+            rows[index] |= {name: column.tolist() for name, column in columns}
         return rows, dict(notes)
-
-
-def _columns(falls: Falls | None) -> dict[str, list[float]]:
-    if falls is None:
-        return {}
-    names = ("sizes", "falls", "falls_log_odds")
-    return {name: own.tolist() for name, own in zip(names, falls, strict=True)}
 
 
 def _reading(

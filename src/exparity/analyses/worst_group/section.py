@@ -44,31 +44,28 @@ def worst_groups(
     """
     quantity = "excess" if any(row["quantity"] == "excess" for row in rows) else "score"
     cells = grouped((row for row in rows if row["quantity"] == quantity), itemgetter(*_CELL))
-    lines = [_line(quantity, of_cell, directions, alpha) for of_cell in cells.values()]
+    lines = []
+    for of_cell in cells.values():
+        # Facts of all groups are in every row.
+        firsts = [of_seed[0] for of_seed in grouped(of_cell, itemgetter("seed")).values()]
+        found = [row for row in firsts if row["p_bh"] <= alpha]
+        is_higher_better = directions[firsts[0]["metric"]] == "higher"
+        worst = Counter(row["lowest" if is_higher_better else "highest"] for row in found)
+        del worst[""]
+        group, times = worst.most_common(1)[0] if worst else ("", 0)
+        line = {
+            **{name: firsts[0][name] for name in _CELL},
+            **{column: mean_and_sd([row[column] for row in firsts])[0] for column in _RANGES},
+            "quantity": quantity,
+            "seeds": len(firsts),
+            "found": len(found),
+            "worst": group,
+            "times": times,
+            "n_groups": max(row["n_groups"] for row in firsts),
+            "smallest": min(row["n"] for row in of_cell),
+        }
+        lines.append(line)
     return sorted(lines, key=lambda line: (-line["found"], -line["times"]))
-
-
-def _line(
-    quantity: str, rows: Sequence[Row], directions: Mapping[str, str], alpha: float
-) -> dict[str, Any]:
-    # Facts of all groups are in every row.
-    firsts = [of_seed[0] for of_seed in grouped(rows, itemgetter("seed")).values()]
-    found = [row for row in firsts if row["p_bh"] <= alpha]
-    is_higher_better = directions[firsts[0]["metric"]] == "higher"
-    worst = Counter(row["lowest" if is_higher_better else "highest"] for row in found)
-    del worst[""]
-    name, times = worst.most_common(1)[0] if worst else ("", 0)
-    return {
-        **{name: firsts[0][name] for name in _CELL},
-        **{column: mean_and_sd([row[column] for row in firsts])[0] for column in _RANGES},
-        "quantity": quantity,
-        "seeds": len(firsts),
-        "found": len(found),
-        "worst": name,
-        "times": times,
-        "n_groups": max(row["n_groups"] for row in firsts),
-        "smallest": min(row["n"] for row in rows),
-    }
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -136,18 +136,14 @@ def _of_skill(
         scale: crossed_tests([values], groups, order, sets, **options)
         for scale, values in skill.values.items()
     }
-    found = []
+    compared = []
     for pair, (whole, _) in zip(pairs, over_scales([skill], tests), strict=True):
         _, flags = rooms_of([skill], pair.group_a, pair.group_b)
-        found.append(
-            replace(
-                GroupComparison(**{f.name: getattr(pair, f.name) for f in _DESCRIBED}),
-                p=whole.p_mean,
-                significant=bool(whole.p_mean <= settings["alpha"]),
-                flags=list(dict.fromkeys([*pair.flags, *flags])),
-            )
-        )
-    return found
+        described = {f.name: getattr(pair, f.name) for f in _DESCRIBED}
+        described |= {"p": whole.p_mean, "significant": bool(whole.p_mean <= settings["alpha"])}
+        described["flags"] = list(dict.fromkeys([*pair.flags, *flags]))
+        compared.append(GroupComparison(**described))
+    return compared
 
 
 def _drawn(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import ctypes
 import fcntl
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -84,7 +85,7 @@ def _dealt_gpu(count: int) -> int:
         return 0
     folder = Path(tempfile.gettempdir(), f"exparity-gpus-{os.getuid()}")
     names = [torch.cuda.get_device_properties(index).uuid for index in range(count)]
-    try:
+    with suppress(OSError):  # a folder that is another user's, or holds no locks
         folder.mkdir(mode=0o700, exist_ok=True)
         for place, index in product(range(os.cpu_count() or 1), range(count)):
             file = os.open(folder / f"{names[index]}.{place}", os.O_RDWR | os.O_CREAT, 0o600)
@@ -94,8 +95,6 @@ def _dealt_gpu(count: int) -> int:
                 os.close(file)
             else:
                 return index
-    except OSError:  # a folder that is another user's, or holds no locks
-        return 0
     return 0
 
 

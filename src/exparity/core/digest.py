@@ -21,13 +21,9 @@ _SHIPPED = re.compile(rb'\bshipped\("([^"]+)"\)')
 def _module_file(dotted: str, root: Path) -> Path | None:
     """Return the file of an ``exparity`` module by its dotted name, or None if it has none."""
     parts = dotted.split(".")[1:]
-    for candidate in (
-        root.joinpath(*parts).with_suffix(".py"),
-        root.joinpath(*parts, "__init__.py"),
-    ):
-        if parts and candidate.is_file():
-            return candidate
-    return None
+    place = root.joinpath(*parts)
+    candidates = (place.with_suffix(".py"), place / "__init__.py") if parts else ()
+    return next((file for file in candidates if file.is_file()), None)
 
 
 @cache

@@ -14,10 +14,8 @@ import numpy as np
 def derive_seed(seed: int, *key: str | int) -> int:
     """Return a seed in [0, 2**63), the same on every machine, for a run's seed and a key."""
     text = "\x1f".join([str(seed), *map(str, key)])
-    return (
-        int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-        >> 1
-    )
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def generator(seed: int, *key: str | int) -> np.random.Generator:

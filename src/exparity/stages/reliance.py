@@ -101,16 +101,10 @@ def reliance_cell(
             ]
             moved = [effects[key] for key, _ in there]
             scores_of = [score for _, score in there]
-            correlation = rank_correlation(scores_of, moved, confidence=confidence)
-            rows.append(
-                {
-                    **{name: metadata["wildcards"][name] for name in ("method", "metric")},
-                    "group_a": pair[0],
-                    "group_b": pair[1],
-                    "n_unchanged": sum(map(math.isnan, moved)),
-                    **asdict(correlation),
-                }
-            )
+            row = {name: metadata["wildcards"][name] for name in ("method", "metric")}
+            row |= {"group_a": pair[0], "group_b": pair[1]}
+            row["n_unchanged"] = sum(map(math.isnan, moved))
+            rows.append(row | asdict(rank_correlation(scores_of, moved, confidence=confidence)))
     return StageResult(rows, ids, facts)
 
 

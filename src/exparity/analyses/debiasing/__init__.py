@@ -178,7 +178,12 @@ def rows_of_changes(
         of_cells = [flag for cell in every for flag in cell.metadata.get("flags", [])]
         ids = {"model": recipe, "base": base, "method": method, "metric": metric}
         for pair in pairs:
-            _require_scored_alike(*pair)
+            settings = [[one.metadata["parameters"].get(k) for k in SCORED_ALIKE] for one in pair]
+            if settings[0] != settings[1]:
+                raise InputError(
+                    f"{pair[0].path}: was scored with other options than {pair[1].path}; give the "
+                    "metric the same options for both models"
+                )
         for quantity in dict.fromkeys(name for cell in every for name in cell.quantities):
             for changes in _changes(scores, quantity, pairs, left_out, options):
                 for seed, change, is_left_out in (
@@ -216,12 +221,3 @@ def _changes(
     tests = over_scales(each, over_seeds, "change")
     shown = next(iter(by_scale.values()))
     return [one._replace(over_seeds=test) for one, (test, _) in zip(shown, tests, strict=True)]
-
-
-def _require_scored_alike(own: Cell, of_base: Cell) -> None:
-    settings = [[one.metadata["parameters"].get(k) for k in SCORED_ALIKE] for one in (own, of_base)]
-    if settings[0] != settings[1]:
-        raise InputError(
-            f"{own.path}: was scored with other options than {of_base.path}; give the metric the "
-            "same options for both models"
-        )

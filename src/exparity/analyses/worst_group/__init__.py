@@ -77,8 +77,7 @@ def worst_group_cell(
     """
     predicted, metadata = read_artefact(predictions, "predictions")
     ids_of_cell = cell_of(metadata)
-    has_collapsed = is_collapsed(predicted.column("predicted").to_pylist())
-    collapsed = ["collapsed"] if has_collapsed else []
+    collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
     random = random_by(random_scores, "metric")
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
@@ -91,7 +90,7 @@ def worst_group_cell(
         groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
         for quantity, values in quantities.items():
             key = ("worst_group", ids["method"], ids["metric"], quantity)
-            found = spread_of(
+            spread = spread_of(
                 values,
                 groups,
                 facts["groups"],
@@ -102,7 +101,7 @@ def worst_group_cell(
             flags = [*facts.get("flags", []), *collapsed]
             rows += [
                 {**ids, "quantity": quantity, **row, "flags": [*row["flags"], *flags]}
-                for row in found
+                for row in spread
             ]
     # p-values are corrected over the methods and metrics by Benjamini and Hochberg.
     for of in grouped(rows, itemgetter("quantity")).values():

@@ -74,7 +74,9 @@ def _tested(
             elif not test.n_seeds and quantity != measured:
                 continue  # there are no random explanations
             pair = np.isin(groups, (test.group_a, test.group_b))
-            flags.update([] if _differ(scores[:, pair]) else ["constant"])
+            compared = scores[:, pair][~np.isnan(scores[:, pair]).all(axis=1)]
+            if not (np.nanmax(compared, axis=1) > np.nanmin(compared, axis=1)).any():
+                flags.add("constant")  # in no training two scores differ
             test.flags.extend(sorted(flags.difference(test.flags)))
             yield {
                 "method": cells[0].method,
@@ -86,9 +88,3 @@ def _tested(
                 **asdict(rooms),
                 "certainty_d": classifiers.certainty_d(test.group_a, test.group_b),
             }
-
-
-def _differ(scores: FloatArray) -> bool:
-    """Return whether in some training two of (s, n) scores differ."""
-    defined = scores[~np.isnan(scores).all(axis=1)]
-    return bool((np.nanmax(defined, axis=1) > np.nanmin(defined, axis=1)).any())

@@ -71,9 +71,16 @@ def counterfactuals_of(
                 continue
             with entry.running():
                 other = entry.function(example, group, data, **options)
-            if other is not None:
-                _check(use, example, group, other)
-                made.append(other)
+            if other is None:
+                continue
+            wanted = (example.example_id, example.label, group)
+            returned = isinstance(other, Example) and (other.example_id, other.label, other.group)
+            if returned != wanted:
+                raise ExparityError(
+                    f"counterfactual generator {use}: must return the example with its id and "
+                    "label, other words and the group that was asked for, or None"
+                )
+            made.append(other)
         return tuple(made)
 
     return make
@@ -133,12 +140,3 @@ def _check_labels(data: PreparedData) -> None:
     of_group = [of for of in labels.values() if of]
     if len(of_group) > 1 and all(len(of) == 1 for of in of_group) and len(set.union(*of_group)) > 1:
         raise InputError(label_refusal(data.dataset, "every group has a label of its own"))
-
-
-def _check(use: str, example: Example, group: str, made: Any) -> None:
-    wanted = (example.example_id, example.label, group)
-    if not isinstance(made, Example) or (made.example_id, made.label, made.group) != wanted:
-        raise ExparityError(
-            f"counterfactual generator {use}: must return the example with its id and label, other "
-            "words and the group that was asked for, or None"
-        )

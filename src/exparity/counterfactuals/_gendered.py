@@ -21,6 +21,8 @@ from exparity.types import Example
 
 LEXICON = read_lexicon(shipped("gender_words/lexicon.yaml"))
 _PRONOUNS = frozenset(["he", "she", "him", "his", "her", "hers", "himself", "herself"])
+_OWNERS = {"her": ("him", "his"), "his": ("hers", "her")}
+"""Partners of words that stand alone, or before what is owned."""
 _TITLES = frozenset(("mr", "ms", "mrs"))
 _UNITS = frozenset(("MR", "MS", "ms"))
 """Spellings of titles that are something else unless a full stop follows."""
@@ -54,22 +56,15 @@ def _partner(
     word: str,
 ) -> str | None:
     """Return the partner of a word of either gender; None if the word stays."""
-    if word in ("her", "his"):
+    if word in _OWNERS:  # by the next word alone
+        following = _lower(tokens, place + 1)
+        owns = following[:1].isalnum() and following not in LEXICON.function_words
         to = "male" if word == "her" else "female"
-        return _of_owner(tokens, place, word) if to in genders else None
+        return _OWNERS[word][owns] if to in genders else None
     new = next((partners[to][word] for to in genders if word in partners[to]), None)
     if word in _TITLES and tokens[place].text in _UNITS and _lower(tokens, place + 1) != ".":
         return None
     return None if word not in _PRONOUNS | _TITLES and _is_name(tokens, place) else new
-
-
-def _of_owner(tokens: Sequence[Token], place: int, word: str) -> str:
-    """Return the partner of "her" or "his", by the next word alone."""
-    following = _lower(tokens, place + 1)
-    owns = following[:1].isalnum() and following not in LEXICON.function_words
-    if word == "his":
-        return "her" if owns else "hers"
-    return "his" if owns else "him"
 
 
 def _is_name(tokens: Sequence[Token], place: int) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
@@ -30,12 +30,13 @@ def split_examples(
     members = grouped(examples, _key)
     if len(members) < 2:
         raise InputError(f"{where}: {len(members)} examples or matched sets cannot be split in two")
-    strata = grouped(members, lambda key: tuple(sorted((e.label, e.group) for e in members[key])))
+    drawn = sorted(members, key=lambda key: sha256(f"{seed}\x1f{key}".encode()).digest())
+    strata = grouped(drawn, lambda key: tuple(sorted((e.label, e.group) for e in members[key])))
     counts = {stratum: len(keys) for stratum, keys in sorted(strata.items())}
     test: set[str] = set()
     # By its decimal digits: 0.29 of 100 is 29, though the nearest float lies below.
     for stratum, quota in _quotas(counts, Fraction(str(test_share))).items():
-        test.update(sorted(strata[stratum], key=lambda key: _draw(seed, key))[:quota])
+        test.update(strata[stratum][:quota])
     return [replace(e, split="test" if _key(e) in test else "train") for e in examples]
 
 
@@ -77,7 +78,3 @@ def _key(example: Example) -> str:
     if example.match_id is None:
         return f"example\x1f{example.example_id}"
     return f"set\x1f{example.match_id}"
-
-
-def _draw(seed: int, key: str) -> bytes:
-    return hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()

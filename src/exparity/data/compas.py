@@ -56,7 +56,21 @@ def compas(
     """
 
     def example_of(row: Mapping[str, str], part: str, number: int) -> Example | None:
-        return _example(row, attribute) if _kept(row) else None
+        # ProPublica's analysis keeps rows whose charge and score belong together.
+        days = row["days_b_screening_arrest"]
+        if days == "" or abs(int(days)) > 30 or row["is_recid"] == "-1":
+            return None
+        if row["c_charge_degree"] == "O" or row["score_text"] == "N/A":
+            return None
+        gender = _GENDERS[row["sex"]]
+        return Example(
+            example_id=row["id"].zfill(5),
+            words=tuple(defendant_text(row).split()),
+            label=("0", "1").index(row["two_year_recid"]),
+            group=gender if attribute == "gender" else row["race"],
+            split="train",
+            attributes={"gender": gender, "race": row["race"]},
+        )
 
     examples = read_published(source, {"all": FILE}, _rows_of, example_of, verify=verify)
     order = tuple(groups or GROUPS[attribute])
@@ -73,29 +87,6 @@ def _rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
         table = pd.read_csv(path, usecols=_COLUMNS, dtype=str, keep_default_na=False)
     for line, row in enumerate(table.to_dict("records"), start=2):
         yield f"{path}:{line}", row
-
-
-def _kept(row: Mapping[str, str]) -> bool:
-    """Return whether ProPublica's analysis keeps a row: charge and score belong together."""
-    return (
-        row["days_b_screening_arrest"] != ""
-        and abs(int(row["days_b_screening_arrest"])) <= 30
-        and row["is_recid"] != "-1"
-        and row["c_charge_degree"] != "O"
-        and row["score_text"] != "N/A"
-    )
-
-
-def _example(row: Mapping[str, str], attribute: str) -> Example:
-    gender = _GENDERS[row["sex"]]
-    return Example(
-        example_id=row["id"].zfill(5),
-        words=tuple(defendant_text(row).split()),
-        label=("0", "1").index(row["two_year_recid"]),
-        group=gender if attribute == "gender" else row["race"],
-        split="train",
-        attributes={"gender": gender, "race": row["race"]},
-    )
 
 
 def defendant_text(row: Mapping[str, str]) -> str:

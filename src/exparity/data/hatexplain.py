@@ -98,13 +98,16 @@ def _example(
     label, votes = Counter(annotator["label"] for annotator in annotators).most_common(1)[0]
     if votes < 2:
         return None
+    marks = row["rationales"]
+    least = 1 if kind == "union" else len(marks) // 2 + 1
+    rationale = tuple(int(sum(of_word) >= least) for of_word in zip(*marks, strict=True))
     return Example(
         example_id=id,
         words=tuple(word.strip() for word in row["post_tokens"]),
         label=LABELS.index(label),
         group=_group(annotators, communities) if communities else "",
         split=split,
-        rationale=_rationale(row["rationales"], kind),
+        rationale=rationale if marks else None,  # None where nobody marked any
     )
 
 
@@ -115,14 +118,6 @@ def _group(annotators: Sequence[Mapping[str, Any]], communities: Sequence[str]) 
     most = max(named.values(), default=0)
     first = [community for community, n in named.items() if n == most]
     return first[0] if len(first) == 1 and first[0] in communities else REST
-
-
-def _rationale(marks: Sequence[Sequence[int]], kind: Marking) -> tuple[int, ...] | None:
-    """Return 0/1 per word from those of each annotator; None where nobody marked any."""
-    if not marks:
-        return None
-    least = 1 if kind == "union" else len(marks) // 2 + 1
-    return tuple(int(sum(of_word) >= least) for of_word in zip(*marks, strict=True))
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -132,7 +132,7 @@ def _in_turn(examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
     units = grouped(
         examples, lambda e: (e.example_id, True) if e.match_id is None else (e.match_id, False)
     )
-    order = sorted(units, key=lambda key: (_hash(key[0]), key[1]), reverse=True)
+    order = sorted(units, key=lambda key: (sha256(key[0].encode()).digest(), key[1]), reverse=True)
     queues = grouped(
         [units[key] for key in order], lambda unit: tuple(sorted({e.group for e in unit}))
     )
@@ -151,7 +151,3 @@ def _in_turn(examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
         drawn.update(example.group for example in unit)
         drawn_from.update((chosen, example.group) for example in unit)
         yield unit
-
-
-def _hash(key: str) -> bytes:
-    return hashlib.sha256(key.encode()).digest()

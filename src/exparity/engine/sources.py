@@ -30,8 +30,8 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
 
     if isinstance(given, PreTrainedModel):
         raise InputError(f"{type(given).__name__} without its tokenizer; give (model, tokenizer)")
-    parts = given if isinstance(given, tuple) else _parts_of_pipeline(given)
-    if len(parts) != 2:
+    parts = (given.model, given.tokenizer) if getattr(given, "task", None) in _TASKS else given
+    if not isinstance(parts, tuple) or len(parts) != 2:
         raise InputError(f"{_FORMS}, not {shown(given)}")
     model, tokenizer = parts
     if hasattr(model, "peft_config") and not isinstance(model, PreTrainedModel):
@@ -84,9 +84,3 @@ def settings_of(given: Any) -> PipelineSettings:
     for key in own.keys() - _WITHOUT_EFFECT:
         raise InputError(f"pipeline: {key}={own[key]!r} is not known here; leave it out")
     return settings
-
-
-def _parts_of_pipeline(pipeline: Any) -> tuple[Any, ...]:
-    if getattr(pipeline, "task", None) not in _TASKS:
-        return ()
-    return pipeline.model, pipeline.tokenizer

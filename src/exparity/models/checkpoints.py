@@ -227,7 +227,12 @@ def build_model(
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)
     if not prompted:  # a new row would be random, and padding is known by length
-        _ensure_padding(model, tokenizer)
+        if tokenizer.pad_token_id is None:  # of models that were trained without, such as GPT-2
+            tokenizer.add_special_tokens({"pad_token": _PAD_TOKEN})
+            with quiet_transformers():
+                model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+            log.info("added a padding token to the vocabulary")
+        model.config.pad_token_id = tokenizer.pad_token_id
     return model, tokenizer
 
 
@@ -253,13 +258,3 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
     return spec.model_copy(
         update={"architecture": config.model_type, "size": {**shape, **spec.size}}
     )
-
-
-def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Give models that were trained without padding (GPT-2) a padding token of its own."""
-    if tokenizer.pad_token_id is None:
-        tokenizer.add_special_tokens({"pad_token": _PAD_TOKEN})
-        with quiet_transformers():
-            model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-        log.info("added a padding token to the vocabulary")
-    model.config.pad_token_id = tokenizer.pad_token_id

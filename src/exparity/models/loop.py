@@ -307,14 +307,6 @@ class TrainingLoop:
         losses = [record.validation_loss for record in history]
         return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
 
-    def _kept(self) -> dict[str, torch.Tensor]:
-        """Return the weights of a snapshot: all of them, or the adapters if these are trained."""
-        weights: dict[str, torch.Tensor] = self.model.state_dict()
-        if self.training.lora is None:
-            return weights
-        trained = {name for name, weight in self.model.named_parameters() if weight.requires_grad}
-        return {name: weight for name, weight in weights.items() if name in trained}
-
     def _load(self, weights: Mapping[str, torch.Tensor]) -> None:
         self.model.load_state_dict(dict(weights), strict=self.training.lora is None)
 
@@ -322,7 +314,12 @@ class TrainingLoop:
         """Snapshot a finished epoch."""
         import torch
 
-        weights = self._kept()
+        weights: dict[str, torch.Tensor] = self.model.state_dict()
+        if self.training.lora is not None:  # the adapters alone
+            trained = {
+                name for name, weight in self.model.named_parameters() if weight.requires_grad
+            }
+            weights = {name: weight for name, weight in weights.items() if name in trained}
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
             self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}

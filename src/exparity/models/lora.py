@@ -82,7 +82,8 @@ def check_base(folder: Path, checkpoint: str) -> None:
         return
     theirs, own = Path(checkpoint), Path(base)
     if theirs.is_dir() and own.is_dir():
-        if _same_weights(own, theirs):
+        names = [{path.name for path in folder.glob("*.safetensors")} for folder in (own, theirs)]
+        if names[0] == names[1] and not any(filecmp.cmpfiles(own, theirs, names[0], False)[1:]):
             return
     elif theirs.is_dir() or base.startswith((".", "/", "~")):
         unknown = "was trained on %s; nothing here tells whether %s is the same model"
@@ -92,11 +93,6 @@ def check_base(folder: Path, checkpoint: str) -> None:
         f"adapter {folder}: was trained on {base}, and the checkpoint is {checkpoint}; take "
         f"that one as checkpoint, or correct {_BASE} in its {ADAPTER_SETTINGS}"
     )
-
-
-def _same_weights(one: Path, other: Path) -> bool:
-    names = [{path.name for path in folder.glob("*.safetensors")} for folder in (one, other)]
-    return names[0] == names[1] and not any(filecmp.cmpfiles(one, other, names[0], False)[1:])
 
 
 def replaced_weights(folder: Path) -> dict[str, tuple[int, ...]]:

@@ -77,7 +77,11 @@ class ModelSpec(ModelSettings):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.predict is not None:
-            self._check_function()
+            for name, field in ModelSpec.model_fields.items():
+                if name not in OF_FUNCTIONS and getattr(self, name) != field.default:
+                    raise ValueError(f"{name}: is not for models with 'predict'; leave it out")
+            if len(set(self.classes)) < max(2, len(self.classes)):
+                raise ValueError("classes: name the columns of predict, in order; two or more")
             return self
         for key in OF_FUNCTIONS:
             if getattr(self, key):
@@ -102,14 +106,6 @@ class ModelSpec(ModelSettings):
                 "scratch is trained whole (scheme: all)"
             )
         return self
-
-    def _check_function(self) -> None:
-        """Refuse keys of models beside a function."""
-        for name, field in ModelSpec.model_fields.items():
-            if name not in OF_FUNCTIONS and getattr(self, name) != field.default:
-                raise ValueError(f"{name}: is not for models with 'predict'; leave it out")
-        if len(set(self.classes)) < max(2, len(self.classes)):
-            raise ValueError("classes: name the columns of predict, in order; two or more")
 
     @property
     def on_hub(self) -> bool:

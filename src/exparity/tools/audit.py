@@ -66,7 +66,7 @@ _MADE_BY = "Made by `exparity audit`"
 """Beginning of the configs that this tool may overwrite."""
 _STEPS = re.compile(r"([\d,]+) of ([\d,]+) steps ")
 _MOST = 40
-"""Lines of a log that are printed where a run fails."""
+"""Lines of a log that are printed where a run fails: from the first error on, or the last."""
 
 
 def audit(
@@ -213,7 +213,12 @@ def _given(**settings: Any) -> dict[str, Any]:
 def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool) -> None:
     """Check a config, write and run it, and print the findings."""
     path = results / "config.yaml"
-    _refuse_foreign(path)
+    is_ours = path.is_file() and path.read_bytes().startswith(f"# {_MADE_BY}".encode())
+    if path.exists() and not is_ours:
+        raise InputError(
+            f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
+            "folder with --results"
+        )
     experiment = Experiment.from_mapping(config)
     check_results(experiment)
     samples = planned_samples(experiment, PlannedExamples(experiment))
@@ -252,17 +257,6 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
             f"{', '.join(classes)}"
         )
     return of_class
-
-
-def _refuse_foreign(path: Path) -> None:
-    """Refuse to overwrite a config that no audit has written."""
-    if path.is_file() and path.read_bytes().startswith(f"# {_MADE_BY}".encode()):
-        return
-    if path.exists():
-        raise InputError(
-            f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
-            "folder with --results"
-        )
 
 
 def _matched(
@@ -361,7 +355,10 @@ def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None
     with path.open("w", encoding="utf-8") as file:
         failed = _logged(command, file)
     if failed:
-        print(visible("".join(_end_of(path)), keep="\n\t"), file=sys.stderr)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        first = next((i for i, line in enumerate(lines) if "rror" in line), len(lines) - _MOST)
+        end = "".join(lines[max(0, first) :][:_MOST])
+        print(visible(end, keep="\n\t"), file=sys.stderr)
         raise ExparityError(f"the run failed; see above and {path}")
 
 
@@ -386,10 +383,3 @@ def _logged(command: Sequence[str], file: TextIO) -> int:
             process.terminate()
             raise
     return process.returncode
-
-
-def _end_of(path: Path) -> list[str]:
-    """Return what a log says from the first error on, or its last lines; at most :data:`_MOST`."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    first = next((i for i, line in enumerate(lines) if "rror" in line), len(lines) - _MOST)
-    return lines[max(0, first) :][:_MOST]

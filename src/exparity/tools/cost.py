@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import job, write_artefact
@@ -52,19 +51,14 @@ def cost(
         jobs = read_finished(results)
         if not jobs:
             raise InputError(f"{results}: no finished job there; is it a folder of results?")
-        write_artefact(
-            output or results / layout.path_of("cost", {}),
-            "cost",
-            [_row(job) for job in jobs],
-            {},
-            parameters={},
-        )
+        rows = [
+            {name: getattr(job, name) for name in _COLUMNS}
+            | {name: job.ids.get(name) for name in IDS}
+            for job in jobs
+        ]
+        path = output or results / layout.path_of("cost", {})
+        write_artefact(path, "cost", rows, {}, parameters={})
     say(table(totals(jobs)))
     if devices := Counter(job.device for job in jobs if job.runs_model).most_common():
         counts = ", ".join(f"{device} ({count:,})" for device, count in devices)
         say(f"jobs that run a model ran on {counts}")
-
-
-def _row(job: JobCost) -> dict[str, Any]:
-    columns = {name: getattr(job, name) for name in _COLUMNS}
-    return {**columns, **{name: job.ids.get(name) for name in IDS}}

@@ -13,9 +13,8 @@ from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.core.registry import Entry, is_on_hub, paths_of
+from exparity.core.registry import is_on_hub, paths_of
 from exparity.data import DATASETS
-from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.hub import local_copy
 
@@ -65,8 +64,8 @@ def raw_files(
     Without ids, these are the datasets of the config, or all that have raw files.
     """
     if experiment is None:
-        named = ids or [id for id in DATASETS.ids() if DATASETS.get(id).facts.files]
-        known: Mapping[str, Any] = {id: (DATASETS.get(id), {}) for id in named}
+        listed = ids or [id for id in DATASETS.ids() if DATASETS.get(id).facts.files]
+        known: Mapping[str, Any] = {id: (DATASETS.get(id), {}) for id in listed}
     else:
         known = {id: (of.entry, of.params) for id, of in experiment.datasets.items()}
     bad = 0
@@ -89,23 +88,18 @@ def raw_files(
             bad += state in ("missing", "ALTERED")
             yield f"{id}: {path} {state}"
         if source.download:
-            yield from _fetch_table(id, entry, options)
+            named = paths_of(options.get("path", ""), id) if entry.facts.from_hub else []
+            addresses = [path for path in named if is_on_hub(path)]
+            for address in addresses:
+                copy = local_copy(address, options.get("revision"), download=True)
+                yield f"{id}: {address} is here: {copy}"
+            if not (entry.facts.files or addresses):
+                yield f"{id}: nothing to fetch"
     if bad:
         raise InputError(
             f"{bad} files are missing or altered below {source.folder.absolute()}; "
             "`exparity data fetch` downloads missing ones, delete altered ones first"
         )
-
-
-def _fetch_table(id: str, entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where the tables of the Hub that a dataset names are, or that there is no file."""
-    named = paths_of(options.get("path", ""), id) if entry.facts.from_hub else []
-    addresses = [path for path in named if is_on_hub(path)]
-    for address in addresses:
-        copy = local_copy(address, options.get("revision"), download=True)
-        yield f"{id}: {address} is here: {copy}"
-    if not (entry.facts.files or addresses):
-        yield f"{id}: nothing to fetch"
 
 
 def _spec_of(name: str) -> ModelSpec:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
@@ -50,9 +48,15 @@ def show(
     results = results_of(results, configfile, config)
     grid = read_grid(results) or {}
     # Where nothing is explained, verdicts are those of an earlier run.
-    verdicts = _verdicts(results) if grid.get("metrics", True) else []
+    path, verdicts = results / layout.path_of("verdicts", {}), []
+    if path.is_file() and grid.get("metrics", True):
+        rows = read_artefact(path, "verdicts")[0].to_pylist()
+        # Random explanations belong to every method.
+        verdicts = [{**row, "method": ""} if is_random(row) else row for row in rows]
     compared = {row["dataset"] for row in verdicts}
-    means = [line for line in _means(results) if line["dataset"] not in compared]
+    path = results / layout.path_of("tables", {}) / f"{MEANS}.parquet"
+    lines = read_parquet(path)[0].to_pylist() if path.is_file() else []
+    means = [line for line in lines if line["dataset"] not in compared]
     if not verdicts and not means:
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
@@ -69,16 +73,3 @@ def show(
         means_of(mean_tables([MeanLine(**row) for row in means])),
     )
     write(terminal_here(), chain([visible(grid["title"])] if grid.get("title") else (), parts))
-
-
-def _verdicts(results: Path) -> list[dict[str, Any]]:
-    """Return the verdicts that there are; random explanations belong to every method."""
-    path = results / layout.path_of("verdicts", {})
-    rows = read_artefact(path, "verdicts")[0].to_pylist() if path.is_file() else []
-    return [{**row, "method": ""} if is_random(row) else row for row in rows]
-
-
-def _means(results: Path) -> list[dict[str, Any]]:
-    """Return the mean scores that the report has."""
-    path = results / layout.path_of("tables", {}) / f"{MEANS}.parquet"
-    return list(read_parquet(path)[0].to_pylist()) if path.is_file() else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,11 +93,19 @@ def hatexplain(
 def _example(
     id: str, row: Any, split: Split, kind: Marking, communities: Sequence[str]
 ) -> Example | None:
-    """Return a post as an example; None where all annotators differ on its label."""
+    """Return a post as an example; None where all annotators differ on its label.
+
+    Its group is the chosen community that most of them name, or that of all others.
+    """
     annotators = row["annotators"]
     label, votes = Counter(annotator["label"] for annotator in annotators).most_common(1)[0]
     if votes < 2:
         return None
+    named = Counter(name for annotator in annotators for name in set(annotator["target"]))
+    del named["None"]
+    most = max(named.values(), default=0)
+    first = [community for community, n in named.items() if n == most]
+    group = first[0] if len(first) == 1 and first[0] in communities else REST
     marks = row["rationales"]
     least = 1 if kind == "union" else len(marks) // 2 + 1
     rationale = tuple(int(sum(of_word) >= least) for of_word in zip(*marks, strict=True))
@@ -105,19 +113,10 @@ def _example(
         example_id=id,
         words=tuple(word.strip() for word in row["post_tokens"]),
         label=LABELS.index(label),
-        group=_group(annotators, communities) if communities else "",
+        group=group if communities else "",
         split=split,
         rationale=rationale if marks else None,  # None where nobody marked any
     )
-
-
-def _group(annotators: Sequence[Mapping[str, Any]], communities: Sequence[str]) -> str:
-    """Return the chosen community that most annotators name, or the group of all others."""
-    named = Counter(name for annotator in annotators for name in set(annotator["target"]))
-    del named["None"]
-    most = max(named.values(), default=0)
-    first = [community for community, n in named.items() if n == most]
-    return first[0] if len(first) == 1 and first[0] in communities else REST
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:

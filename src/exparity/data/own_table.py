@@ -223,7 +223,10 @@ def _example(row: _Row, separator: str, label: int, group: str) -> Example:
             )
         marks = None if marks is None or marks_b is None else marks + marks_b
     if "unit_spans" in columns:
-        text = _in_units(text, _in_spans(row, "unit_spans").spans)
+        units = _in_spans(row, "unit_spans").spans  # a word that starts in none is one itself
+        owners = [next((u for u in units if u[0] <= word[0] < u[1]), word) for word in text.spans]
+        numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
+        text = replace(text, units=tuple(numbers[owner] for owner in owners))
     split = row.name(columns["split"]) if "split" in columns else "train"
     if split not in ("train", "test"):
         raise InputError(
@@ -361,12 +364,3 @@ def _in_spans(row: _Row, option: str) -> Text:
             f"{row.where}: {column} must be the start and end of each part of a string, in order, "
             f"such as [[0, 2], [2, 4]], found {spans!r}"
         ) from None
-
-
-def _in_units(text: Text, spans: Sequence[tuple[int, int]]) -> Text:
-    """Return a text with the span that each word starts in as its unit, or with the word itself."""
-    owners = [
-        next((s for s in spans if s[0] <= start < s[1]), (start, end)) for start, end in text.spans
-    ]
-    numbers = {span: number for number, span in enumerate(dict.fromkeys(owners))}
-    return replace(text, units=tuple(numbers[span] for span in owners))

@@ -50,11 +50,8 @@ class TrainingSet:
         weights = locked(np.array(self.weights, dtype=np.float64))
         if weights.shape != (len(self.examples),):
             raise ValueError(f"{len(self.examples)} examples, and weights of {weights.shape}")
-        if (
-            not np.isfinite(weights).all()
-            or (weights < 0).any()
-            or (weights.size and not weights.any())
-        ):
+        valid = np.isfinite(weights).all() and (weights >= 0).all()
+        if not valid or (weights.size and not weights.any()):
             raise ValueError("weights must be finite and not negative, and not all 0")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "examples", tuple(self.examples))

@@ -54,10 +54,6 @@ class MemoryBound:
         self.width, self.tokens = width, max(1, int(_SHARE * free * tokens / max(1, taken)))
         return result
 
-    def within(self, token_budget: int) -> int:
-        """Return a number of padded tokens, or the fewer that fit."""
-        return token_budget if self.tokens is None else min(token_budget, self.tokens)
-
 
 def plan_batches(
     lengths: Sequence[int], token_budget: int, *, exact: bool = False
@@ -93,8 +89,8 @@ def in_batches(
     """
 
     def packed(items: Sequence[int], budget: int) -> deque[list[int]]:
-        if memory is not None:
-            budget = memory.within(budget)
+        if memory is not None and memory.tokens is not None:
+            budget = min(budget, memory.tokens)
         plan = plan_batches([lengths[i] for i in items], budget, exact=exact)
         return deque([items[i] for i in part] for part in plan)
 

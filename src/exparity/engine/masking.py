@@ -124,12 +124,9 @@ def kept_target_probabilities(
     owners = np.repeat(np.arange(len(rows)), counts)
     flat = [mask for kept, _ in unique for mask in kept]
 
-    def left(position: int) -> torch.Tensor:
-        mask = flat[position]
-        return rows[owners[position]][mask] if mask.any() else nothing
-
     def build(positions: list[int], width: int) -> torch.Tensor:
-        return pad_sequence([left(position) for position in positions], batch_first=True)
+        left = [rows[owners[i]][flat[i]] if flat[i].any() else nothing for i in positions]
+        return pad_sequence(left, batch_first=True)
 
     lengths = [int(mask.sum()) or len(nothing) for mask in flat]
     probabilities = classifier.forward(lengths, build)

@@ -65,10 +65,9 @@ def settings_of(given: Any) -> PipelineSettings:
     if task not in _TASKS or task == "text-generation":
         return PipelineSettings()
     own = {**given._preprocess_params, **given._forward_params, **given._postprocess_params}
-    default = getattr(given.model.config, "function_to_apply", None)
-    function = own.pop("function_to_apply", None) or default
-    name = getattr(function, "value", function)
     config = given.model.config
+    function = own.pop("function_to_apply", None) or getattr(config, "function_to_apply", None)
+    name = getattr(function, "value", function)
     several = config.problem_type == "multi_label_classification" or config.num_labels == 1
     usual = "sigmoid" if several else "softmax"
     if name not in (None, usual):

@@ -51,6 +51,7 @@ _REFUSED = {
 }
 """Entries that a settings file may not hold, at any depth, and what to do about them."""
 _ATTENTION = ("eager", "sdpa")
+_SENTENCEPIECE = ("sentencepiece", "google", "google.protobuf")
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_SAFETENSORS = (
     "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
@@ -110,21 +111,15 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
                 json.loads(file.read_text(encoding="utf-8-sig"), object_hook=check)
         if not (folder / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
-        _check_sentencepiece(name, folder)
+        models = sorted(path.name for path in folder.glob("*.model"))
+        in_sentencepiece = models and not (folder / "tokenizer.json").is_file()
+        if in_sentencepiece and not all(map(find_spec, _SENTENCEPIECE)):
+            raise InputError(
+                f"checkpoint {name}: keeps its tokenizer in {models[0]}; reading that needs "
+                "pip install 'exparity[sentencepiece]'"
+            )
     elif path.is_file() or not _HUB_ID.fullmatch(name):
         raise InputError(f"checkpoint {path}: no such folder")
-
-
-def _check_sentencepiece(name: str, folder: Path) -> None:
-    """Refuse a tokenizer in sentencepiece's format alone if that package is missing."""
-    models = sorted(path.name for path in folder.glob("*.model"))
-    if not models or (folder / "tokenizer.json").is_file():
-        return
-    if not all(map(find_spec, ("sentencepiece", "google", "google.protobuf"))):
-        raise InputError(
-            f"checkpoint {name}: keeps its tokenizer in {models[0]}; reading that needs "
-            "pip install 'exparity[sentencepiece]'"
-        )
 
 
 def check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:

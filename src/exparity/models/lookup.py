@@ -125,13 +125,6 @@ def _text_config(config: Any) -> Any:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
-def _tables(model: Any) -> list[Any]:
-    """Return the tables of embeddings of an encoder-decoder, whose sides may each have one."""
-    table = model.get_input_embeddings()
-    same = [part for part in model.modules() if isinstance(part, type(table))]
-    return [part for part in same if part.weight.shape == table.weight.shape]
-
-
 def _types(
     ids: torch.Tensor, ends: torch.Tensor, before: list[int], behind: list[int]
 ) -> torch.Tensor:
@@ -182,7 +175,10 @@ def _answering(
 
     table = model.get_input_embeddings()
     size, rows = len(table.weight), embeddings.flatten(0, 1)
-    tables = _tables(model) if is_encoder_decoder(model) else [table]
+    tables = [table]
+    if is_encoder_decoder(model):  # whose sides may each have one
+        same = (part for part in model.modules() if isinstance(part, type(table)))
+        tables = [part for part in same if part.weight.shape == table.weight.shape]
 
     def answering(look_up: Callable[..., Any]) -> Callable[..., Any]:
         def forward(asked: torch.Tensor, *more: Any, **options: Any) -> Any:

@@ -34,15 +34,9 @@ from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
 
 log = logging.getLogger(__name__)
-_METHODS = {
-    (False, False): (
-        *("gradient", "gradient_x_input", "integrated_gradients_x_input", "lime", "shap"),
-    ),
-    (False, True): ("gradient_x_input", "integrated_gradients_x_input", "occlusion"),
-    (True, False): ("occlusion", "lime_words", "shap"),
-    (True, True): ("occlusion", "lime_words", "shap"),
-}
-"""Methods, by whether the classifier is a function, and whether ``--quick``."""
+_METHODS = ("gradient", "gradient_x_input", "integrated_gradients_x_input", "lime", "shap")
+_QUICK_METHODS = ("gradient_x_input", "integrated_gradients_x_input", "occlusion")
+_METHODS_OF_FUNCTIONS = ("occlusion", "lime_words", "shap")
 _QUICK_OPTIONS: Mapping[str, Mapping[str, int]] = {
     "integrated_gradients_x_input": {"n_steps": 20},
     "lime_words": {"num_samples": 200},
@@ -180,7 +174,7 @@ def audit(
     ids = _ids_of(base, group)
     results = results or Path("results", f"audit_{base}_{model}")
     sample = _given(max_examples=max_examples or (_QUICK_EXAMPLES if quick else None))
-    usual = _METHODS[bool(predict), quick]
+    usual = _METHODS_OF_FUNCTIONS if predict else _QUICK_METHODS if quick else _METHODS
     of_usual = {id: _QUICK_OPTIONS.get(id, {}) if quick else {} for id in usual}
     scored = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
     many = max(len(of.groups) for of in loaded) >= _MANY

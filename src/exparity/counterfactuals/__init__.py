@@ -116,8 +116,7 @@ def check_groups(use: str, params: Mapping[str, Any], groups: tuple[str, ...], w
                 f"{where}: '{use}' makes the groups {', '.join(facts.groups)}, and not '{group}'; "
                 "choose another generator"
             )
-    problem = facts.check(params, groups) if facts.check else None
-    if problem is not None:
+    if facts.check and (problem := facts.check(params, groups)):
         raise InputError(f"{where}: {problem}")
 
 

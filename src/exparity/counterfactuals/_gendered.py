@@ -41,7 +41,7 @@ def turned(
     genders = GROUPS if mode == "swap" else (group,)
     edits = []
     for place, token in enumerate(tokens):
-        if token.is_word and not (nouns and _is_fixed(tokens, place)):
+        if token.text[0].isalpha() and not (nouns and _is_fixed(tokens, place)):
             new = replaced(token.text, partial(_partner, partners, genders, tokens, place))
             if new is not None:
                 edits.append(Edit(place, place, new))
@@ -80,11 +80,10 @@ def _is_name(tokens: Sequence[Token], place: int) -> bool:
 
 def _is_fixed(tokens: Sequence[Token], place: int) -> bool:
     """Return whether a word is part of a phrase without a gender, such as "mother tongue"."""
-    for before, phrase in _FIXED.get(tokens[place].lower, ()):
-        around = tokens[max(0, place - before) : place - before + len(phrase)]
-        if phrase == tuple(token.lower for token in around):
-            return True
-    return False
+    return any(
+        phrase == tuple(t.lower for t in tokens[max(0, place - at) : place - at + len(phrase)])
+        for at, phrase in _FIXED.get(tokens[place].lower, ())
+    )
 
 
 def _is_capital(tokens: Sequence[Token], place: int) -> bool:

@@ -26,11 +26,6 @@ class Token(NamedTuple):
     word: int  # index of the word that it is part of
     start: int  # where it starts in that word
 
-    @property
-    def is_word(self) -> bool:
-        """Whether it is made of letters."""
-        return self.text[0].isalpha()
-
 
 class Edit(NamedTuple):
     """Replacement of the tokens ``first`` to ``last`` by ``text``, which may contain blanks."""

@@ -43,23 +43,17 @@ def local_copy(path: str, revision: str | None, *, download: bool) -> Path | Non
             f"{path}: pin its `revision`: the 40 digits of a commit of "
             f"https://huggingface.co/datasets/{repository}/commits/main, found {revision!r}"
         )
-    from huggingface_hub import (
-        errors,
-        get_hf_file_metadata,
-        hf_hub_download,
-        hf_hub_url,
-        try_to_load_from_cache,
-    )
+    import huggingface_hub as hub
 
     place: dict[str, Any] = {"repo_type": "dataset", "revision": revision}
-    cached = try_to_load_from_cache(repository, name, **place)
+    cached = hub.try_to_load_from_cache(repository, name, **place)
     if isinstance(cached, str) or not download:
         return Path(cached) if isinstance(cached, str) else None
     try:
         # A download by itself asks a Hub that does not answer for minutes.
-        get_hf_file_metadata(hf_hub_url(repository, name, **place))
-        return Path(str(hf_hub_download(repository, name, **place)))
-    except errors.EntryNotFoundError:
+        hub.get_hf_file_metadata(hub.hf_hub_url(repository, name, **place))
+        return Path(str(hub.hf_hub_download(repository, name, **place)))
+    except hub.errors.EntryNotFoundError:
         problem = f"{repository} has no file '{name}' at {revision}"
     except Exception as error:  # those of its HTTP client, too
         problem = hub_problem(error, "dataset", revision, FETCH)

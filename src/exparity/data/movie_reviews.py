@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from exparity.data import dataset
@@ -29,25 +29,21 @@ def movie_reviews(source: DataSource, *, verify: bool = True) -> list[Example]:
     def example_of(row: Mapping[str, Any], part: str, number: int) -> Example:
         document = source.folder / "eraser_movies" / "docs" / row["annotation_id"]
         words = document.read_text(encoding="utf-8").split()
+        spans = [evidence for together in row["evidences"] for evidence in together]
+        marks = [0] * len(words)
+        for span in spans:
+            start, stop, text = span["start_token"], span["end_token"], span["text"].split()
+            if words[start:stop] != text:
+                where = f"tokens {start} to {stop} of docs/{span['docid']}"
+                raise ValueError(f"{where} are not its text")
+            marks[start:stop] = [1] * len(text)
         return Example(
             example_id=document.stem,
             words=tuple(words),
             label=_CLASSES.index(row["classification"]),
             group="",
             split=split_of(part),
-            rationale=_rationale(words, row["evidences"]),
+            rationale=tuple(marks) if spans else None,
         )
 
     return read_published(source, FILES, read_jsonl, example_of, verify=verify)
-
-
-def _rationale(words: Sequence[str], evidences: Any) -> tuple[int, ...] | None:
-    """Mark the words of all evidence; None where there is none."""
-    spans = [evidence for together in evidences for evidence in together]
-    marks = [0] * len(words)
-    for span in spans:
-        start, stop, text = span["start_token"], span["end_token"], span["text"].split()
-        if words[start:stop] != text:
-            raise ValueError(f"tokens {start} to {stop} of docs/{span['docid']} are not its text")
-        marks[start:stop] = [1] * len(text)
-    return tuple(marks) if spans else None

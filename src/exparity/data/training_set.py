@@ -84,17 +84,16 @@ class TrainingSet:
 
     def rows(self) -> list[Mapping[str, Any]]:
         """Return the rows of the training_set artefact, with the words of added examples."""
+        pairs = zip(self.examples, self.weights.tolist(), strict=True)
         return [
             {
                 "position": position,
                 "example_id": example.example_id,
                 "group": example.group,
                 "label": example.label,
-                "weight": float(weight),
+                "weight": weight,
                 "made_by": example.attributes.get(MADE_BY),
                 "words": list(example.words) if MADE_BY in example.attributes else None,
             }
-            for position, (example, weight) in enumerate(
-                zip(self.examples, self.weights, strict=True)
-            )
+            for position, (example, weight) in enumerate(pairs)
         ]

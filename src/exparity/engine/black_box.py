@@ -196,7 +196,9 @@ class BlackBox(Classifier):
 
     def _asked(self, texts: Sequence[str]) -> Outputs:
         """Return the outputs for texts; the function is asked about each once."""
-        keys = [_key(text) for text in texts]
+        # Digests, since texts would fill the memory.
+        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+        keys = [blake2b(text, digest_size=16).digest() for text in encoded]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._answers}
         self._spend(len(new))
         waiting = list(new)
@@ -246,8 +248,3 @@ class BlackBox(Classifier):
                 "probabilities that sum to 1. Of several labels take one: [1 - p, p]"
             )
         return np.clip(rows, 0.0, 1.0)
-
-
-def _key(text: str) -> bytes:
-    """Return the key of a text: a digest, since texts would fill the memory."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

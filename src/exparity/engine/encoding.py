@@ -88,8 +88,7 @@ def encode_texts(
     for position, encoding in enumerate(encodings):
         if encoding.special_mask.all():
             raise InputError(f"text {position}: {encoding.text!r} has no token to explain")
-    cut = sum(encoding.truncated for encoding in encodings)
-    if cut:
+    if cut := sum(encoding.truncated for encoding in encodings):
         log.warning(
             "%d of %d texts are longer than %d tokens and were cut", cut, len(texts), max_length
         )

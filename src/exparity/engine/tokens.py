@@ -58,10 +58,8 @@ class TokenEmbeddings:
     @property
     def mask_id(self) -> int:
         """Token id of an absent token: the mask token, or else the unknown one, or padding."""
-        known = self.head.absent_id
-        if known is None:
-            known = self._token_id("mask", "unk")
-        return self.pad_id if known is None else known
+        known = self._token_id("mask", "unk")
+        return self.pad_id if known is None or self.head.absent_id is not None else known
 
     def _token_id(self, *roles: str) -> int | None:
         ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)

@@ -135,9 +135,8 @@ def known_type(spec: ModelSpec) -> str | None:
 def known_spec(id: str) -> ModelSpec:
     """Return the specification of a model of the catalogue."""
     entry = resolve_model(id, {}, f"models.{id}")
-    return read_settings(
-        ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}"
-    )
+    entry.pop("training", None)
+    return read_settings(ModelSpec, entry, f"models.{id}")
 
 
 def describe_models() -> str:

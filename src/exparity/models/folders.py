@@ -147,8 +147,15 @@ def folder_of(name: str, revision: str | None, *, weights: bool = False) -> Path
         require_intact(folder)
     else:
         check_checkpoint(name)
+        from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
+
         try:
-            folder = snapshot_of(name, revision, weights=weights)
+            # What is not in the cache is asked for once: a download would retry for minutes.
+            if cached_folder(name, revision) is None:
+                with contextlib.suppress(errors.EntryNotFoundError):
+                    get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
+            patterns = [*SHAPE_FILES, *(WEIGHT_FILES if weights else ())]
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
         except Exception as error:  # the Hub's share no base class
             at = f" at revision {revision}" if revision else ""
             problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")
@@ -170,26 +177,6 @@ def cached_folder(name: str, revision: str | None) -> Path | None:
 
     found = try_to_load_from_cache(name, "config.json", revision=revision)
     return Path(found).parent if isinstance(found, str) else None
-
-
-def has_weights(folder: Path) -> bool:
-    """Return whether a folder has weights in safetensors."""
-    return any((folder / name).is_file() for name in WEIGHT_FILES)
-
-
-def snapshot_of(name: str, revision: str | None, *, weights: bool) -> Path:
-    """Return the folder in the Hub's cache with a model's files; download missing ones.
-
-    For a model that is not in the cache, the Hub is asked once: a download would retry for minutes
-    if the Hub does not answer. Errors are those of its client.
-    """
-    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
-
-    if cached_folder(name, revision) is None:
-        with contextlib.suppress(errors.EntryNotFoundError):
-            get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
-    patterns = [*SHAPE_FILES, *(WEIGHT_FILES if weights else ())]
-    return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
 
 
 def own_sources(spec: ModelSpec) -> list[str]:

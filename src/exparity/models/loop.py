@@ -128,7 +128,9 @@ class TrainingLoop:
         with Progress(total, "fine-tuning", "steps") as progress:
             progress.advance(len(history) * steps)
             for epoch in range(len(history), self.training.epochs):
-                if self._should_stop(history):
+                losses = [record.validation_loss for record in history]
+                since_best = len(losses) - 1 - losses.index(min(losses)) if losses else 0
+                if self.training.patience is not None and since_best >= self.training.patience:
                     log.info("no better validation loss for %s epochs", self.training.patience)
                     break
                 batches: Any = DataLoader(
@@ -300,12 +302,6 @@ class TrainingLoop:
                 mean, hits = self._run(batch)
                 loss, correct = loss + mean * len(batch["labels"]), correct + hits
         return loss / len(items), correct / len(items)
-
-    def _should_stop(self, history: list[EpochRecord]) -> bool:
-        if self.training.patience is None or not history:
-            return False
-        losses = [record.validation_loss for record in history]
-        return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
 
     def _load(self, weights: Mapping[str, torch.Tensor]) -> None:
         self.model.load_state_dict(dict(weights), strict=self.training.lora is None)

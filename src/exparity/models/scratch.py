@@ -114,8 +114,7 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
     """Build a classifier with random weights from torch's current generator."""
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
     known = {key: id for key, id in ids.items() if id is not None}
-    settings = {"vocab_size": len(tokenizer), **known}
-    head, config = _configured(spec, settings, labels)
+    head, config = _configured(spec, {"vocab_size": len(tokenizer), **known}, labels)
     with _what_cannot_be_built(spec):
         return cast("PreTrainedModel", head.auto_class.from_config(config, trust_remote_code=False))
 

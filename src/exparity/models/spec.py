@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import MinLen
@@ -106,11 +105,6 @@ class ModelSpec(ModelSettings):
                 "scratch is trained whole (scheme: all)"
             )
         return self
-
-    @property
-    def on_hub(self) -> bool:
-        """Whether it takes anything from the Hub: local folders and new models do not."""
-        return self.checkpoint is not None and not Path(self.checkpoint).is_dir()
 
     @property
     def source(self) -> str:

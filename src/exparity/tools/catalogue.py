@@ -56,7 +56,6 @@ def _section(name: str, registry: Registry[Any]) -> str:
             if text := getattr(entry.facts, fact, None):
                 lines.append(f"      {'licence ' * (fact == 'licence')}{text}")
         options = sorted(defaults_of(registry.options(entry)).items())
-        defaults = [f"{key}={json.dumps(value)}" for key, value in options]
-        if defaults:
+        if defaults := [f"{key}={json.dumps(value)}" for key, value in options]:
             lines.append(f"      options: {', '.join(defaults)}")
     return "\n".join(lines)

@@ -117,17 +117,17 @@ def _spec_of(name: str) -> ModelSpec:
 
 def fetch_models(names: Sequence[str], experiment: Experiment | None = None) -> Iterator[str]:
     """Download checkpoints into the Hub's cache, and yield where each is; without names, all."""
-    from exparity.models.folders import folder_of, has_weights
+    from exparity.models.folders import WEIGHT_FILES, folder_of
 
     of_config = experiment.specs if experiment else {}
     specs = {name: of_config.get(name) or _spec_of(name) for name in names or of_config}
     for name, spec in specs.items():
-        if not spec.on_hub:
+        if spec.checkpoint is None or Path(spec.checkpoint).is_dir():
             yield f"{name}: nothing to fetch"
             continue
         weights = spec.init == "pretrained"
-        folder = folder_of(str(spec.checkpoint), spec.revision, weights=weights)
-        if weights and not has_weights(folder):
+        folder = folder_of(spec.checkpoint, spec.revision, weights=weights)
+        if weights and not any((folder / file).is_file() for file in WEIGHT_FILES):
             raise InputError(
                 f"checkpoint {spec.source}: has no weights in safetensors, and others are not "
                 "read; name a revision that has them, such as the pull request with its "

@@ -260,14 +260,12 @@ class Experiment(ResolvedConfig):
         entry = ANALYSES.get(name)
         files = {id: inputs.get(id, []) for id in inputs_of(entry.function)}
         files |= zip(("output", *[*entry.facts.writes][1:]), outputs, strict=True)
+        asked = [_FROM_CELL[name] for name in arguments_of(entry.function) if name in _FROM_CELL]
+        files |= {flag: str(ids[id]) for flag, id in asked}
         flags = []
         for argument, value in files.items():
             flags.append(f"--{argument.replace('_', '-')}")
             flags += [value] if isinstance(value, str) else value
-        for argument in arguments_of(entry.function):
-            if argument in _FROM_CELL:
-                flag, id = _FROM_CELL[argument]
-                flags += [f"--{flag}", str(ids[id])]
         return flags
 
     def counterfactuals(self, ids: Cell) -> list[str]:

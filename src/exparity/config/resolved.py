@@ -52,10 +52,11 @@ class ResolvedConfig:
             for id, entry in entries.items()
         }
         self.specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
-        self.interventions = {
-            id: _interventions(settings.get("debias", []), f"models.{id}.debias")
-            for id, settings in self.models.items()
-        }
+        self.interventions: dict[str, list[Instance]] = {}
+        for id, settings in self.models.items():
+            where = f"models.{id}.debias"
+            calls = calls_of(settings.get("debias", []), where)
+            self.interventions[id] = [named_instance(INTERVENTIONS, call, where) for call in calls]
         self.generators = {
             dataset: named_instance(
                 GENERATORS,
@@ -257,8 +258,3 @@ def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:
         raise InputError(f"{error}; or the id of a known model ({hint})") from None
     HEADS.get(spec.head, f"models.{model}.head")
     return spec
-
-
-def _interventions(debias: Any, where: str) -> list[Instance]:
-    """Return the interventions in the training of a model, in order."""
-    return [named_instance(INTERVENTIONS, call, where) for call in calls_of(debias, where)]

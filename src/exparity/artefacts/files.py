@@ -261,13 +261,9 @@ def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
     """Read many files of one artefact into one table, in the given order, ids as plain text."""
     columns = schema_of(artefact)
     schema = pa.schema([one.with_type(pa.string()) if one.type == ID else one for one in columns])
-    tables = []
-    for path in paths:
-        table = read_artefact(path, artefact)[0]
-        tables.append(table.cast(pa.schema([schema.field(name) for name in table.schema.names])))
-    if not tables:
-        return schema.empty_table()
-    return pa.concat_tables(tables, promote_options="default")
+    tables = (read_artefact(path, artefact)[0] for path in paths)
+    cast = [one.cast(pa.schema(map(schema.field, one.column_names))) for one in tables]
+    return pa.concat_tables(cast, promote_options="default") if cast else schema.empty_table()
 
 
 @checked

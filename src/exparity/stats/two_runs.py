@@ -64,9 +64,8 @@ def gap_difference(
 
 def _errors(row: Mapping[str, Any]) -> TwoErrors:
     """Return the variances of a row's d; NaN for a single training."""
-    errors = Estimate(
-        np.zeros(()), *(np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
-    ).errors
+    variances = (np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
+    errors = Estimate(np.zeros(()), *variances).errors
     sd, several = np.float64(row["pooled_sd"]), row["n_seeds"] > 1
     square = np.where((sd > 0) & several, sd**2, NAN)
     return errors._replace(first=errors.first / square, second=errors.second / square)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from exparity.stats.skill import Scale
 from exparity.types import FloatArray
 
 NAN = float("nan")
+_DRAWN = itemgetter("seed", "metric", "group_a", "group_b")
 _OF_RANKS = (
     *("U", "p", "significant", "rank_biserial", "wilcoxon_p", "omnibus", "omnibus_statistic"),
     *("omnibus_p", "epsilon_squared", "friedman_statistic", "friedman_p"),
@@ -59,12 +61,12 @@ def rows_of_tests(
             if row["quantity"] == "random_score":
                 paired = row["wilcoxon_p"] == row["wilcoxon_p"]
                 p = row["wilcoxon_p" if paired else "p"]
-                draws[_drawn(row)].append(p <= statistics["alpha"])
+                draws[_DRAWN(row)].append(p <= statistics["alpha"])
             yield {**row, "random_significant": NAN}
     for cell, comparisons in _compared(methods, model, statistics):
         adjusted = _adjusted(cell, model, covariates, statistics["confidence"])
         for row in _rows(cell, comparisons, classifiers, adjusted):
-            hits = draws[_drawn(row)]
+            hits = draws[_DRAWN(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else NAN}
 
 
@@ -144,10 +146,6 @@ def _of_skill(
         described["flags"] = list(dict.fromkeys([*pair.flags, *flags]))
         compared.append(GroupComparison(**described))
     return compared
-
-
-def _drawn(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["seed"], row["metric"], row["group_a"], row["group_b"]
 
 
 def read_covariates(data: Path, model: Scores) -> dict[str, FloatArray]:

@@ -6,9 +6,10 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.files import read_artefact
@@ -103,13 +104,7 @@ def bias_model(
         measured = model_bias(own, draws)
         if ids["seed"] in changed:
             examples = table.column("example_id").to_pylist()
-            places = zip(examples, range(len(examples)), strict=True)
-            position = Lookup("--predictions", "example", places)
-            outcome = itemgetter("group_to", "predicted", "probabilities", "n_changed")
-            counterfactuals = [
-                CounterfactualPrediction(position[row["example_id"]], *outcome(row))
-                for row in changed[ids["seed"]].to_pylist()
-            ]
+            counterfactuals = _read_changed(changed[ids["seed"]], examples)
             # The same of every training.
             notes["counterfactuals"] = len(counterfactuals)
             notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
@@ -124,3 +119,14 @@ def bias_model(
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     facts["notes"] = {"undefined": undefined, **notes}
     return StageResult(rows, of_model, facts)
+
+
+def _read_changed(table: pa.Table, examples: Sequence[str]) -> list[CounterfactualPrediction]:
+    """Read what is predicted for the counterfactuals of predicted examples."""
+    places = zip(examples, range(len(examples)), strict=True)
+    position = Lookup("--predictions", "example", places)
+    names = ("group_to", "predicted", "probabilities", "n_changed")
+    return [
+        CounterfactualPrediction(position[row["example_id"]], *(row[name] for name in names))
+        for row in table.to_pylist()
+    ]

@@ -8,12 +8,10 @@ import pytest
 
 from exparity import InputError
 from exparity.stats.compare import compare_all, compare_groups
-from exparity.stats.multiplicity import adjust
 
 of_pair = partial(compare_groups, groups=["male", "female"])
 of_two = partial(compare_groups, [1.0, 2.0, 3.0, 4.0], ["male"] * 2 + ["female"] * 2)
 of_all = partial(compare_all, [1.0], ["a"])
-ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +28,6 @@ ROW = {name: "x" for name in ("dataset", "model", "seed", "method", "metric", "g
         (of_two, {"alpha": 5}, r"statistics\.alpha: Input should be less than 1, found 5"),
         (of_all, {"order": ("a",)}, "order must name two or more different groups"),
         (of_all, {"order": ("a", "b"), "alhpa": 1}, "unknown option 'alhpa'; did you mean 'alpha'"),
-        (partial(adjust, [{**ROW, "p": 0.5}], ["data"]), {}, "statistics.family: 'data' .*'datase"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(call, changes, message):

@@ -123,6 +123,7 @@ def test_what_normalises_is_constant_however_it_is_called():
 
 def test_attention_that_cannot_be_seen_is_refused(classifiers, monkeypatch):
     classifier = classifiers["gpt2"]
+    exparity.explain(classifier, TEXTS, 1, "gradient")  # compares it with the plain model
     monkeypatch.setattr(classifier.model.config, "_attn_implementation_internal", "flex_attention")
     with pytest.raises(InputError, match=r"method attnlrp: does not see into .*flex"):
         exparity.explain(classifier, TEXTS, 1, "attnlrp")

@@ -13,6 +13,7 @@ from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
 from exparity.core.calls import Options, Several, checked, options_of_ids
 from exparity.core.errors import InputError
+from exparity.core.flags import Seed
 from exparity.core.registry import Registry
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
@@ -93,7 +94,7 @@ class Benchmark:
         rationales: Rationales = None,
         training: tuple[Texts, Sequence[int]] | None = None,
         study: Study = "default",
-        seed: int = 0,
+        seed: Seed = 0,
         device: str = "auto",
         candidate_labels: Sequence[str] | None = None,
         prompt: str | None = None,

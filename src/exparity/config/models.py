@@ -16,7 +16,7 @@ from annotated_types import MinLen
 from pydantic import AfterValidator, WithJsonSchema
 
 from exparity.core.errors import did_you_mean, shown
-from exparity.core.flags import Range, Seed
+from exparity.core.flags import Budget, Range, Seed
 from exparity.core.settings import Statistics
 from exparity.core.validation import DISTINCT, Open, Settings, Text
 from exparity.data import DATASETS
@@ -77,8 +77,8 @@ class Engine(Settings):
         Text(r"auto|cpu|cuda(:[0-9]+)?", rule="use auto, cpu, cuda or cuda:N, such as cuda:0"),
     ] = "auto"
     shortcuts: bool = False
-    token_budget: Annotated[int, Range(at_least=1, at_most=1_000_000_000)] | None = None
-    max_calls: Annotated[int, Range(at_least=1, at_most=1_000_000_000)] | None = None
+    token_budget: Budget | None = None
+    max_calls: Budget | None = None
 
 
 class Named(Open):

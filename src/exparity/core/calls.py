@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence, Set
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -128,6 +128,8 @@ def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
         return None
     if typing.get_origin(evaluated) is Literal:
         return evaluated
-    is_union = isinstance(evaluated, types.UnionType)
+    is_union = typing.get_origin(evaluated) in (types.UnionType, typing.Union)
     parts = typing.get_args(evaluated) if is_union else (evaluated,)
-    return evaluated if all(part in _PLAIN for part in parts) else None
+    # Without marks such as a range.
+    kinds = [part.__origin__ if typing.get_origin(part) is Annotated else part for part in parts]
+    return evaluated if all(kind in _PLAIN for kind in kinds) else None

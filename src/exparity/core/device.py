@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from exparity.core.errors import InputError
-from exparity.core.flags import Flag, Range
+from exparity.core.flags import Budget, Flag, Range
 
 if TYPE_CHECKING:
     import torch
@@ -40,8 +40,8 @@ class Machine:
 
     device: Annotated[str, Flag(environment="DEVICE")] = "auto"
     threads: Annotated[int, Range(at_least=1, at_most=1024)] = 1
-    token_budget: Annotated[int | None, Flag(environment="TOKEN_BUDGET")] = None
-    max_calls: Annotated[int | None, Flag(environment="MAX_CALLS")] = None
+    token_budget: Annotated[Budget | None, Flag(environment="TOKEN_BUDGET")] = None
+    max_calls: Annotated[Budget | None, Flag(environment="MAX_CALLS")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from exparity.core.calls import checked, checked_value, listed
 from exparity.core.device import require_bf16, resolve_device
 from exparity.core.errors import InputError, shown
+from exparity.core.flags import Budget
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
 from exparity.engine.sources import is_function, objects_of, settings_of
@@ -33,7 +34,7 @@ def load_classifier(
     *,
     revision: str | None = None,
     max_length: int | None = None,
-    token_budget: int | None = None,
+    token_budget: Budget | None = None,
     shortcuts: bool = False,
     prompt: str | None = None,
     words: Mapping[str, str] | None = None,
@@ -41,7 +42,7 @@ def load_classifier(
     label: str | None = None,
     classes: Sequence[str] | None = None,
     mask: str | None = None,
-    max_calls: int | None = None,
+    max_calls: Budget | None = None,
 ) -> Classifier:
     """Load a sequence classifier or a prompted language model, or take a loaded one or a function.
 

@@ -20,6 +20,7 @@ from exparity.core.calls import (
     options_of_ids,
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
+from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, complete, options_of
@@ -81,7 +82,7 @@ def explain(
     texts: str | Text | Sequence[TextLike],
     targets: Targets = None,
     method: str = "gradient",
-    seed: int = 0,
+    seed: Seed = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
     **params: Any,
@@ -120,7 +121,7 @@ def explain_many(
     texts: str | Text | Sequence[TextLike],
     targets: Targets,
     methods: Several,
-    seed: int = 0,
+    seed: Seed = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
     seconds: dict[str, float] | None = None,

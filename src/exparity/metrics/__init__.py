@@ -22,6 +22,7 @@ import numpy as np
 
 from exparity.core.calls import Several, checked, listed, options_of_ids
 from exparity.core.errors import ExparityError, InputError, shown
+from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.validation import Settings, complete, options_of
@@ -91,7 +92,7 @@ def evaluate(
     classifier: Classifier | None,
     explanations: Sequence[Explanation],
     metric: str,
-    seed: int = 0,
+    seed: Seed = 0,
     *,
     rationales: Rationales = None,
     **params: Any,
@@ -128,7 +129,7 @@ def evaluate_many(
     classifier: Classifier | None,
     explanations: Mapping[str, Sequence[Explanation]],
     metrics: Several,
-    seed: int = 0,
+    seed: Seed = 0,
     *,
     rationales: Rationales = None,
 ) -> dict[tuple[str, str], FloatArray]:

@@ -196,11 +196,11 @@ def counterfactual_predictions_cell(
             "notes": {"unchanged": sum(not n for n in changes.values())},
         },
     )
-    made = [
+    texts = [
         replace(originals[row["example_id"]], words=tuple(row["words"]), group=row["group_to"])
         for row in rows
     ]
-    run(job, made, partial(_predicting, originals, before, changes))
+    run(job, texts, partial(_predicting, originals, before, changes))
 
 
 def _predicting(

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import parse_json
 from exparity.data.files import read_jsonl, text_lines
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 PlacedRow = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
@@ -133,9 +133,6 @@ def _chosen(where: str, row: dict[str, Any], columns: Sequence[str]) -> dict[str
 
 
 def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     try:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
@@ -161,8 +158,6 @@ def class_names(path: Path, column: str) -> tuple[str, ...] | None:
 
     They are in the order of their numbers; None where a file declares none.
     """
-    from pyarrow import parquet
-
     if path.suffix.lower() != ".parquet":
         return None
     return _class_names(parquet.read_schema(path), column)

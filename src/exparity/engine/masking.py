@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
 
+from exparity.engine.classifier import Classifier
+from exparity.engine.shortcuts import FirstLayer
 from exparity.types import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import torch
-
-    from exparity.engine.classifier import Classifier
-    from exparity.engine.shortcuts import FirstLayer
 
 
 class MaskedTexts:
@@ -34,8 +31,6 @@ class MaskedTexts:
         *,
         token_ids: Sequence[IntArray] = (),
     ) -> None:
-        from torch.nn.utils.rnn import pad_sequence
-
         self.classifier = classifier
         self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
         self._rows = pad_sequence(list(rows), batch_first=True)
@@ -49,8 +44,6 @@ class MaskedTexts:
             mask_row = classifier.embed([classifier.mask_id])[0]
             self._absent = mask_row.expand_as(self._rows)
             if classifier.shortcuts:
-                from exparity.engine.shortcuts import FirstLayer
-
                 self._first = FirstLayer(classifier.model, self._rows, mask_row)
 
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
@@ -58,8 +51,6 @@ class MaskedTexts:
 
         ``owners`` are the (m,) texts of the (t,) masks, which are True for tokens that stay.
         """
-        import torch
-
         if not len(owners):
             return np.zeros((0, self.classifier.n_classes))
         width = self._rows.shape[1]
@@ -116,8 +107,6 @@ def kept_target_probabilities(
     Rows of embeddings are removed, never ids: they may have been moved. Masks are (m, t), True for
     tokens that stay; one without any leaves the empty text. Equal masks run once.
     """
-    from torch.nn.utils.rnn import pad_sequence
-
     nothing = classifier.embed(classifier.empty_ids)
     unique = [np.unique(own, axis=0, return_inverse=True) for own in masks]
     counts = [len(kept) for kept, _ in unique]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch.nn import functional as F
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.types import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    import torch
-
-Objective = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class Outputs(NamedTuple):

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from exparity.methods import method
+from exparity.methods import MethodBatch, method
 from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import torch
-
-    from exparity.methods.batch import MethodBatch
 
 Pooling = Literal["l1", "times_input"]
 PathPooling = Literal["l2", "sum", "times_input"]

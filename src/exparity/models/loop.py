@@ -15,6 +15,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+from torch.nn.utils import clip_grad_norm_
+from torch.utils.data import DataLoader
 
 from exparity.core.device import is_out_of_memory, require_bf16, resolve_device
 from exparity.core.errors import ExparityError, InputError
@@ -25,7 +29,6 @@ from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import TrainingSpec
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
@@ -81,8 +84,6 @@ class TrainingLoop:
         state: StateFolder,
         device: str,
     ) -> None:
-        import torch
-
         self.device = resolve_device(device)
         if training.precision == "fp16" and self.device.type != "cuda":
             raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
@@ -112,8 +113,6 @@ class TrainingLoop:
         self, items: list[Item], held_out: list[Item], per_epoch: int | None = None
     ) -> list[EpochRecord]:
         """Train to the last epoch, or until validation stops improving."""
-        from torch.utils.data import DataLoader
-
         self.weighted = any(item.weight != 1 for item in items)
         per_epoch = len(items) if per_epoch is None else per_epoch
         steps = math.ceil(per_epoch / self.training.batch_size)
@@ -154,8 +153,6 @@ class TrainingLoop:
         rate_at: Callable[[int], float],
         progress: Progress,
     ) -> EpochRecord:
-        import torch
-
         start = time.monotonic()
         # The 0, once a number of the process, keeps the draws of older trainings.
         torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, 0))
@@ -188,8 +185,6 @@ class TrainingLoop:
 
     def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
         """Take one optimiser step; return the loss and the number of hits before it."""
-        from torch.nn.utils import clip_grad_norm_
-
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         result = self._run(batch)
@@ -202,9 +197,6 @@ class TrainingLoop:
 
     def _loss(self, part: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean loss of examples, and the number of correct predictions."""
-        import torch
-        from torch.nn.functional import cross_entropy
-
         inputs = {name: value for name, value in part.items() if name != "weights"}
         precision = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.training.precision)
         with torch.autocast(self.device.type, precision, enabled=precision is not None):
@@ -219,8 +211,6 @@ class TrainingLoop:
 
     def _run(self, batch: dict[str, torch.Tensor]) -> tuple[float, int]:
         """Return the loss and hits of a batch, run in as many parts as memory needs."""
-        import torch
-
         rows, width = batch["input_ids"].shape
         on_gpu = [self.device] if self.device.type == "cuda" else []
         while True:
@@ -249,8 +239,6 @@ class TrainingLoop:
 
     def _run_parts(self, batch: dict[str, torch.Tensor], height: int) -> tuple[float, int]:
         """Return the loss and hits of a batch, run in parts of some rows."""
-        import torch
-
         rows, loss_sum, correct = len(batch["labels"]), 0.0, 0
         for first in range(0, rows, height):
             part = {name: value[first : first + height] for name, value in batch.items()}
@@ -271,8 +259,6 @@ class TrainingLoop:
             )
 
     def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
-        import torch
-
         width = max(len(item.token_ids) for item in items)
 
         def padded(lists: Iterable[list[int]], value: int = 0) -> torch.Tensor:
@@ -290,8 +276,6 @@ class TrainingLoop:
         return {name: value.to(self.device) for name, value in batch.items()}
 
     def _validate(self, items: list[Item]) -> tuple[float, float]:
-        import torch
-
         if not items:
             return float("nan"), float("nan")
         self.model.eval()
@@ -308,8 +292,6 @@ class TrainingLoop:
 
     def _keep(self, history: list[EpochRecord]) -> None:
         """Snapshot a finished epoch."""
-        import torch
-
         weights: dict[str, torch.Tensor] = self.model.state_dict()
         if self.training.lora is not None:  # the adapters alone
             trained = {
@@ -332,8 +314,6 @@ class TrainingLoop:
 
     def _resume(self) -> list[EpochRecord]:
         """Load the latest snapshot, and return the history so far."""
-        import torch
-
         snapshot = self.state.load()
         if snapshot is None:
             return []

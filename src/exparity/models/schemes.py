@@ -11,8 +11,9 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+import torch
+
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel
 
 log = logging.getLogger(__name__)
@@ -79,8 +80,6 @@ def training_mode(model: torch.nn.Module) -> None:
 
 def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
     """Return the modules that are a model's embeddings."""
-    import torch
-
     base, words = model.base_model, model.get_input_embeddings()
     (parent,) = (m for m in base.modules() if any(child is words for child in m.children()))
     if parent is not base:
@@ -89,8 +88,6 @@ def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
 
 
 def _draw_tables(model: PreTrainedModel) -> None:
-    import torch
-
     std = float(getattr(model.config, "initializer_range", 0.02))
     for module in _embeddings(model):
         for table in module.modules():

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
@@ -48,8 +50,6 @@ def finetune(
     check: Callable[[Any, Any, Sequence[str | tuple[str, str]]], None] | None = None,
 ) -> Trained:
     """Fine-tune a classifier; ``check`` gets it with a few texts before anything is trained."""
-    import torch
-
     examples, seed = training_set.examples, training_set.seed
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)

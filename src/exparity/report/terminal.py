@@ -6,7 +6,11 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from exparity.core.escaping import visible
 from exparity.core.formats import signed
@@ -28,11 +32,6 @@ from exparity.report.verdicts import (
 )
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import STANDING
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 _GAP = 2  # blanks between columns
 _KINDS = ("dataset", "model", "method", "metric")
@@ -110,8 +109,6 @@ def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def terminal_here() -> Console:
     """Return standard output as a console, with unlimited width if it is no terminal."""
-    from rich.console import Console
-
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=10_000)
 
@@ -130,8 +127,6 @@ def write(console: Console, parts: Iterable[RenderableType]) -> None:
 
 def table_of(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> Table:
     """Return a table of text, without lines."""
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for name in heads:
         table.add_column(name, overflow="fold")
@@ -142,6 +137,4 @@ def table_of(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> Table:
 
 def _text(words: str) -> Text:
     """Return plain text, in which neither markup nor control characters have an effect."""
-    from rich.text import Text
-
     return Text(visible(words))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from rich.console import RenderableType
+from rich.table import Table
 
 from exparity.artefacts.layout import read_grid
 from exparity.core.errors import InputError
@@ -19,10 +22,6 @@ from exparity.report.terminal import table_of, terminal_here, write
 from exparity.report.verdicts import is_random
 from exparity.stats.two_runs import GapDifference, gap_difference
 from exparity.stats.verdicts import STANDING
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 _NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind in SETTLED))
 

@@ -7,16 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.core.formats import aligned
 from exparity.costs.planned import PlannedExamples
 from exparity.stats.power import DETECTED, planned_typical_gaps, smallest_p
 from exparity.types import Example
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
 
 log = logging.getLogger(__name__)
 CORRELATION = 0.8

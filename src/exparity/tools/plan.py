@@ -7,10 +7,11 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment
+from exparity.config.experiment import Experiment
 from exparity.config.start import check_before_jobs
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
@@ -24,9 +25,6 @@ from exparity.tools.detectable import (
     planned_samples,
     trainings_text,
 )
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
 
 log = logging.getLogger(__name__)
 _NAMED = 10

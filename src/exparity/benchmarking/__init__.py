@@ -253,7 +253,7 @@ class Benchmark:
         for method in self.explanations:
             values = self.scores.get((method, metric), np.empty(0))[texts]
             defined = values[~np.isnan(values)]
-            means[method] = float(defined.mean()) if defined.size else float("nan")
+            means[method] = float(defined.mean()) if defined.size else np.nan
         return means
 
     def _column_cells(self, texts: slice) -> dict[str, list[tuple[str, bool]]]:

@@ -18,7 +18,6 @@ from exparity.stats.behrens_fisher import welch
 from exparity.stats.samples import samples, set_differences, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
 
-NAN = float("nan")
 # Relative to unit columns, or to the largest value: what is smaller is rounding.
 _ROUNDING = 1e-9
 _LEVERAGES = 0.9, 0.99  # of one value: from where it is flagged, and from where nothing is shown
@@ -49,11 +48,11 @@ class AdjustedGap:
     group_a: str
     group_b: str
     adjustment: str
-    estimate: float = NAN
-    standard_error: float = NAN
-    p: float = NAN
-    low: float = NAN
-    high: float = NAN
+    estimate: float = np.nan
+    standard_error: float = np.nan
+    p: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
     flags: tuple[str, ...] = ()
 
 
@@ -154,14 +153,14 @@ def _regressed(
     basis = _basis(regressors / np.where(lengths > 0, lengths, 1.0))
     freedom = len(np.unique(clusters)) - basis.shape[1]
     if freedom < 1:
-        return _Fit(NAN, NAN, NAN, ("too_few",))
+        return _Fit(np.nan, np.nan, np.nan, ("too_few",))
     lengths = lengths[1:]
     rest = _basis(others / np.where(lengths > 0, lengths, 1.0))
     # Frisch, Waugh and Lovell: what the others do not explain of the group has its coefficient.
     own = is_first - rest @ (rest.T @ is_first)
     square = float(own @ own)
     if square <= _ROUNDING * float(is_first @ is_first):
-        return _Fit(NAN, NAN, NAN, ("not_estimable",))
+        return _Fit(np.nan, np.nan, np.nan, ("not_estimable",))
     residuals = values - basis @ (basis.T @ values)
     free = 1 - (basis**2).sum(axis=1)  # 1 − leverage
     # The only one of its class fits itself alone; of a number, it sets the slope of all others.
@@ -169,7 +168,7 @@ def _regressed(
     most = 0.0 if name == "class" else 1 - float(free.min()) - _ROUNDING
     flags = ("leverage",) if most > _LEVERAGES[0] else ()
     if most > _LEVERAGES[1]:
-        return _Fit(NAN, NAN, NAN, flags)
+        return _Fit(np.nan, np.nan, np.nan, flags)
     # A value that the fit must pass through has no residual, and tells nothing of the spread.
     left_out = np.divide(residuals, free, out=np.zeros_like(residuals), where=free > _ROUNDING)
     terms = np.bincount(clusters, weights=own * left_out)
@@ -194,7 +193,7 @@ def _mean_within_classes(values: FloatArray, is_first: BoolArray, others: FloatA
         gaps.append(parts[0].mean() - parts[1].mean())
         variances += [(part.var(ddof=1) / len(part), len(part) - 1) for part in parts]
     if not gaps:
-        return _Fit(NAN, NAN, NAN, ("not_estimable" if len(values) > 1 else "too_few",))
+        return _Fit(np.nan, np.nan, np.nan, ("not_estimable" if len(values) > 1 else "too_few",))
     flags = ("classes_left_out",) if len(gaps) < len(present) else ()
     total, freedom = map(float, welch(variances))
     return _Fit(float(np.mean(gaps)), total / len(gaps) ** 2, freedom, flags)

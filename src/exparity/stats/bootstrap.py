@@ -16,7 +16,7 @@ _BATCH = 200
 
 Interval = tuple[float, float, tuple[str, ...]]
 """Low and high end, NaN where there is none, and flags that say how they were found."""
-NO_INTERVAL: Interval = (float("nan"), float("nan"), ("interval_none",))
+NO_INTERVAL: Interval = (np.nan, np.nan, ("interval_none",))
 
 
 class Draws(NamedTuple):
@@ -69,7 +69,7 @@ def central(drawn: FloatArray, confidence: float) -> tuple[float, float, float]:
     """Return the mean of draws, and the ends of their central part; NaN is left out."""
     drawn = drawn[~np.isnan(drawn)]
     if not len(drawn):
-        return (float("nan"),) * 3
+        return (np.nan,) * 3
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn, (tail, 1 - tail))
     return float(drawn.mean()), float(low), float(high)

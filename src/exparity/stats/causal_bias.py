@@ -17,7 +17,7 @@ from exparity.stats.bootstrap import Draws, central
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.rms import Sides, rms_of_groups, rms_rows
-from exparity.stats.shares import NAN, Share, paired_difference_interval
+from exparity.stats.shares import Share, paired_difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
 # Resamples held at once; bounds memory at large n.
@@ -50,7 +50,7 @@ def causal_bias(
     # What is predicted under do(group), for each group.
     own = np.arange(len(data.order))[:, None] == data.groups  # (g, n)
     predicted = np.where(own, data.predicted, -1)
-    probabilities = np.where(own[..., None], data.probabilities, NAN)
+    probabilities = np.where(own[..., None], data.probabilities, np.nan)
     changed = np.zeros_like(own)
     index = {group: i for i, group in enumerate(data.order)}
     for one in counterfactuals:
@@ -94,7 +94,7 @@ def _shares(
         """Return a share of the counted examples, or the difference of the two of (2, n) hits."""
         n, hits = int(counted.sum()), hits[..., counted]
         if not n:
-            return BiasRow(quantity, *groups, name, NAN, 0, flags=empty(0))
+            return BiasRow(quantity, *groups, name, np.nan, 0, flags=empty(0))
         independent = len(np.unique(units[counted]))
         if hits.ndim == 1:
             value = int(hits.sum()) / n
@@ -141,7 +141,7 @@ def _probability_gaps(
             defined = column[~np.isnan(column)]
             flags = () if len(defined) == n else ("undefined_values",)
             flags = (*flags, *empty(len(defined)))
-            mean = float(defined.mean()) if len(defined) else NAN
+            mean = float(defined.mean()) if len(defined) else np.nan
             yield BiasRow(quantity, *groups, name, mean, len(defined), low, high, flags)
 
 
@@ -152,7 +152,7 @@ def _mean_intervals(
     defined = ~np.isnan(values)
     m, k = int(units.max(initial=-1)) + 1, values.shape[1]
     if not draws.resamples or m < 2:
-        return [(NAN, NAN)] * k
+        return [(np.nan, np.nan)] * k
     sums, counts = (
         np.stack([np.bincount(units, column, m) for column in columns.T], axis=1)
         for columns in (np.where(defined, values, 0.0), defined)
@@ -164,6 +164,6 @@ def _mean_intervals(
         with np.errstate(invalid="ignore"):
             drawn[start : start + size] = (times @ sums) / (times @ counts)
     return [
-        central(column, draws.confidence)[1:] if count else (NAN, NAN)
+        central(column, draws.confidence)[1:] if count else (np.nan, np.nan)
         for column, count in zip(drawn.T, counts.sum(0), strict=True)
     ]

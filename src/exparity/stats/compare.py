@@ -28,8 +28,6 @@ from exparity.stats.samples import (
 )
 from exparity.types import BoolArray, FloatArray, IntArray
 
-NAN = float("nan")
-
 
 @dataclass(frozen=True)
 class GroupComparison:
@@ -75,29 +73,29 @@ class GroupComparison:
     sd_a: float
     sd_b: float
     mean_difference: float
-    U: float = NAN
-    p: float = NAN
+    U: float = np.nan
+    p: float = np.nan
     significant: bool = False
-    cohens_d: float = NAN
-    d_ci_low: float = NAN
-    d_ci_high: float = NAN
+    cohens_d: float = np.nan
+    d_ci_low: float = np.nan
+    d_ci_high: float = np.nan
     considerable: bool = False
-    rank_biserial: float = NAN
+    rank_biserial: float = np.nan
     direction: int = 0
     n_pairs: int = 0
-    wilcoxon_p: float = NAN
-    d_z: float = NAN
+    wilcoxon_p: float = np.nan
+    d_z: float = np.nan
     n_undefined: int = 0
     n_examples: int = 0
     flags: list[str] = field(default_factory=list)
     n_groups: int = 0
     omnibus: str = ""
-    omnibus_statistic: float = NAN
-    omnibus_p: float = NAN
-    epsilon_squared: float = NAN
+    omnibus_statistic: float = np.nan
+    omnibus_p: float = np.nan
+    epsilon_squared: float = np.nan
     n_sets: int = 0
-    friedman_statistic: float = NAN
-    friedman_p: float = NAN
+    friedman_statistic: float = np.nan
+    friedman_p: float = np.nan
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: a small table."""
@@ -223,12 +221,12 @@ def _pair_compared(
     columns |= {"rank_biserial": rank_biserial(u, n_a, n_b)}
     if n_pairs >= 2:
         columns |= {"wilcoxon_p": signed_rank(differences)}
-        columns |= {"d_z": np.where(differences.any(axis=1), d_z(differences), NAN)}
+        columns |= {"d_z": np.where(differences.any(axis=1), d_z(differences), np.nan)}
     few = smallest_p(n_a, n_b, n_pairs if n_pairs >= 2 else 0) > settings.alpha
     constant = np.ptp(values, axis=1) == 0
     named = {"constant": constant, "no_variance": np.isinf(d), "cannot_pass": few & ~constant}
     flags = [[name for name, holds in named.items() if holds[i]] for i in range(rows)]
-    ends = np.full((2, rows), NAN)
+    ends = np.full((2, rows), np.nan)
     for i in np.flatnonzero(np.isfinite(d)) if settings.resamples else ():
         *ends[:, i], of_interval = interval_of_d(
             values[i], is_first, sets, ddof=settings.ddof, confidence=settings.confidence
@@ -247,7 +245,7 @@ def _means_and_sds(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each row; NaN where there are too few values."""
     rows, n = values.shape
     if n < 2:
-        return values[:, 0] if n else np.full(rows, NAN), np.full(rows, NAN)
+        return values[:, 0] if n else np.full(rows, np.nan), np.full(rows, np.nan)
     mean, variance = mean_and_variance(values)
     return mean, np.sqrt(variance)
 

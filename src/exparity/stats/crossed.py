@@ -7,7 +7,6 @@ of the same texts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -25,7 +24,6 @@ from exparity.types import FloatArray, IntArray
 
 TRAINING, PROMPT = "training", "prompt"
 """Kinds of run of a cell: another training of the classifier, or another prompt of it."""
-NAN = math.nan
 _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
 
 
@@ -55,25 +53,25 @@ class GapTest:
             and Gail 1993).
     """
 
-    v_seeds: float = NAN
-    v_texts: float = NAN
-    v_cells: float = NAN
-    dof_texts: float = NAN
-    standard_error: float = NAN
-    p_mean: float = NAN
-    ci_low: float = NAN
-    ci_high: float = NAN
-    equivalence_p: float = NAN
-    minimal_detectable_effect: float = NAN
-    rms_gap: float = NAN
-    rms_low: float = NAN
-    rms_high: float = NAN
-    seed_sd: float = NAN
-    p_seeds: float = NAN
-    p_large: float = NAN
-    p_small: float = NAN
-    p_large_others: float = NAN
-    p_cross: float = NAN
+    v_seeds: float = np.nan
+    v_texts: float = np.nan
+    v_cells: float = np.nan
+    dof_texts: float = np.nan
+    standard_error: float = np.nan
+    p_mean: float = np.nan
+    ci_low: float = np.nan
+    ci_high: float = np.nan
+    equivalence_p: float = np.nan
+    minimal_detectable_effect: float = np.nan
+    rms_gap: float = np.nan
+    rms_low: float = np.nan
+    rms_high: float = np.nan
+    seed_sd: float = np.nan
+    p_seeds: float = np.nan
+    p_large: float = np.nan
+    p_small: float = np.nan
+    p_large_others: float = np.nan
+    p_cross: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -104,9 +102,9 @@ class CrossedTest(GapTest):
     n_b: int = 0
     seeds_above: int = 0
     seeds_below: int = 0
-    estimate: float = NAN
-    pooled_sd: float = NAN
-    d: float = NAN
+    estimate: float = np.nan
+    pooled_sd: float = np.nan
+    d: float = np.nan
     flags: list[str] = field(default_factory=list)
 
 
@@ -160,7 +158,7 @@ def _parts(
             undefined = np.isnan(values)
             codes = np.where(undefined, 2, is_b)
             means = set_means(np.where(undefined, 0.0, values), codes, sets, 3)[:, mixed, :2]
-            means[~complete_sets(means)] = NAN
+            means[~complete_sets(means)] = np.nan
             a, b = means[..., 0], means[..., 1]
     seeds = ~(np.isnan(a).all(axis=1) | np.isnan(b).all(axis=1))
     a, b = a[seeds], b[seeds]
@@ -212,7 +210,7 @@ def _tested(
         flags.append("one_training")
     tests = gap_tests(estimate, sd, settings)
     is_large, is_guarded = (
-        tests.get(name, NAN) <= settings.alpha for name in ("p_large", "p_large_others")
+        tests.get(name, np.nan) <= settings.alpha for name in ("p_large", "p_large_others")
     )
     if is_large and not is_guarded:
         flags.append("driven_by_one_training")
@@ -224,7 +222,7 @@ def _variance_within(part: FloatArray) -> float:
     """Return the mean over seeds of the variance of (s, n) values, NaN if no seed has two."""
     count = (~np.isnan(part)).sum(axis=1)
     several = part[count > 1]
-    return float(np.nanvar(several, axis=1, ddof=1).mean()) if len(several) else NAN
+    return float(np.nanvar(several, axis=1, ddof=1).mean()) if len(several) else np.nan
 
 
 @np.errstate(all="ignore")

@@ -8,7 +8,6 @@ seeds, as scores are for a gap.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -22,8 +21,6 @@ from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_s
 from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.samples import samples, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
-
-NAN = math.nan
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,11 @@ class GapChange(GapTest):
     n_sets: int = 0
     n_a: int = 0
     n_b: int = 0
-    d: float = NAN
-    base_d: float = NAN
-    absolute_d: float = NAN
-    base_absolute_d: float = NAN
-    change: float = NAN
+    d: float = np.nan
+    base_d: float = np.nan
+    absolute_d: float = np.nan
+    base_absolute_d: float = np.nan
+    change: float = np.nan
     flags: list[str] = field(default_factory=list)
 
 
@@ -136,7 +133,7 @@ def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statis
     is_first, clusters = pair.is_first[present], pair.clusters[present]
     groups = [is_first, ~is_first]
     strata = [np.ones_like(is_first)] if pair.matched else groups
-    contributions = np.full((3, len(strata), int(pair.clusters.max(initial=-1)) + 1), NAN)
+    contributions = np.full((3, len(strata), int(pair.clusters.max(initial=-1)) + 1), np.nan)
     if min(base.n_a, base.n_b) < 2:
         return _Training(replace(base, flags=["too_few"]), contributions, present)
     if not np.ptp(scores, axis=1).all():
@@ -153,7 +150,7 @@ def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statis
         members = np.unique(clusters[stratum])
         contributions[:, row, members] = (len(members) - 1) * deviations
     change = signs[0] @ d
-    ends: tuple[Any, Any] = NAN, NAN
+    ends: tuple[Any, Any] = np.nan, np.nan
     if all(is_shown(scores[:, g], len(np.unique(clusters[g]))).all() for g in groups):
         ends = ends_of(change, [one[0] for one in left_out], confidence=settings.confidence)
     measured = (*d, *np.abs(d), change, *ends)

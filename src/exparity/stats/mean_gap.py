@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +9,7 @@ import numpy as np
 from exparity.stats.behrens_fisher import TwoErrors, welch
 from exparity.types import BoolArray, FloatArray, IntArray
 
-NAN = math.nan
-_UNKNOWN = np.full(1, NAN)
+_UNKNOWN = np.full(1, np.nan)
 _Component = tuple[FloatArray, FloatArray]  # a variance and its degrees of freedom
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 
@@ -128,7 +126,7 @@ def mean_gap(*parts: FloatArray) -> Estimate:
 
 def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component:
     """Scale the sum of squares of (..., k) shares in an error; NaN without degrees of freedom."""
-    variance = np.where(dof > 0, (shares**2).sum(axis=-1) * times / dof, NAN)
+    variance = np.where(dof > 0, (shares**2).sum(axis=-1) * times / dof, np.nan)
     return variance, np.asarray(dof, dtype=np.float64)
 
 

@@ -14,8 +14,6 @@ from exparity.stats.mean_gap import mean_gap
 from exparity.stats.samples import plain_ids, set_index, set_means
 from exparity.types import FloatArray
 
-NAN = math.nan
-
 
 @dataclass(frozen=True)
 class MeanScore:
@@ -31,9 +29,9 @@ class MeanScore:
 
     n_seeds: int
     n_examples: int
-    mean: float = NAN
-    ci_low: float = NAN
-    ci_high: float = NAN
+    mean: float = np.nan
+    ci_low: float = np.nan
+    ci_high: float = np.nan
 
 
 def mean_score(

@@ -17,7 +17,7 @@ from exparity.core.seeding import generator
 from exparity.stats.bootstrap import Draws, central, interval_of
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.samples import exchangeable, set_differences, shuffled
-from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
+from exparity.stats.shares import Share, correlation_of_shares, difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _BATCH = 200  # permutations held at once; bounds memory at large n
@@ -134,7 +134,7 @@ def _probability_rows(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
         groups, flags = _two_groups(values, data.members(a), data.members(b), data.sets)
         lacks_one = len(np.unique(groups.is_first)) < 2
         for quantity, measure in _DIFFERENCES.items():
-            measured: _Measured = NAN, len(groups.values), NAN, NAN, empty(0)
+            measured: _Measured = np.nan, len(groups.values), np.nan, np.nan, empty(0)
             if quantity == "apd" or not lacks_one:
                 # The draws of an interval do not depend on what else is drawn.
                 rng = generator(draws.seed, quantity, a, b, name)
@@ -146,7 +146,7 @@ def _probability_rows(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
 def _within_sets(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> _Measured:
     gaps = np.abs(set_differences(*groups))
     if not len(gaps):
-        return NAN, 0, NAN, NAN, ("no_pairs",)
+        return np.nan, 0, np.nan, np.nan, ("no_pairs",)
     return float(gaps.mean()), len(gaps), *interval_of((gaps,), np.mean, draws, rng)
 
 
@@ -155,7 +155,7 @@ def _between_groups(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) 
 
     values, is_first, _ = groups
     distance = float(wasserstein_distance(values[is_first], values[~is_first]))
-    return distance, len(values), NAN, NAN, ()
+    return distance, len(values), np.nan, np.nan, ()
 
 
 def _between_groups_by_chance(
@@ -168,7 +168,7 @@ def _between_groups_by_chance(
     """
     values, is_first, sets = groups
     if not draws.resamples:
-        return NAN, len(values), NAN, NAN, ("not_drawn",)
+        return np.nan, len(values), np.nan, np.nan, ("not_drawn",)
     first, blocks = is_first.astype(np.int64), exchangeable(len(values), sets)
     order = np.argsort(values)
     widths = np.diff(values[order])
@@ -228,7 +228,7 @@ def _apd_by_label(data: Predictions) -> BiasRow:
     own = data.probabilities[np.arange(len(data)), data.labels]
     classes, flags = _two_groups(own, data.labels == 1, data.labels == 0, data.sets)
     gaps = np.abs(set_differences(*classes))
-    value, n = float(gaps.mean()) if len(gaps) else NAN, len(gaps)
+    value, n = float(gaps.mean()) if len(gaps) else np.nan, len(gaps)
     if not n:
         values, is_first, _ = classes
         n, parts = len(values), (values[is_first], values[~is_first])

@@ -108,6 +108,6 @@ def _of_texts(sizes: tuple[int, int, int]) -> tuple[float, float]:
     n_a, n_b, n_sets = sizes
     texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]
     if min(dof for _, dof in texts) < 1:
-        return math.nan, 0.0
+        return np.nan, 0.0
     variance, dof = map(float, welch(texts))
     return variance, dof

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from exparity.stats.samples import plain_ids, set_index
-from exparity.stats.shares import NAN
 from exparity.types import BoolArray, FloatArray, IntArray
 
 
@@ -34,8 +33,8 @@ class BiasRow:
     class_name: str
     value: float
     n: int
-    ci_low: float = NAN
-    ci_high: float = NAN
+    ci_low: float = np.nan
+    ci_high: float = np.nan
     flags: tuple[str, ...] = ()
 
 

@@ -14,7 +14,6 @@ from exparity.types import FloatArray
 
 FEWEST = 10
 """Values below which no interval is shown."""
-NAN = math.nan
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,9 @@ class RankCorrelation:
     """
 
     n: int
-    correlation: float = NAN
-    ci_low: float = NAN
-    ci_high: float = NAN
+    correlation: float = np.nan
+    ci_low: float = np.nan
+    ci_high: float = np.nan
 
 
 def rank_correlation(

@@ -56,7 +56,7 @@ def _exact_signed_rank(differences: FloatArray) -> float:
     from scipy.stats import rankdata
 
     if np.isnan(differences).any():
-        return float("nan")
+        return np.nan
     own = differences[differences != 0]
     doubled = np.rint(2 * rankdata(np.abs(own))).astype(int)  # whole where ranks are tied, too
     ways = np.zeros(doubled.sum() + 1)

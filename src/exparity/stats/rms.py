@@ -17,7 +17,7 @@ from exparity.core.seeding import generator
 from exparity.stats.bootstrap import Draws, central
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.samples import exchangeable, shuffled
-from exparity.stats.shares import NAN, Interval
+from exparity.stats.shares import Interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
 RATES = ("tpr", "fpr", "selection_rate")
@@ -131,7 +131,7 @@ def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -
         n = int((~np.isnan(gaps)).sum())
         flags = ("classes_left_out",) if n < len(gaps) else ()
         row = BiasRow(f"{prefix}{rate}_gap_rms", *groups, "", float(rms(gaps)), n, flags=flags)
-        chance = replace(row, quantity=f"{row.quantity}_by_chance", value=NAN)
+        chance = replace(row, quantity=f"{row.quantity}_by_chance", value=np.nan)
         if not n:
             yield from (replace(empty, flags=("no_examples",)) for empty in (row, chance))
         elif not draws.resamples:

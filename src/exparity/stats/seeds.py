@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +73,7 @@ def mean_effect(rows: Sequence[Mapping[str, Any]]) -> float:
     """
     d = _effects(informative(rows))
     with np.errstate(invalid="ignore"):
-        return float(d.mean()) if len(d) else math.nan
+        return float(d.mean()) if len(d) else np.nan
 
 
 def has_both_signs(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -85,7 +84,7 @@ def has_both_signs(rows: Sequence[Mapping[str, Any]]) -> bool:
 def sd_of_effects(rows: Sequence[Mapping[str, Any]]) -> float:
     """Return the standard deviation of Cohen's d over all seeds that count, dividing by n − 1."""
     d = _effects(informative(rows))
-    return float(d.std(ddof=1)) if len(d) > 1 and np.isfinite(d).all() else math.nan
+    return float(d.std(ddof=1)) if len(d) > 1 and np.isfinite(d).all() else np.nan
 
 
 def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
@@ -100,4 +99,4 @@ def significant_share(rows: Sequence[Mapping[str, Any]], *, alpha: float) -> tup
     :func:`~exparity.stats.informative.is_informative`. The share is NaN without tests.
     """
     hits = [bool(row["p"] <= alpha) for row in informative(rows) if row["p"] == row["p"]]
-    return sum(hits) / len(hits) if hits else math.nan, len(hits)
+    return sum(hits) / len(hits) if hits else np.nan, len(hits)

@@ -14,7 +14,6 @@ import numpy as np
 
 from exparity.types import BoolArray, IntArray
 
-NAN = float("nan")
 Interval = tuple[float, float]
 
 
@@ -34,14 +33,14 @@ class Share:
     @property
     def value(self) -> float:
         """The share, in [0, 1]; NaN without examples."""
-        return self.hits / self.n if self.n else NAN
+        return self.hits / self.n if self.n else np.nan
 
     def interval(self, confidence: float) -> Interval:
         """Return the Wilson score interval (Wilson 1927); NaN ends without examples."""
         from scipy.special import ndtri
 
         if not self.n:
-            return NAN, NAN
+            return np.nan, np.nan
         # As scipy's, bit for bit, which takes whole hits only.
         n, p, z = self.n, self.value, float(ndtri(0.5 + 0.5 * confidence))
         scale = 2 * (n + z**2)
@@ -60,7 +59,7 @@ def difference_interval(
     the term for correlated shares of Zou and Donner (2008, doi:10.1002/sim.3095).
     """
     if not first.n or not second.n:
-        return NAN, NAN
+        return np.nan, np.nan
     (low_a, high_a), (low_b, high_b) = (s.interval(confidence) for s in (first, second))
     difference = first.value - second.value
     below = _add(first.value - low_a, high_b - second.value, correlation)

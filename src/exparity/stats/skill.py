@@ -128,12 +128,12 @@ class ScaleTests:
         p_ranks, p_log_odds, p_probability: ``p_mean`` on each scale alone.
     """
 
-    d_ranks: float = math.nan
-    d_log_odds: float = math.nan
-    d_probability: float = math.nan
-    p_ranks: float = math.nan
-    p_log_odds: float = math.nan
-    p_probability: float = math.nan
+    d_ranks: float = np.nan
+    d_log_odds: float = np.nan
+    d_probability: float = np.nan
+    p_ranks: float = np.nan
+    p_log_odds: float = np.nan
+    p_probability: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,12 @@ class Rooms:
         little_room_a, little_room_b: share of texts with a room below :data:`LITTLE_ROOM`.
     """
 
-    skill_a: float = math.nan
-    skill_b: float = math.nan
-    room_a: float = math.nan
-    room_b: float = math.nan
-    little_room_a: float = math.nan
-    little_room_b: float = math.nan
+    skill_a: float = np.nan
+    skill_b: float = np.nan
+    room_a: float = np.nan
+    room_b: float = np.nan
+    little_room_a: float = np.nan
+    little_room_b: float = np.nan
 
 
 def on_all_scales(

@@ -12,8 +12,6 @@ from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
 from exparity.stats.mean_gap import VARIANCES, Estimate
 
-NAN = math.nan
-
 
 class GapDifference(NamedTuple):
     """The gap of one run minus that of another, in units of Cohen's d.
@@ -24,8 +22,8 @@ class GapDifference(NamedTuple):
     """
 
     estimate: float
-    ci_low: float = NAN
-    ci_high: float = NAN
+    ci_low: float = np.nan
+    ci_high: float = np.nan
 
     @property
     def is_testable(self) -> bool:
@@ -67,5 +65,5 @@ def _errors(row: Mapping[str, Any]) -> TwoErrors:
     variances = (np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
     errors = Estimate(np.zeros(()), *variances).errors
     sd, several = np.float64(row["pooled_sd"]), row["n_seeds"] > 1
-    square = np.where((sd > 0) & several, sd**2, NAN)
+    square = np.where((sd > 0) & several, sd**2, np.nan)
     return errors._replace(first=errors.first / square, second=errors.second / square)

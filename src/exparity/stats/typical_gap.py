@@ -26,7 +26,6 @@ from exparity.stats.behrens_fisher import (
 from exparity.stats.mean_gap import Estimate
 from exparity.types import BoolArray, FloatArray, IntArray
 
-NAN = float("nan")
 _COARSE, _FINE = np.arange(0, 91, 5), np.arange(-4, 5)  # degrees, the fine ones about the best
 _FAR = 8.5  # a normal variable lies beyond it with that probability
 _AT_ONCE = 128  # cells; their integrals then fit into a processor's cache
@@ -76,15 +75,16 @@ class TypicalGap:
         square = gap**2 + (n_seeds - 1) * (v_seeds - v_cells) - of_texts
         between = n_seeds * (v_seeds - v_cells)
         self.rms, self.tau = (
-            np.where(self._known, np.sqrt(np.maximum(part, 0.0)), NAN) for part in (square, between)
+            np.where(self._known, np.sqrt(np.maximum(part, 0.0)), np.nan)
+            for part in (square, between)
         )
         p_seeds = fdtrc(n_seeds - 1, (n_seeds - 1) * parts[-1], v_seeds / v_cells)
-        self.p_seeds = np.where(self._known & (n_seeds > 1), p_seeds, NAN)
+        self.p_seeds = np.where(self._known & (n_seeds > 1), p_seeds, np.nan)
 
     @property
     def p_mean(self) -> FloatArray:
         """Two-sided p-value of "the mean gap is zero"."""
-        return np.where(self._known, two_sided_p(self._estimate.gap, self._estimate.errors), NAN)
+        return np.where(self._known, two_sided_p(self._estimate.gap, self._estimate.errors), np.nan)
 
     def p_large(self, threshold: FloatArray | float) -> FloatArray:
         """Return the p-value of "R is at most the threshold".
@@ -113,7 +113,7 @@ class TypicalGap:
 
     def mean_interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the interval of the mean gap."""
-        gap = np.where(self._known, self._estimate.gap, NAN)
+        gap = np.where(self._known, self._estimate.gap, np.nan)
         half = critical_value(1 - confidence, self._estimate.errors)
         return gap - half, gap + half
 
@@ -138,7 +138,7 @@ class TypicalGap:
         cells = self._cells if cells is None else cells
         rms = np.broadcast_to(np.asarray(threshold, dtype=np.float64), self._known.shape).ravel()
         known = np.flatnonzero(self._known.ravel() & np.isfinite(rms))
-        values = np.full(len(rms), NAN)
+        values = np.full(len(rms), np.nan)
         for start in range(0, len(known), _AT_ONCE):
             some = known[start : start + _AT_ONCE]
             values[some] = function(cells.at(some), rms[some])
@@ -278,6 +278,6 @@ def findable_gaps(
 
         least, most = np.log(bound) - 15, np.log(bound) + 15
         rms = np.exp(root_between(too_often, least, most))
-        return np.where(too_often(least) > 0, rms, NAN)
+        return np.where(too_often(least) > 0, rms, np.nan)
 
     return found(True, 1 - power), found(False, power)

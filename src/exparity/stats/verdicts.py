@@ -75,10 +75,10 @@ DEPENDS_ON_SCALE = "depends_on_scale"
 """Flag of a skill that differs in one direction on one scale, and in the other on another."""
 _CORRECTIONS = {"bh": benjamini_hochberg, "holm": holm}
 JUDGED: Mapping[str, float | None] = {
-    **{f"{claim}_{name}": float("nan") for name in _CORRECTIONS for claim in CLAIMS},
+    **{f"{claim}_{name}": np.nan for name in _CORRECTIONS for claim in CLAIMS},
     **dict.fromkeys(("verdict", "verdict_strict")),
-    "minimal_detectable_effect_corrected": float("nan"),
-    "text_share": float("nan"),
+    "minimal_detectable_effect_corrected": np.nan,
+    "text_share": np.nan,
 }
 """Columns that :func:`judge` adds to a row, and their values for a cell without a verdict."""
 JUDGED_COLUMNS = [f"{k}: {'string?' if v is None else 'float64'}" for k, v in JUDGED.items()]
@@ -135,7 +135,7 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:
-    def column(name: str, missing: float = float("nan")) -> FloatArray:
+    def column(name: str, missing: float = np.nan) -> FloatArray:
         return np.array([row.get(name, missing) for row in rows], dtype=np.float64)
 
     n_seeds, sd, p_large = column("n_seeds", 2), column("pooled_sd", 1.0), column("p_large")

@@ -6,7 +6,6 @@ are shrunk towards the mean of all say how much of their range is left when chan
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -108,7 +107,7 @@ def worst_group_cell(
         cells = {(row["method"], row["metric"]): row["p"] for row in informative(of)}
         corrected = dict(zip(cells, benjamini_hochberg(list(cells.values())).tolist(), strict=True))
         for row in of:
-            row["p_bh"] = corrected.get((row["method"], row["metric"]), math.nan)
+            row["p_bh"] = corrected.get((row["method"], row["metric"]), np.nan)
     return StageResult(rows, ids_of_cell, compared_in(facts))
 
 

@@ -180,7 +180,7 @@ class Classifiers:
             if seed not in self.uninformative
         )
         gaps = [float(cohens_d(*pair)) for pair in pairs if min(map(len, pair)) > 1]
-        return float(np.mean(gaps)) if gaps else float("nan")
+        return float(np.mean(gaps)) if gaps else np.nan
 
 
 def read_classifiers(predictions: Sequence[Path], model: Scores) -> Classifiers:

@@ -22,7 +22,6 @@ from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import Scale
 from exparity.types import FloatArray
 
-NAN = float("nan")
 _DRAWN = itemgetter("seed", "metric", "group_a", "group_b")
 _OF_RANKS = (
     *("U", "p", "significant", "rank_biserial", "wilcoxon_p", "omnibus", "omnibus_statistic"),
@@ -43,7 +42,7 @@ ADJUSTED_COLUMNS = {
 }
 """Columns that the tests artefact has of each adjustment."""
 NOT_ADJUSTED: Mapping[str, Any] = {
-    name: float("nan") if kind == "float64" else [] for name, kind in ADJUSTED_COLUMNS.items()
+    name: np.nan if kind == "float64" else [] for name, kind in ADJUSTED_COLUMNS.items()
 }
 
 
@@ -62,12 +61,12 @@ def rows_of_tests(
                 paired = row["wilcoxon_p"] == row["wilcoxon_p"]
                 p = row["wilcoxon_p" if paired else "p"]
                 draws[_DRAWN(row)].append(p <= statistics["alpha"])
-            yield {**row, "random_significant": NAN}
+            yield {**row, "random_significant": np.nan}
     for cell, comparisons in _compared(methods, model, statistics):
         adjusted = _adjusted(cell, model, covariates, statistics["confidence"])
         for row in _rows(cell, comparisons, classifiers, adjusted):
             hits = draws[_DRAWN(row)]
-            yield {**row, "random_significant": sum(hits) / len(hits) if hits else NAN}
+            yield {**row, "random_significant": sum(hits) / len(hits) if hits else np.nan}
 
 
 def _compared(

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -24,14 +24,26 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _kept: dict[str, Classifier] | None = None
 
-Chunks = Sequence[Sequence[Example]]
+
+class Rest(NamedTuple):
+    """What is left to do of a job, and the model to do it with.
+
+    Attributes:
+        model: the model of the job; None where it needs none.
+        chunks: the examples of each part that is not finished.
+        is_whole: whether no part was finished earlier.
+    """
+
+    model: Any
+    chunks: Sequence[Sequence[Example]]
+    is_whole: bool
+
+
 Compute = Callable[[Sequence[Example]], tuple[list[dict[str, Any]], dict[str, Any]]]
 """Function of the examples of a part that returns their rows, and facts about the part."""
 
-Begin = Callable[[Any, Chunks, bool], Compute]
-"""Function of the model, the unfinished parts, and whether no part was finished earlier.
-
-It checks the inputs and returns the function that computes a part."""
+Begin = Callable[[Rest], Compute]
+"""Function that checks the inputs of a job, and returns the function that computes a part."""
 
 
 def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -54,7 +66,7 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
             return None
         model = job.load() if job.load else None
         todo = parts.todo
-        compute = begin(model, list(todo.values()), not parts.done)
+        compute = begin(Rest(model, list(todo.values()), not parts.done))
         last = time.monotonic()
         with Progress(sum(map(len, todo.values())), job.doing) as progress:
             for position, part in todo.items():

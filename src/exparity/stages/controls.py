@@ -24,7 +24,7 @@ from exparity.core.digest import source_digest
 from exparity.core.seeding import derive_seed
 from exparity.explanations import Explanation, alignment, units
 from exparity.explanations.units import Unit
-from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.metrics import MARKS, MetricBatch, limits, removal
@@ -171,11 +171,9 @@ def removal_limits_cell(
     run(job, texts.examples, partial(_searching, job, texts))
 
 
-def _searching(
-    job: Job, texts: ChosenTexts, classifier: Classifier, chunks: Chunks, afresh: bool
-) -> Compute:
+def _searching(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     """Return the function that searches the limits of a part, in all directions and units."""
-    encodings_of = checked_encoder(classifier, chunks)
+    encodings_of = checked_encoder(rest.model, rest.chunks)
     takes: Mapping[Direction, Sequence[Unit]] = job.parameters["takes"]
     turns = [(direction, unit) for direction, units in takes.items() for unit in units]
 
@@ -192,7 +190,7 @@ def _searching(
                         of_text += own
             return rows
 
-        by_text = classifier.run_by_precision([e.token_ids for e in encodings], limits_of)
+        by_text = rest.model.run_by_precision([e.token_ids for e in encodings], limits_of)
         each = zip(part, by_text, strict=True)
         return [{**key_of(example), **row} for example, own in each for row in own], {}
 
@@ -351,7 +349,7 @@ def _steps(metric: Metric) -> Steps | None:
     return Steps(*known) if known[0] == "fraction" and None not in known else None
 
 
-def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -> Compute:
+def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, rest: Rest) -> Compute:
     """Return the function that takes the scores of a part from limits of removal."""
     direction = direction_of(metric.entry.facts.direction == "higher")
     falls_of = limits_by_example(path, direction, _unit(metric))
@@ -371,27 +369,21 @@ def _looking_up(metric: Metric, steps: Steps, path: Path, draws: int, *_: Any) -
     return compute
 
 
-def _drawing(
-    scoring: Scoring,
-    draws: int,
-    classifier: Classifier,
-    chunks: Chunks,
-    afresh: bool,
-) -> Compute:
+def _drawing(scoring: Scoring, draws: int, rest: Rest) -> Compute:
     """Return the function that explains a part at random, draw by draw, and scores all at once."""
-    encodings_of = checked_encoder(classifier, chunks)
+    encodings_of = checked_encoder(rest.model, rest.chunks)
     texts, unit = scoring.texts, _unit(scoring.metric)
     has_reference = scoring.metric.entry.facts.needs == "rationale"
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         asked = encodings_of(part), texts.classes_of(part), [e.example_id for e in part]
-        explanations = _drawn(classifier, asked, texts.ids["seed"], draws, unit)
-        rows, notes = scoring.score(classifier, list(part) * draws, explanations)
+        explanations = _drawn(rest.model, asked, texts.ids["seed"], draws, unit)
+        rows, notes = scoring.score(rest.model, list(part) * draws, explanations)
         for index, row in enumerate(rows):
             row["draw"] = index // len(part)
         if has_reference:
             ideal = list(map(_as_attribution, part, explanations[: len(part)]))
-            best, _ = scoring.score(classifier, part, ideal)
+            best, _ = scoring.score(rest.model, part, ideal)
             for row, of_rationale in zip(rows, best * draws, strict=True):
                 row["reference"] = of_rationale["score"]
         return rows, {"notes": notes}

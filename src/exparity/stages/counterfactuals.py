@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts.analyses import ExperimentView, Table
 from exparity.artefacts.files import read_artefact
@@ -16,14 +16,11 @@ from exparity.core import flags
 from exparity.core.device import Machine
 from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import read_prepared
-from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
 from exparity.stages.explain import checked_encoder
 from exparity.types import BoolArray, Example
-
-if TYPE_CHECKING:
-    from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
 _PREDICTED = ("label", "predicted", "probabilities")
@@ -207,18 +204,16 @@ def _predicting(
     originals: Mapping[str, Example],
     predicted: Mapping[str, Mapping[str, Any]],
     changes: Mapping[tuple[str, str], int],
-    classifier: Classifier,
-    chunks: Chunks,
-    afresh: bool,
+    rest: Rest,
 ) -> Compute:
     """Return the function that predicts the counterfactuals of a part."""
-    encodings_of = checked_encoder(classifier, chunks)
+    encodings_of = checked_encoder(rest.model, rest.chunks)
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         encodings = encodings_of(part)
         before = [originals[example.example_id] for example in part]
         changed = [i for i, x in enumerate(part) if x.words != before[i].words]
-        probabilities = classifier.probabilities([encodings[i].token_ids for i in changed])
+        probabilities = rest.model.probabilities([encodings[i].token_ids for i in changed])
         anew = dict(zip(changed, probabilities, strict=True))
         rows = []
         for i, (example, original) in enumerate(zip(part, before, strict=True)):

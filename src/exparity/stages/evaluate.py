@@ -23,7 +23,7 @@ from exparity.core.registry import Entry
 from exparity.core.validation import complete
 from exparity.data.table import read_prepared, sample
 from exparity.explanations import Explanation
-from exparity.jobs.loop import Begin, Chunks, Compute, load, run
+from exparity.jobs.loop import Begin, Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS
 from exparity.methods.facts import MethodFacts
@@ -243,14 +243,7 @@ class Scoring:
         return rows, dict(notes)
 
 
-def _reading(
-    scoring: Scoring,
-    table: pa.Table,
-    metadata: Mapping[str, Any],
-    classifier: Classifier | None,
-    chunks: Chunks,
-    afresh: bool,
-) -> Compute:
+def _reading(scoring: Scoring, table: pa.Table, metadata: Mapping[str, Any], rest: Rest) -> Compute:
     """Return the function that scores the stored explanations of a part."""
     positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
 
@@ -259,7 +252,7 @@ def _reading(
         explanations = [
             _explanation(example, row, metadata) for example, row in zip(part, rows, strict=True)
         ]
-        scores, notes = scoring.score(classifier, part, explanations)
+        scores, notes = scoring.score(rest.model, part, explanations)
         cut = _n_cut(part, explanations) if metadata.get("n_truncated") else 0
         if not cut:
             return scores, {"notes": notes}

@@ -19,7 +19,7 @@ from exparity.core.errors import InputError
 from exparity.core.validation import complete
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation
-from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.inputs import check_known
@@ -151,9 +151,7 @@ class ChosenTexts:
         return np.array([self.classes[example.example_id] for example in part])
 
 
-def _explaining(
-    job: Job, texts: ChosenTexts, classifier: Classifier, chunks: Chunks, afresh: bool
-) -> Compute:
+def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
     """Return the function that explains a part, with checks on the first texts."""
     from exparity.engine.preflight import check_attributions, check_function
     from exparity.methods import explain_encodings
@@ -161,8 +159,8 @@ def _explaining(
     entry, method = METHODS.get(job.parameters["use"]), str(job.ids["method"])
     options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
     training = _training(job.files[0], method) if entry.facts.needs_training else None
+    classifier, chunks, untried = rest  # what earlier parts came from has passed
     encodings_of = checked_encoder(classifier, chunks)
-    untried = afresh  # what earlier parts came from has passed
     if chunks and untried and not entry.facts.model_free:
         ids = [encoding.token_ids for encoding in encodings_of(chunks[0])]
         check_function(classifier, ids, [e.pair or e.text for e in chunks[0]])
@@ -188,7 +186,7 @@ def _explaining(
 
 
 def checked_encoder(
-    classifier: Classifier, chunks: Chunks
+    classifier: Classifier, chunks: Sequence[Sequence[Example]]
 ) -> Callable[[Sequence[Example]], list[Encoding]]:
     """Return the encoder of a chunk, after a check of every text, so that bad ones come first."""
     from exparity.engine.preflight import unknown_tokens

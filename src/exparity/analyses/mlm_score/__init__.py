@@ -138,7 +138,7 @@ def mlm_score_cell(
         doing="asking for masked words",
         known=prepared.compared,
     )
-    run(job, chosen, lambda model, chunks, afresh: lambda part: (_rows(model, part), {}))
+    run(job, chosen, lambda rest: lambda part: (_rows(rest.model, part), {}))
 
 
 def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
 OF_JOB = ("metric_id", "machine")
 """Keyword-only arguments that the command line fills in, so that they are no options."""
+_Statistic = Literal["alpha", "threshold", "ddof", "confidence", "resamples", "family"]
 
 
 class ExperimentView(Protocol):
@@ -89,11 +90,15 @@ class AnalysisFacts:
         always: whether it is made unasked; else where ``analyses`` names it.
         memory_mb: memory of a job.
         minutes: time that a job is given.
+        statistics: keys of the config's statistics that are options of the job: each by its name,
+            or together in ``statistics`` where the function takes that. ``analyses`` cannot set
+            them.
         job_options: called as ``job_options(experiment, ids, **settings)`` with the block of the
-            config; see :class:`ExperimentView`. Its keyword-only arguments are the config's
-            options. Returns the options of the job of these ids, or None where the analysis does
-            not apply. If there is none, the function's own options are the config's. Among the
-            options, ``digest`` is that of code that the config chooses; the job is not told of it.
+            config, defaults included; see :class:`ExperimentView`. Its keyword-only arguments are
+            the config's options; with ``**settings`` in their place, or without ``job_options``,
+            the function's own options are. Returns the options of the job of these ids, or None
+            where the analysis does not apply. Among the options, ``digest`` is that of code that
+            the config chooses; the job is not told of it.
         caution: called as ``caution(experiment, **settings)`` with the block of the config; returns
             what a plan has to warn of, or None.
         section: called as ``section(rows, study)``; returns the :class:`Findings`, None
@@ -111,6 +116,7 @@ class AnalysisFacts:
     always: bool = False
     memory_mb: int = 2000
     minutes: int = 30
+    statistics: tuple[_Statistic, ...] = ()
     job_options: Callable[..., Mapping[str, Any] | None] | None = None
     caution: Callable[..., str | None] | None = None
     section: Callable[..., Findings | None] | None = None
@@ -170,7 +176,12 @@ def arguments_of(function: Callable[..., Any]) -> Sequence[str]:
 
 def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     """Return what ``analyses.<id>`` of a config may say."""
-    return options_of(entry.facts.job_options or entry.function, without=OF_JOB)
+    facts, described = entry.facts, entry.facts.job_options or entry.function
+    kinds = [parameter.kind for parameter in inspect.signature(described).parameters.values()]
+    if inspect.Parameter.VAR_KEYWORD in kinds:
+        described = entry.function
+    told = ("statistics", *facts.statistics) if facts.statistics else ()
+    return options_of(described, without=(*OF_JOB, *told))
 
 
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:

@@ -32,7 +32,7 @@ from exparity.config.resolved import Cell, Options, ResolvedConfig
 from exparity.core.errors import InputError, did_you_mean, exit_on_bad_input
 from exparity.core.registry import Entry
 from exparity.core.strict import json_value, read_yaml
-from exparity.core.validation import complete, read_settings
+from exparity.core.validation import complete, defaults_of, read_settings
 from exparity.models.folders import n_weights
 
 Inputs = Mapping[str, str | list[str]]
@@ -72,7 +72,10 @@ class Experiment(ResolvedConfig):
                 hint = did_you_mean(name, asked_for)
                 raise InputError(f"analyses.{name}: there is no such analysis; {hint}")
             entry = ANALYSES.get(name)
-            complete(config_options(entry), settings, f"analyses.{name}")
+            known = config_options(entry)
+            complete(known, settings, f"analyses.{name}")
+            if entry.facts.job_options is not None:
+                self.settings[name] = {**defaults_of(known), **settings}
             if not [*self._targets(entry)]:
                 lacks = [self.lacks[dataset] for dataset, _ in self.pairs]
                 needs = [n for n in entry.facts.needs if all(n in one for one in lacks)]
@@ -206,8 +209,14 @@ class Experiment(ResolvedConfig):
 
     def _job_options(self, entry: Entry[AnalysisFacts], ids: Cell) -> Mapping[str, Any] | None:
         """Return the options of a job; None where the analysis does not apply."""
-        settings, job_options = self.settings.get(entry.id, {}), entry.facts.job_options
-        return settings if job_options is None else job_options(self, ids, **settings)
+        facts, settings = entry.facts, self.settings.get(entry.id, {})
+        options = facts.job_options(self, ids, **settings) if facts.job_options else settings
+        if options is None or not facts.statistics:
+            return options
+        block = self.config.statistics
+        statistics: Options = {name: getattr(block, name) for name in facts.statistics}
+        is_block = "statistics" in arguments_of(entry.function)
+        return {**options, **({"statistics": statistics} if is_block else statistics)}
 
     def reads(self, name: str, ids: Cell) -> list[str]:
         """Return what a job of a stage or an analysis reads."""

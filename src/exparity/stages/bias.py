@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.analyses import Table
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
@@ -32,12 +32,6 @@ log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
 
 
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the options from how the groups of a classifier's tests are compared."""
-    statistics = experiment.config.statistics
-    return {"confidence": statistics.confidence, "resamples": statistics.resamples}
-
-
 @analysis(
     "bias",
     level="model",
@@ -52,7 +46,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     needs=(),
     display="Model bias",
     always=True,
-    job_options=_job_options,
+    statistics=("confidence", "resamples"),
 )
 def bias_model(
     data: Path,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.analyses import Table
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import Statistics
@@ -19,12 +19,6 @@ from exparity.stats.verdicts import JUDGED_COLUMNS, judge, standing
 
 CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
-
-
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the options from how tests are corrected in the whole study."""
-    statistics = experiment.config.statistics
-    return {"family": list(statistics.family), "alpha": statistics.alpha}
 
 
 @analysis(
@@ -51,7 +45,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     },
     display="Verdicts",
     always=True,
-    job_options=_job_options,
+    statistics=("family", "alpha"),
 )
 def judge_cells(
     across_trainings: Sequence[Path],

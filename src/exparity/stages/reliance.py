@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from exparity.artefacts.analyses import ExperimentView, Findings, Table
+from exparity.artefacts.analyses import Findings, Table
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
@@ -24,14 +24,6 @@ from exparity.stages.cell import Lookup, cell_of, compared_in, read_all, require
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
 _COLUMNS = ("group_a group_b: string", "n_unchanged: int64", RankCorrelation)
-
-
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the options from how groups are compared, and the class from what is explained."""
-    return {
-        "confidence": experiment.config.statistics.confidence,
-        "target": experiment.config.target,
-    }
 
 
 def _findings(rows: Sequence[Row], study: Any) -> Findings:
@@ -56,7 +48,8 @@ def _findings(rows: Sequence[Row], study: Any) -> Findings:
     of_metrics={"scores": "counterfactual"},
     display="Attribution on group terms",
     always=True,
-    job_options=_job_options,
+    statistics=("confidence",),
+    job_options=lambda experiment, ids: {"target": experiment.config.target},
     section=_findings,
     template="reliance.html.j2",
 )

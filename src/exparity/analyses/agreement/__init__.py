@@ -31,7 +31,6 @@ Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _FEWEST = 3
 """Tokens below which two attributions have no correlation to speak of."""
-_OPTIONS = ("alpha", "threshold", "confidence")
 _OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d"}
 _UNTESTED = {k: v for k, v in {**vars(CrossedTest("", "")), **JUDGED}.items() if k not in _OF_TEXTS}
 """Columns of a comparison that take trainings for a sample, as without a test."""
@@ -58,17 +57,12 @@ Agreements = Callable[[Sequence[Explained]], dict[str, FloatArray]]
 
 
 def _job_options(
-    experiment: ExperimentView,
-    ids: Mapping[str, Any],
-    *,
-    top_share: Annotated[float, Range(above=0, at_most=1)] = 0.25,
-    unit: Unit = "token",
+    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
 ) -> dict[str, Any]:
-    """Take from the config how groups are compared, too."""
+    """Refuse a config in which nothing is explained twice."""
     if len(experiment.methods) < 2 and len(experiment.seeds) < 2:
         raise InputError("analyses.agreement: takes two methods or two seeds; name another one")
-    options = experiment.config.statistics.model_dump(include={*_OPTIONS})
-    return {"top_share": top_share, "unit": unit, "statistics": options}
+    return settings
 
 
 @analysis(
@@ -85,6 +79,7 @@ def _job_options(
         )
     },
     display="Agreement of explanations",
+    statistics=("alpha", "threshold", "confidence"),
     job_options=_job_options,
     section=findings,
     memory_mb=4000,

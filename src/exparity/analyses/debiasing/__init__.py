@@ -30,7 +30,6 @@ from exparity.stats.gap_change import GapChange, GapChanges, gap_changes
 
 _OF_DEBIASING = ("debias", "counterfactuals")
 """Options that a training depends on through its interventions alone."""
-_OPTIONS = ("alpha", "threshold", "ddof", "confidence")
 
 
 def _job_options(
@@ -39,7 +38,7 @@ def _job_options(
     *,
     base: str = "",
 ) -> dict[str, Any] | None:
-    """Find the recipes of a dataset, and take the options from how groups are compared."""
+    """Find the recipes of a dataset."""
     where = "analyses.debiasing"
     if base not in experiment.models:
         hint = did_you_mean(base, experiment.models)
@@ -54,8 +53,7 @@ def _job_options(
     there = [model for model in fitting if (dataset, model) in experiment.pairs]
     if (dataset, base) not in experiment.pairs or not there:
         return None
-    options = experiment.config.statistics.model_dump(include={*_OPTIONS})
-    return {"base": base, "recipes": there, **options}
+    return {"base": base, "recipes": there}
 
 
 def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
@@ -80,6 +78,7 @@ def _caution(experiment: ExperimentView, *, base: str = "") -> str | None:
     },
     display="Debiasing and explanations",
     memory_mb=4000,
+    statistics=("alpha", "threshold", "ddof", "confidence"),
     job_options=_job_options,
     caution=_caution,
     section=findings,

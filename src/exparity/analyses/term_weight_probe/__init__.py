@@ -47,11 +47,7 @@ _MOST_ITERATIONS = 20_000
 
 
 def _job_options(
-    experiment: ExperimentView,
-    ids: Mapping[str, Any],
-    *,
-    weights: Sequence[float] = _WEIGHTS,
-    debias: Sequence[str] = (NONE,),
+    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
 ) -> dict[str, Any] | None:
     """Return the options of a job; none where a dataset has no counterfactuals."""
     if not experiment.generators:
@@ -60,8 +56,8 @@ def _job_options(
         )
     if ids["dataset"] not in experiment.generators:
         return None
-    code = source_digest(*sources_of([call for name in debias for call in _calls(name)]))
-    return {"weights": weights, "debias": debias, "digest": code}
+    calls = [call for name in settings["debias"] for call in _calls(name)]
+    return {**settings, "digest": source_digest(*sources_of(calls))}
 
 
 @analysis(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.analyses import Table
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Params
 from exparity.core.settings import Statistics
@@ -42,11 +41,6 @@ _ACROSS_TRAININGS = Table(
 )
 
 
-def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the options from how groups are compared, without how tests are corrected."""
-    return {"statistics": experiment.config.statistics.model_dump(exclude={"family"})}
-
-
 @analysis(
     "compare",
     level="model",
@@ -55,7 +49,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     display="Comparing groups",
     memory_mb=4000,
     always=True,
-    job_options=_job_options,
+    statistics=tuple(Statistics.model_fields),  # not how tests are corrected
 )
 def compare_model(
     data: Path,

@@ -1,12 +1,8 @@
 """Made-up studies of any size: what the jobs of each stage and analysis write, with their ids."""
 
-import json
 import math
-import shutil
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -133,24 +129,6 @@ def make_study(
     given = (sorted((root / name).rglob("*.parquet")) for name in ("across_trainings", "tests"))
     judge_cells(*given, None, root / VERDICTS, root / "disparity.parquet")
     return root
-
-
-@cache
-def _study_of(key: str, pairs: int) -> TemporaryDirectory:
-    folder = TemporaryDirectory()
-    make_study(Path(folder.name), json.loads(key), pairs=pairs)
-    return folder
-
-
-def study_of(settings: dict, pairs: int = 12) -> Path:
-    """Return a study that tests only read; it is made once for all of them."""
-    ids = ("datasets", "models", "methods", "metrics", "seeds")
-    return Path(_study_of(json.dumps({name: settings[name] for name in ids}), pairs).name)
-
-
-def copy_of(settings: dict, folder: Path, pairs: int = 12) -> Path:
-    """Return a copy of :func:`study_of` that a test may write to."""
-    return shutil.copytree(study_of(settings, pairs), folder, dirs_exist_ok=True)
 
 
 def _over_all(results: Results, dataset: str, model: str) -> None:
@@ -318,12 +296,9 @@ MEANS = {"pattern_variant": 0.6, "gradient_x_input": 0.4, "uniform_random": 0.2}
 class Grid(Results):
     """The artefacts of every analysis, two seeds, and the options that ask for them."""
 
-    def __init__(
-        self, root, models=tuple(SCHEMES), means=None, dataset="geco", methods=RANKED, metric="mass"
-    ):
+    def __init__(self, root, models=tuple(SCHEMES), dataset="geco", methods=RANKED, metric="mass"):
         super().__init__(root)
-        self.models, self.means, self.dataset = models, means or {}, dataset
-        self.methods, self.metric = methods, metric
+        self.models, self.dataset, self.methods, self.metric = models, dataset, methods, metric
 
     @property
     def options(self):
@@ -353,7 +328,7 @@ class Grid(Results):
                     {
                         "method": method, "metric": self.metric, "subset": subset, "group": group,
                         "n": 10, "n_undefined": 1, "sd": 0.1, "median": 0.3,
-                        "mean": self.means.get(model, MEANS)[kind] + 0.02 * seed,
+                        "mean": MEANS[kind] + 0.02 * seed,
                     }
                     for method, kind in zip(self.methods, RANKED, strict=False)
                     for subset in ("all", "correct", "correct_sets")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from made_up import GROUPS, config, make_study, options_of
+from made_up import GROUPS, Grid, config, make_study, options_of
 
 from exparity.stages.report import report
 from exparity.tools.cost import cost
@@ -14,17 +14,36 @@ SIZES = {
 """Grids, and their matched sets: one of 5,040 tests, one of five groups."""
 
 
+def page_of(results: Path, options: dict) -> Path:
+    """Report on a results folder, within it, and return the page."""
+    page = results / "report" / "index.html"
+    report(results, page, options)
+    return page
+
+
+def page_with_analyses(results: Path, settings: dict) -> Path:
+    """Return the page of a study to whose first dataset all analyses and the costs are added."""
+    grid = Grid(
+        results,
+        tuple(settings["models"]),
+        "data_0",
+        tuple(settings["methods"]),
+        "comprehensiveness",
+    )
+    options = options_of(settings)
+    options["analyses"] |= grid.make().analyses
+    cost(results)
+    return page_of(results, options)
+
+
 def make_page(folder: Path, size: str) -> Path:
     """Write a study of one of :data:`SIZES` and return its page, made without figures."""
     counts, pairs = SIZES[size]
     settings = {**config(**counts), "report": {"figures": False}}
-    if not (folder / "results" / "cost.parquet").is_file():
-        groups = [f"group {i}" for i in range(5)] if size == "many" else GROUPS
-        make_study(folder / "results", settings, pairs=pairs, groups=groups)
-        cost(folder / "results")
-    page = folder / "report" / "index.html"
-    report(folder / "results", page, options_of(settings))
-    return page
+    groups = [f"group {i}" for i in range(5)] if size == "many" else GROUPS
+    make_study(folder, settings, pairs=pairs, groups=groups)
+    cost(folder)
+    return page_of(folder, options_of(settings))
 
 
 def open_once(browser, page: Path) -> tuple[int, float]:

@@ -1,8 +1,18 @@
-"""The tables, tags and texts of a page."""
+"""The tables, tags, texts and data of a page."""
 
+import json
+import re
 from html.parser import HTMLParser
 
 VOID = {"meta", "input", "br", "hr", "img", "link", "col", "wbr"}
+
+
+def data_of(source):
+    """Return the data inside a page, by section."""
+    blocks = re.findall(
+        r'<script type="application/json" id="data-(\w+)">(.*?)</script>', source, re.DOTALL
+    )
+    return {name: json.loads(text) for name, text in blocks}
 
 
 class Page(HTMLParser):

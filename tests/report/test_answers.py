@@ -2,10 +2,10 @@
 
 import pytest
 from made_up import config, make_study, options_of
+from report.pages import page_of
 
 from exparity.report.gather import gather
 from exparity.report.sections.answers import _in_plain_numbers, _words
-from exparity.stages.report import report
 
 ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
 QUESTIONS = (
@@ -20,8 +20,7 @@ QUESTIONS = (
 def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
     settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
     make_study(tmp_path, settings, pairs=12)
-    page = tmp_path / "report" / "index.html"
-    report(tmp_path, page, {**options_of(settings), "report": {"figures": False}})
+    page = page_of(tmp_path, {**options_of(settings), "report": {"figures": False}})
     text = " ".join(page.read_text(encoding="utf-8").split())
     end = text[text.index('<section id="answers"') :]
     assert "<section" not in end[1:]

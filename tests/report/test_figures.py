@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from made_up import GROUPS, config, options_of, study_of
+from made_up import GROUPS, config, make_study, options_of
 
 from exparity.artefacts.files import read_results
 from exparity.report import figures
@@ -42,8 +42,8 @@ SETTINGS = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
 
 
 @pytest.fixture(scope="module")
-def results():
-    return study_of(SETTINGS, pairs=25)
+def results(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("study"), SETTINGS, pairs=25)
 
 
 @pytest.fixture(scope="module")

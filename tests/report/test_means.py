@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from made_up import config, options_of, study_of
+from made_up import config, make_study, options_of
 
 from exparity import read_results
 from exparity.report.gather import gather
@@ -17,8 +17,8 @@ KEY = ["dataset", "model", "method", "metric"]
 
 
 @pytest.fixture(scope="module")
-def results():
-    return study_of(SETTINGS, pairs=8)
+def results(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("study"), SETTINGS, pairs=8)
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,20 @@
 
 import importlib.util
 import itertools
-import json
-import math
 import re
 import shutil
 from collections import defaultdict
 
+import numpy as np
+import pandas as pd
 import pytest
-from made_up import HOSTILE, Grid, config, copy_of, options_of
-from report.pages import make_page, open_once
+from made_up import HOSTILE, config, make_study
+from pandas.testing import assert_frame_equal
+from report.pages import make_page, open_once, page_with_analyses
+from report.reading import data_of
 from support import need
 
 from exparity import read_results
-from exparity.stages.report import report
-from exparity.tools.cost import cost
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SETTINGS = {
@@ -27,29 +27,14 @@ KEY = ["dataset", "model", "method", "metric"]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    folder = copy_of(SETTINGS, tmp_path_factory.mktemp("page") / "results")
-    analyses = Grid(
-        folder,
-        models=tuple(SETTINGS["models"]),
-        dataset="data_0",
-        methods=tuple(SETTINGS["methods"]),
-        metric="comprehensiveness",
-    ).make()
-    options = options_of(SETTINGS)
-    options["analyses"] = {**options["analyses"], **analyses.analyses}
-    cost(folder)
-    report(folder, folder / "report" / "index.html", options)
+    folder = make_study(tmp_path_factory.mktemp("page") / "results", SETTINGS, pairs=12)
+    page_with_analyses(folder, SETTINGS)
     return folder
 
 
 @pytest.fixture(scope="module")
 def embedded(results):
-    """The data inside the page, by section."""
-    source = (results / "report" / "index.html").read_text(encoding="utf-8")
-    blocks = re.findall(
-        r'<script type="application/json" id="data-(\w+)">(.*?)</script>', source, re.DOTALL
-    )
-    return {name: json.loads(text) for name, text in blocks}
+    return data_of((results / "report" / "index.html").read_text(encoding="utf-8"))
 
 
 class TestData:
@@ -58,25 +43,14 @@ class TestData:
     def test_tests(self, results, embedded):
         found = read_results(results, "disparity").query("quantity == 'score'")
         cells, tests = embedded["disparity"]["cells"], embedded["disparity"]["tests"]
-        tables = embedded["disparity"]["tables"]
-        compared = 0
-        for i, start in enumerate(cells["start"][:-1]):
-            ids = {
-                "dataset": tables[cells["table"][i]]["dataset"],
-                **{k: cells[k][i] for k in KEY[1:]},
-            }
-            rows = found[(found[list(ids)] == list(ids.values())).all(axis=1)]
-            numbers = range(start, cells["start"][i + 1])
-            assert len(rows) == len(numbers) == 2
-            for t, (_, row) in zip(numbers, rows.sort_values("seed").iterrows(), strict=True):
-                for name, column in tests.items():
-                    value = list(row[name]) if name == "flags" else row[name]
-                    if isinstance(value, float) and math.isnan(value):
-                        assert column[t] is None
-                    else:
-                        assert column[t] == value, (ids, name)
-                    compared += 1
-        assert compared == len(found) * len(tests)
+        datasets = [embedded["disparity"]["tables"][table]["dataset"] for table in cells["table"]]
+        ids = pd.DataFrame({"dataset": datasets, **{name: cells[name] for name in KEY[1:]}})
+        shown = ids.loc[ids.index.repeat(np.diff(cells["start"]))].reset_index(drop=True)
+        shown = shown.assign(**tests).sort_values([*KEY, "seed"], ignore_index=True)
+        found = found.astype(dict.fromkeys(KEY, str)).assign(flags=found["flags"].map(list))
+        found = found.sort_values([*KEY, "seed"], ignore_index=True)
+        assert len(shown) == 36 * 2
+        assert_frame_equal(shown, found[list(shown)], check_dtype=False, check_exact=True)
 
     def test_distributions(self, results, embedded):
         scores = read_results(results, "scores")
@@ -93,23 +67,20 @@ class TestData:
             assert max(max(density) for _, _, density in groups) == 99
 
     def test_explanations(self, results, embedded):
-        explained = read_results(results, "explanations").set_index(
-            ["dataset", "model", "seed", "method", "example_id"]
-        )
-        scores = read_results(results, "scores").set_index(
-            ["dataset", "model", "seed", "method", "metric", "example_id"]
-        )
+        explained = read_results(results, "explanations")
+        explained = explained.set_index([*KEY[:3], "seed", "example_id"])
+        scores = read_results(results, "scores").set_index([*KEY, "seed", "example_id"])
         seen = 0
         for sample in embedded["explanations"]["samples"]:
             assert len(sample["sets"]) == 12  # fewer than the sample may have
-            for member in (m for members in sample["sets"] for m in members):
-                place = (sample["dataset"], sample["model"], 0)
+            for member in itertools.chain.from_iterable(sample["sets"]):
                 for m, method in enumerate(sample["methods"]):
-                    row = explained.loc[(*place, method, member["id"])]
+                    place = sample["dataset"], sample["model"], method
+                    row = explained.loc[(*place, 0, member["id"])]
                     assert member["tokens"] == list(row["tokens"])
                     assert member["attributions"][m] == pytest.approx(list(row["scores"]), rel=1e-7)
                     for k, metric in enumerate(sample["metrics"]):
-                        key = (*place, method, metric, member["id"])
+                        key = (*place, metric, 0, member["id"])
                         assert member["scores"][m][k] == scores.loc[key, "score"]
                         seen += 1
         assert seen == 4 * 12 * 2 * 9
@@ -357,13 +328,14 @@ class TestBrowser:
         page = open_page()
         page.locator("td[data-cell='25']").click()
         page.get_by_role("button", name="Its explanations").click()
+        card = page.locator(".example").first
+        card.wait_for()  # whose choices are then those of the cell
         cells = embedded["disparity"]["cells"]
         form = page.locator("#explanation-filters")
         chosen = [form.locator(f"[name={n}]").input_value() for n in ("sample", "first", "metric")]
         assert chosen == [f"data_1/{cells['model'][25]}", cells["method"][25], cells["metric"][25]]
         assert not page.locator("#cell-dialog").is_visible()
         # Attributions have hues of their own; the scores are made when they are asked for.
-        card = page.locator(".example").first
         hues = {c for t in card.locator(".token").all() for c in t.get_attribute("class").split()}
         assert {"pro", "contra"} <= hues
         assert not {"a", "b"} & hues
@@ -409,7 +381,7 @@ class TestManyGroups:
     def test_one_matrix_of_pairs_counts_the_cells(self, page):
         source = page.read_text(encoding="utf-8")
         assert source.count('<table class="grid pairs">') == 1
-        data = json.loads(re.search(r'id="data-disparity">(.*?)</script>', source, re.DOTALL)[1])
+        data = data_of(source)["disparity"]
         better = defaultdict(int)
         for table, look in zip(data["cells"]["table"], data["views"]["verdicts"], strict=True):
             pair = data["tables"][table]

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from made_up import GROUPS, config, make_study, options_of
-from report.reading import Page
+from report.pages import page_of
+from report.reading import Page, data_of
 
 from exparity import compare_groups, read_results
 from exparity.artefacts.layout import grid_text
@@ -26,7 +27,6 @@ from exparity.report.figures import style
 from exparity.report.flags import meaning_of, meanings
 from exparity.report.sections.disparity import cell_data
 from exparity.report.tables import disparity_tables
-from exparity.stages.report import report
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show
@@ -67,7 +67,7 @@ def study(tmp_path_factory, options):
     folder = tmp_path_factory.mktemp("study") / "results"
     # Of 13 pairs or fewer with ties, scipy permutes the differences: 2 s a cell.
     make_study(folder, SETTINGS, pairs=14, collapsed=COLLAPSED, scored=odd_scores)
-    report(folder, folder / "report" / "index.html", options)
+    page_of(folder, options)
     return folder
 
 
@@ -306,8 +306,7 @@ def called(settings, names):
 def test_ids_from_outside_are_escaped_everywhere(tmp_path, source, page):
     names = {"model_0": "<i>bert&_%"}
     make_study(tmp_path, called(ONE, names), pairs=8)
-    report(tmp_path, tmp_path / "report" / "index.html", called(options_of(ONE), names))
-    text = (tmp_path / "report" / "index.html").read_text()
+    text = page_of(tmp_path, called(options_of(ONE), names)).read_text()
     assert "<i>" not in text
     assert "<i>bert&_%" in Page(text).text
     latex = (tmp_path / "report" / "tables" / "disparity-data_0-male-female.tex").read_text()
@@ -329,7 +328,7 @@ def hostile(tmp_path_factory):
     options = {**options_of(ONE), "title": f"Title {HOSTILE}", "report": {"figures": True}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
-        report(folder, folder / "report" / "index.html", options)
+        page_of(folder, options)
     (folder / "grid.json").write_text(grid_text(options), encoding="utf-8")
     return folder / "report"
 
@@ -361,8 +360,7 @@ class TestHostileNames:
 
     def test_the_data_of_the_page_has_none(self, hostile):
         page = (hostile / "index.html").read_text(encoding="utf-8")
-        found = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S)
-        data = "".join(text for part in found for text in strings_of(json.loads(part)))
+        data = "".join(strings_of([*data_of(page).values()]))
         assert "=cmd" in data
         assert not ACTING.search(data)
 
@@ -396,10 +394,10 @@ class TestFolder:
         """In one width and format; tests/report/test_figures.py has the others."""
         monkeypatch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
         monkeypatch.delitem(style.FORMATS, "pdf")
-        page, drawn = folder / "report" / "index.html", folder / "report" / "figures"
+        drawn = folder / "report" / "figures"
         name = "effects-data_0-male-female_1col"
         for asked in (True, False):  # nothing is left that the new page does not show
-            report(folder, page, {**options, "report": {"figures": asked}})
+            page = page_of(folder, {**options, "report": {"figures": asked}})
             assert (drawn / f"{name}.svg").is_file() == (name in page.read_text()) == asked
         assert not list(drawn.iterdir())
 
@@ -407,19 +405,17 @@ class TestFolder:
         path = "bias/data_1/model_0.parquet"
         (folder / path).unlink()
         with pytest.raises(InputError, match=rf"{path}: no such file; run the stage"):
-            report(folder, folder / "report" / "index.html", options)
+            page_of(folder, options)
         assert not (folder / "report").exists()
 
     def test_part_of_a_grid_without_what_is_deleted(self, folder, options):
         for name in ("scores", "explanations"):
             shutil.rmtree(folder / name)
-        path = folder / "report" / "index.html"
         part = {**options, "seeds": [1], "metrics": options["metrics"][:1]}
-        report(folder, path, part)
+        page = Page(page_of(folder, part).read_text(encoding="utf-8"))
         study = gather.gather(folder, part)
         assert len(study.rows) == 2 * 2 * 3
         assert {row["seed"] for row in study.tests} == {1}
-        page = Page(path.read_text(encoding="utf-8"))
         assert not {"distributions", "means"} & set(page.ids)
         assert "12 scores files are missing" in page.text
 

@@ -1,18 +1,15 @@
 """Verdicts on page and terminal: a new one is a row of data, and no drawing judges."""
 
-import json
 import re
 
 import pytest
 from made_up import config, make_study, options_of
+from report.pages import page_of
+from report.reading import data_of
 from report.test_findings import row
 
 from exparity.artefacts.files import read_artefact
-from exparity.report.verdicts import (
-    counts_of,
-    missed_line,
-)
-from exparity.stages.report import report
+from exparity.report.verdicts import counts_of, missed_line
 from exparity.stats import verdicts
 from exparity.stats.verdicts import VERDICTS, Verdict
 from exparity.tools.cost import cost
@@ -53,9 +50,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
         raise AssertionError("judged while the page is drawn")
 
     monkeypatch.setattr(verdicts, "judge", judge)
-    page = results / "report" / "index.html"
-    report(results, page, options_of(SETTINGS))
-    text = page.read_text()
+    text = page_of(results, options_of(SETTINGS)).read_text()
     judged = read_artefact(results / "verdicts.parquet", "verdicts")[0].to_pylist()
     assert {r["verdict"] for r in judged} == {"odd"}
     assert re.search(
@@ -64,8 +59,8 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     assert '<th scope="col" class="r">Odd one out</th>' in text
     assert "<dt>Odd one out</dt> <dd>Odd in general, above 0.2.</dd>" in text
     assert len(re.findall(r'<td class="n s\d [ab][^>]*data-cell="\d"[^>]*>.*<small>odd', text)) == 4
-    data = json.loads(re.search(r'id="data-disparity"[^>]*>(.*?)</script>', text)[1])
-    assert all("an odd one for" in told for told in data["cells"]["excess.sentence"])
+    cells = data_of(text)["disparity"]["cells"]
+    assert all("an odd one for" in sentence for sentence in cells["excess.sentence"])
     assert "The largest gap is that of" in text  # it is a gap, and so among the findings
 
     capsys.readouterr()

@@ -10,11 +10,9 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where it runs as a command
 
-from made_up import Grid, config, make_study, options_of
+from made_up import config, make_study, options_of
+from report.pages import page_of, page_with_analyses
 from report.reading import Page
-
-from exparity.stages.report import report
-from exparity.tools.cost import cost
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "page.txt"
 BLOCKS = {"p", "li", "td", "th", "caption", "dt", "dd", "summary", "button", "option", "label",
@@ -69,18 +67,10 @@ def pages(folder):
     """The words of a study with all analyses, and of one of a single test."""
     first, second = folder / "first", folder / "second"
     make_study(first, SETTINGS, pairs=12, collapsed=("data_0", "model_1", 1))
-    options = options_of(SETTINGS)
-    grid = Grid(first, models=tuple(SETTINGS["models"]), dataset="data_0",
-                methods=("gradient", "gradient_x_input"), metric="comprehensiveness")  # fmt: skip
-    options["analyses"] |= grid.make().analyses
-    cost(first)
-    report(first, first / "report" / "index.html", options)
     make_study(second, ONE, pairs=4)
-    report(second, second / "report" / "index.html",
-           options_of(ONE))  # fmt: skip
-    for place in (first, second):
-        source = (place / "report" / "index.html").read_text(encoding="utf-8")
-        yield "\n".join([f"=== {place.name}", *words_of(source)])
+    for page in (page_with_analyses(first, SETTINGS), page_of(second, options_of(ONE))):
+        words = words_of(page.read_text(encoding="utf-8"))
+        yield "\n".join([f"=== {page.parents[1].name}", *words])
 
 
 def test_the_words_of_pages_are_those_that_were_read(tmp_path):

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from made_up import config, copy_of, options_of
+from made_up import config, make_study, options_of
 
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.layout import grid_text, read_grid
@@ -22,7 +22,7 @@ def finish(folder, settings):
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
-    return finish(copy_of(SETTINGS, tmp_path_factory.mktemp("first")), SETTINGS)
+    return finish(make_study(tmp_path_factory.mktemp("first"), SETTINGS, pairs=12), SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_what_differs_is_named(first, second):
 
 def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, capsys):
     settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
-    folder = finish(copy_of(settings, tmp_path), settings)
+    folder = finish(make_study(tmp_path, settings, pairs=12), settings)
     main(["compare", str(folder), str(folder)])
     (extent,) = [line for line in capsys.readouterr().out.splitlines() if "cells of both" in line]
     assert extent.endswith("4 whose gaps cannot be tested, with one training in a run")

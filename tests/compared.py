@@ -5,8 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow.parquet as pq
+from made_up import Results
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
 from exparity.stages.judge import judge_cells
 
@@ -43,19 +44,10 @@ def beside(folder: Path, scores: Sequence[Path]) -> tuple[Path, list[Path]]:
     for path in scores:
         artefact = "random_scores" if "draw" in pq.read_schema(path).names else "scores"
         table, facts = read_artefact(path, artefact)
-        ids = {name: facts["wildcards"][name] for name in ("dataset", "model", "seed")}
-        cells.setdefault(tuple(ids.values()), ids)
+        cells[tuple(facts["wildcards"][name] for name in ("dataset", "model", "seed"))] = None
         for row in table.select(["example_id", "group", "match_id"]).to_pylist():
             examples[row["example_id"]] = row
-    rows = [{**row, "label": i % 2} for i, row in enumerate(examples.values())]
-    texts = {"split": "test", "text": "a b", "words": ["a", "b"], "rationale": None}
-    dataset = next(iter(cells.values()), {"dataset": "d"})["dataset"]
-    data, predictions = folder / "data.parquet", []
-    written = [{**row, **texts, "attributes": []} for row in rows]
-    write_artefact(data, "data", written, {"dataset": dataset}, parameters={})
-    for i, ids in enumerate(cells.values()):
-        predicted = [{**row, "probabilities": [0.5, 0.5], "predicted": (k // 2) % 2}
-                     for k, row in enumerate(rows)]  # fmt: skip
-        predictions.append(folder / f"{i}.parquet")
-        write_artefact(predictions[-1], "predictions", predicted, ids, parameters={})
-    return data, predictions
+    keys, results = list(examples.values()), Results(folder)
+    labels, predicted = ([i // n % 2 for i in range(len(keys))] for n in (1, 2))
+    data = results.write_texts(keys, labels, next(iter(cells))[0])
+    return data, [results.write_predictions(keys, labels, predicted, *cell) for cell in cells]

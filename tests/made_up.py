@@ -55,6 +55,15 @@ def options_of(settings: dict) -> dict:
     return Experiment.from_mapping(settings).report_options()
 
 
+def keys_of(n: int, groups: Sequence[str] = GROUPS, *, matched: bool = True) -> list[dict]:
+    """Return the ids of n sets with a text of each group, or of texts in no set."""
+    return [
+        {"example_id": f"{i:03d}-{group}", "group": group, "match_id": f"{i:03d}" * matched or None}
+        for i in range(n)
+        for group in groups
+    ]
+
+
 class Results:
     """A results folder."""
 
@@ -87,6 +96,21 @@ class Results:
             for key, v in zip(keys, drawn, strict=True)
         ]
         return self.write("random_scores", rows, *place, **changes)
+
+    def write_texts(self, keys: list, labels: list, dataset: str) -> Path:
+        """Write the data of n keys, each a test example of two words."""
+        text = {"split": "test", "text": "a b", "words": ["a", "b"], "rationale": None}
+        text["attributes"] = []
+        rows = [{**key, **text, "label": y} for key, y in zip(keys, labels, strict=True)]
+        return self.write("data", rows, dataset)
+
+    def write_predictions(self, keys: list, labels: list, predicted: list, *place: Any) -> Path:
+        """Write the (n,) predictions of n keys, of which none is certain."""
+        rows = [
+            {**key, "label": label, "predicted": other, "probabilities": [0.5, 0.5]}
+            for key, label, other in zip(keys, labels, predicted, strict=True)
+        ]
+        return self.write("predictions", rows, *place)
 
     def path(self, artefact: str, *place: str | int) -> Path:
         ids = dict(zip(layout.levels(artefact), place, strict=True))

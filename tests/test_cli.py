@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from compared import beside
-from made_up import GROUPS, Results
+from made_up import Results, keys_of
 
 from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
@@ -182,11 +182,7 @@ class TestEnvironment:
 
 def comparing(folder):
     """A command that compares the groups of one scores artefact, and the tests that it writes."""
-    keys = [
-        {"example_id": f"{i:03d}-{group}", "group": group, "match_id": f"{i:03d}"}
-        for i in range(40)
-        for group in GROUPS
-    ]
+    keys = keys_of(40)
     values = np.random.default_rng(0).normal(size=len(keys))
     scores = Results(folder).write_scores(keys, values, "d", "m", 3, "lime", "gini")
     data, (predictions,) = beside(folder, [scores])

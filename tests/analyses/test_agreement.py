@@ -9,7 +9,7 @@ import pytest
 from analyses.page import page_of
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import GROUPS, Results
+from made_up import GROUPS, Results, keys_of
 from scipy.stats import spearmanr
 
 from exparity.analyses.agreement import MEASURES, agreement_cell, agreements
@@ -73,26 +73,15 @@ class Study:
     def __init__(self, folder, methods=("one", "two"), seeds=(0, 1, 2, 3)):
         self.results, self.rng = Results(folder), np.random.default_rng(5)
         self.folder, self.scores = folder, {}
-        self.examples = [
-            {"example_id": f"{i:02d}-{group}", "match_id": f"{i:02d}", "split": "test",
-             "text": "a b", "words": ["a", "b"], "group": group, "label": i % 2,
-             "rationale": None, "attributes": []}
-            for i in range(N_SETS) for group in GROUPS
-        ]  # fmt: skip
-        self.results.write("data", self.examples, "d")
+        self.examples, self.labels = keys_of(N_SETS), [0, 0, 1, 1] * (N_SETS // 2)
+        self.results.write_texts(self.examples, self.labels, "d")
         for seed in seeds:
-            self.predict(seed)
+            self.predict(seed, self.labels)
             for method in methods:
                 self.explain(seed, method)
 
-    def predict(self, seed, predicted=None):
-        rows = [
-            {**{name: e[name] for name in ("example_id", "group", "match_id", "label")},
-             "probabilities": [0.5, 0.5],
-             "predicted": e["label"] if predicted is None else predicted}
-            for e in self.examples
-        ]  # fmt: skip
-        self.results.write("predictions", rows, "d", "m", seed)
+    def predict(self, seed, predicted):
+        self.results.write_predictions(self.examples, self.labels, predicted, "d", "m", seed)
 
     def explain(self, seed, method, scores=None, use=None, **changes):
         rows = []
@@ -100,7 +89,7 @@ class Study:
             own = self.rng.normal(size=LENGTH) if scores is None else scores(i, example)
             self.scores[seed, method, i] = own = np.float32(own).astype(float)
             row = {
-                "example_id": example["example_id"], "target": example["label"],
+                "example_id": example["example_id"], "target": self.labels[i],
                 "tokens": ["t"] * (LENGTH + 2), "token_ids": list(range(LENGTH + 2)),
                 "word_ids": [-1, *(j // 2 for j in range(LENGTH)), -1],
                 "scores": [9.0, *own.tolist(), -9.0],
@@ -201,7 +190,7 @@ class TestAnalysis:
 
     def test_classifiers_of_one_class_and_other_targets_do_not_count(self, tmp_path):
         study = Study(tmp_path)
-        study.predict(3, predicted=1)
+        study.predict(3, [1] * 2 * N_SETS)
         other = {"target": lambda i: int(i >= 10) if i < 12 else None}
         study.explain(1, "two", **other)
         found = study.run()

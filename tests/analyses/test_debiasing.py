@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from analyses.page import page_of
-from made_up import GROUPS, Results
+from made_up import GROUPS, Results, keys_of
 from support import TINY
 
 from exparity import InputError
@@ -28,14 +28,6 @@ SCORING = {"use": "gini", "params": {}, "precision": "fp32"}
 N = 60
 
 
-def examples(matched=True):
-    return [
-        {"example_id": f"{i:03d}-{g}", "group": g, "match_id": f"{i:03d}" if matched else None}
-        for i in range(N)
-        for g in GROUPS
-    ]
-
-
 class Made:
     """Artefacts of a base with a gap and a recipe with another, in a folder.
 
@@ -49,7 +41,7 @@ class Made:
     def __init__(self, folder, gaps, seeds=(0, 1, 2), collapsed=(), draws=2, matched=True):
         self.folder, self.scores, self.random, self.bias = folder, [], [], []
         results = Results(folder)
-        keys = examples(matched)
+        keys = keys_of(N, matched=matched)
         for model, gap in gaps.items():
             for seed in seeds:
                 rng = np.random.default_rng(derive_seed(0, model, seed))
@@ -93,7 +85,7 @@ class TestArtefact:
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, matched=matched)
         rows = of_scores(made.run(threshold=0.3)[0])
         values = [values_of(path) for path in made.scores]
-        keys = sorted(examples(matched), key=lambda key: key["example_id"])
+        keys = sorted(keys_of(N, matched=matched), key=lambda key: key["example_id"])
         groups, sets = [k["group"] for k in keys], [k["match_id"] for k in keys]
         (changes,) = gap_changes(values[3:], values[:3], groups, GROUPS, sets, threshold=0.3)
         for row, change in zip(rows, [*changes.of_seeds, changes.over_seeds], strict=True):
@@ -121,7 +113,7 @@ class TestArtefact:
 def test_models_that_were_scored_otherwise_are_refused(tmp_path):
     made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0)
     other, cell = {**SCORING, "params": {"epsilon": 1.0}}, ("d", "cda", 2, "lime", "gini")
-    Results(tmp_path).write_scores(examples(), [0.5] * 2 * N, *cell, parameters=other)
+    Results(tmp_path).write_scores(keys_of(N), [0.5] * 2 * N, *cell, parameters=other)
     with pytest.raises(InputError, match="was scored with other options than"):
         made.run()
 

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 from compared import compare, judge
-from made_up import GROUPS, Results
+from made_up import GROUPS, Results, keys_of
 
 import exparity
 from exparity import Explanation
@@ -34,13 +34,6 @@ def precision(scores, rationale):
         for one, marked in zip(scores, rationale, strict=True)
     ]
     return exparity.evaluate(None, explanations, METRIC)
-
-
-def texts():
-    """Yield every example's id, group and pair, pairs in order."""
-    for pair in range(PAIRS):
-        for group in GROUPS:
-            yield {"example_id": f"{pair:03d}-{group}", "group": group, "match_id": f"{pair:03d}"}
 
 
 def rationales():
@@ -97,7 +90,7 @@ def verdicts(folder, methods):
         seeds = [derive_seed(seed, "control", draw) for draw in range(DRAWS)]
         shape = PAIRS * len(GROUPS), WORDS
         drawn = [precision(np.random.default_rng(s).random(shape), rationales()) for s in seeds]
-        write = partial(results.write_scores, list(texts()))
+        write = partial(results.write_scores, keys_of(PAIRS))
         random_scores.append(write(drawn, "d", "m", seed, METRIC))
         for name, make in methods.items():
             rng = np.random.default_rng(derive_seed(seed, name))

@@ -152,20 +152,13 @@ def write_scores(folder, metric, shift, *, random=False):
     )  # fmt: skip
 
 
-def write_predictions(folder, predicted=(0, 1)):
-    rows = [
-        {**key, "label": i % 2, "probabilities": [0.5, 0.5], "predicted": predicted[i % 2]}
-        for i, key in enumerate(KEYS)
-    ]
-    return Results(folder).write("predictions", rows, *CELL.values())
-
-
 class TestAnalysis:
     def run(self, folder, predicted=(0, 1), random=True):
         scores = [write_scores(folder, "gini", 2.0), write_scores(folder, "sparsity", 0.0)]
         drawn = [write_scores(folder, "gini", 2.0, random=True)] if random else None
         output = folder / "out.parquet"
-        predictions = write_predictions(folder, predicted)
+        labels, predicted = [0, 1] * 80, [*predicted] * 80
+        predictions = Results(folder).write_predictions(KEYS, labels, predicted, *CELL.values())
         worst_group_cell(predictions, scores, drawn, output, permutations=999)
         table, metadata = read_artefact(output, "worst_group")
         assert metadata["parameters"] == {"permutations": 999}

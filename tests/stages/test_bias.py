@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from made_up import Results, keys_of
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.stages.bias import bias_model
 from exparity.stats.bootstrap import Draws
@@ -15,46 +16,33 @@ from exparity.stats.predictions import predictions_of
 from exparity.stats.rms import rms_of_groups
 
 SETTINGS = {"confidence": 0.9, "resamples": 50}
+GROUPS, LABELS = ("x", "y", "z"), ("no", "yes", "maybe")
 
 
-def make_data(path, labels=("no", "yes", "maybe")):
-    facts = {"groups": ("x", "y", "z"), "labels": labels, "attribute": "age"}
-    write_artefact(path, "data", [], {"dataset": "d"}, parameters={}, extra=facts)
-    return path
+def make_data(folder, labels=LABELS):
+    return Results(folder, GROUPS).write("data", [], "d", labels=labels, attribute="age")
 
 
-def prediction_rows(n=40, groups=("x", "y", "z"), classes=3, matched=True):
+def make_predictions(folder, rows, seed=3):
+    return Results(folder).write("predictions", rows, "d", "m", seed)
+
+
+def prediction_rows(n=40, classes=3, matched=True):
     rng = np.random.default_rng(1)
     rows = []
-    for i in range(n):
-        for group in groups:
-            shares = rng.dirichlet(np.ones(classes)).astype(np.float32)
-            rows.append(
-                {
-                    "example_id": f"{i:03d}-{group}",
-                    "group": group,
-                    "match_id": f"{i:03d}" if matched else None,
-                    "label": int(rng.integers(classes)),
-                    "probabilities": shares.tolist(),
-                    "predicted": int(shares.argmax()),
-                }
-            )
+    for key in keys_of(n, GROUPS, matched=matched):
+        shares = rng.dirichlet(np.ones(classes)).astype(np.float32)
+        label = int(rng.integers(classes))
+        chosen = {"probabilities": shares.tolist(), "predicted": int(shares.argmax())}
+        rows.append({**key, "label": label, **chosen})
     return rows
-
-
-def make_predictions(path, rows, seed=3):
-    ids = {"dataset": "d", "model": "m", "seed": seed}
-    write_artefact(path, "predictions", rows, ids, parameters={})
-    return path
 
 
 @pytest.fixture
 def files(tmp_path):
-    return (
-        make_data(tmp_path / "data.parquet"),
-        make_predictions(tmp_path / "predictions.parquet", prediction_rows()),
-        tmp_path / "results" / "bias" / "d" / "m.parquet",
-    )
+    """Data, predictions, and where the bias is written."""
+    data, predictions = make_data(tmp_path), make_predictions(tmp_path, prediction_rows())
+    return data, predictions, Results(tmp_path).path("bias", "d", "m")
 
 
 @pytest.fixture
@@ -76,8 +64,8 @@ class TestCommand:
         table, facts = read_artefact(files[2], "bias")
         assert facts["wildcards"] == {"dataset": "d", "model": "m"}
         assert facts["parameters"] == SETTINGS
-        assert facts["groups"] == ["x", "y", "z"]
-        assert facts["labels"] == ["no", "yes", "maybe"]
+        assert facts["groups"] == [*GROUPS]
+        assert facts["labels"] == [*LABELS]
         assert facts["attribute"] == "age"
         assert facts["notes"] == {"undefined": 0}
         rows = table.to_pylist()
@@ -85,8 +73,7 @@ class TestCommand:
         given = prediction_rows()
         names = ("label", "predicted", "probabilities", "group", "match_id")
         *columns, sets = ([row[name] for row in given] for name in names)
-        measured = *columns, ("x", "y", "z"), ("no", "yes", "maybe"), sets
-        data, draws = predictions_of(*measured), Draws(**SETTINGS)
+        data, draws = predictions_of(*columns, GROUPS, LABELS, sets), Draws(**SETTINGS)
         expected = model_bias(data, draws)
         expected += [*fpr_gaps(expected), *rms_of_groups(data, draws)]
         assert len(rows) == len(expected)
@@ -106,9 +93,8 @@ class TestCommand:
         assert "Traceback" not in said
         assert not files[2].exists()
 
-    def test_a_collapsed_classifier_is_said_aloud(self, files, command):
-        rows = [{**row, "predicted": 1} for row in prediction_rows()]
-        make_predictions(files[1], rows)
+    def test_a_collapsed_classifier_is_said_aloud(self, files, command, tmp_path):
+        make_predictions(tmp_path, [{**row, "predicted": 1} for row in prediction_rows()])
         code, said = command("--resamples", "0")
         assert code == 0, said
         assert "predicts one class for every test example" in said
@@ -123,11 +109,10 @@ def cell(files, **statistics):
 
 
 class TestCell:
-    def test_draws_follow_from_the_cell(self, files):
+    def test_draws_follow_from_the_cell(self, files, tmp_path):
         first = cell(files)
         assert repr(cell(files)) == repr(first)
-        make_predictions(files[1], prediction_rows(), seed=4)
-        other = cell(files)
+        other = cell((files[0], make_predictions(tmp_path, prediction_rows(), seed=4), files[2]))
         for one, two in zip(first, other, strict=True):
             assert one["quantity"] == two["quantity"]
             if one["quantity"] == "apd":
@@ -136,21 +121,20 @@ class TestCell:
 
     def test_trainings_are_measured_each_for_itself(self, files, tmp_path):
         others = [
-            make_predictions(tmp_path / f"{seed}.parquet", prediction_rows(n), seed=seed)
-            for seed, n in ((5, 30), (4, 20))
+            make_predictions(tmp_path, prediction_rows(n), seed) for seed, n in ((5, 30), (4, 20))
         ]
         alone = [cell((files[0], path, files[2])) for path in (files[1], *others[::-1])]
         bias_model(files[0], [others[0], files[1], others[1]], files[2], **SETTINGS)
         together = read_artefact(files[2], "bias")[0].to_pylist()
         assert repr(together) == repr([row for rows in alone for row in rows])
 
-    def test_gaps_of_two_classes_are_not_summed_up(self, files):
-        make_data(files[0], labels=("no", "yes"))
-        make_predictions(files[1], prediction_rows(classes=2))
+    def test_gaps_of_two_classes_are_not_summed_up(self, files, tmp_path):
+        make_data(tmp_path, labels=LABELS[:2])
+        make_predictions(tmp_path, prediction_rows(classes=2))
         assert not any("rms" in r["quantity"] or r["quantity"] == "fpr_gap" for r in cell(files))
 
-    def test_undefined_quantities_are_counted(self, files):
-        make_predictions(files[1], prediction_rows(matched=False))
+    def test_undefined_quantities_are_counted(self, files, tmp_path):
+        make_predictions(tmp_path, prediction_rows(matched=False))
         rows = cell(files)
         undefined = [row for row in rows if math.isnan(row["value"])]
         assert {row["quantity"] for row in undefined} == {"apd"}

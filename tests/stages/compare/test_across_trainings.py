@@ -6,9 +6,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from compared import compare
+from made_up import GROUPS, Results, keys_of
 
 from exparity import InputError
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.seeding import derive_seed
 from exparity.stats.crossed import crossed_tests
 
@@ -18,32 +19,19 @@ CELL = {"dataset": "d", "model": "m", "seed": 0, "method": "lime", "metric": "gi
 OPTIONS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
 
 
-def scores_file(folder, *, groups=("male", "female"), n=12, matched=True, leave_out=(), flags=(),
-                order=1, undefined=(), value=None, **ids):  # fmt: skip
+def scores_file(folder, *, n=12, matched=True, leave_out=(), flags=(), order=1, undefined=(),
+                value=None, **ids):  # fmt: skip
     """One value of each group in n sets; the gap varies from seed to seed."""
-    ids = {**CELL, **ids}
-    rng = np.random.default_rng(derive_seed(1, *map(str, ids.values())))
+    place = {**CELL, **ids}.values()
+    rng = np.random.default_rng(derive_seed(1, *map(str, place)))
     of_seed = rng.normal()
     rows = []
-    for i in range(n):
-        for group in groups:
-            score = rng.normal() + (of_seed if group == groups[0] else 0)
-            score = score if value is None else float(value)
-            example = f"{i:03d}-{group}"
-            if example in leave_out:
-                continue
-            rows.append(
-                {
-                    "example_id": example,
-                    "group": group,
-                    "match_id": f"{i:03d}" if matched else None,
-                    "score": math.nan if example in undefined else score,
-                }
-            )
-    path = folder / f"{'-'.join(map(str, ids.values()))}.parquet"
-    extra = {"groups": list(groups), "attribute": "gender", "flags": list(flags)}
-    write_artefact(path, "scores", rows[::order], ids, parameters={}, extra=extra)
-    return path
+    for key in keys_of(n, matched=matched):
+        score = rng.normal() + (of_seed if key["group"] == GROUPS[0] else 0)
+        score = score if value is None else float(value)
+        if key["example_id"] not in leave_out:
+            rows.append({**key, "score": math.nan if key["example_id"] in undefined else score})
+    return Results(folder).write("scores", rows[::order], *place, parameters={}, flags=list(flags))
 
 
 def grid(folder, seeds=(0, 1, 2, 5), methods=("lime", "shap"), metrics=("gini",), **options):
@@ -94,7 +82,7 @@ class TestArtefact:
         assert facts["parameters"]["statistics"].items() >= (OPTIONS | {"threshold": 0.5}).items()
         assert (facts["groups"], facts["attribute"]) == (["male", "female"], "gender")
         for row, (method, metric) in zip(rows, cells, strict=True):
-            own = [p for p in paths if f"-{method}-{metric}" in p.name]
+            own = [p for p in paths if p.match(f"{method}/{metric}.parquet")]
             assert_same(row, expected(own, threshold=0.5)[0])
             assert (row["n_seeds"], row["n_sets"]) == (4, 12 if matched else 0)
             assert set(row["flags"]) <= {"driven_by_one_training"}
@@ -122,7 +110,7 @@ class TestArtefact:
     def test_neither_order_nor_company_of_the_files_moves_a_number(self, tmp_path):
         paths = grid(tmp_path)
         one, two = made(paths, tmp_path)[0], made(paths[::-1], tmp_path)[0]
-        alone = made([p for p in paths if "-lime-" in p.name], tmp_path)[0]
+        alone = made([p for p in paths if p.parent.name == "lime"], tmp_path)[0]
         for first, second in zip([*one, one[0]], [*two, *alone], strict=True):
             assert first.keys() == second.keys()
             for name, value in first.items():
@@ -131,23 +119,13 @@ class TestArtefact:
                 assert second[name] == same, name
 
 
-def random_file(folder, scores, *, draws=3, **parameters):
+def random_file(folder, scores, *, draws=3):
     """Random scores of the examples of a scores file, and the excess over their means."""
     table, facts = read_artefact(scores, "scores")
-    ids = {k: v for k, v in facts["wildcards"].items() if k != "method"}
-    rng = np.random.default_rng(derive_seed(2, *map(str, ids.values())))
-    drawn = rng.normal(size=(draws, len(table)))
-    rows = [
-        {**{k: row[k] for k in ("example_id", "group", "match_id")}, "draw": d, "score": value}
-        for d, values in enumerate(drawn.tolist())
-        for row, value in zip(table.to_pylist(), values, strict=True)
-    ]
-    path = folder / f"random-{'-'.join(map(str, ids.values()))}.parquet"
-    extra = {"groups": facts["groups"], "attribute": "gender"}
-    write_artefact(
-        path, "random_scores", rows, ids, parameters=parameters,
-        extra=extra,
-    )  # fmt: skip
+    place = [facts["wildcards"][name] for name in CELL if name != "method"]
+    drawn = np.random.default_rng(derive_seed(2, *map(str, place))).normal(size=(draws, len(table)))
+    keys = table.select(["example_id", "group", "match_id"]).to_pylist()
+    path = Results(folder).write_scores(keys, drawn, *place, parameters={})
     return path, np.array(table["score"]) - drawn.mean(axis=0)
 
 
@@ -166,7 +144,7 @@ class TestExcess:
 
     def test_the_first_random_explanation_is_tested_in_excess_over_the_others(self, tmp_path):
         paths = grid(tmp_path, methods=("lime", "shap"))
-        random = [random_file(tmp_path, path)[0] for path in paths if "-lime-" in path.name]
+        random = [random_file(tmp_path, path)[0] for path in paths if path.parent.name == "lime"]
         rows, _ = made(paths, tmp_path, random)
         excess, score = (row for row in rows if row["method"] == "uniform_random")
         assert (excess["quantity"], score["quantity"]) == ("random_excess", "random_score")
@@ -197,22 +175,16 @@ def test_where_no_training_says_anything_neither_do_all_together(tmp_path):
 
 
 def predictions_file(folder, seed, *, collapsed=False):
-    rows = [
-        {"example_id": str(i), "group": "male", "match_id": None, "label": i % 2,
-         "probabilities": [0.5, 0.5], "predicted": 1 if collapsed else i % 2}
-        for i in range(6)
-    ]  # fmt: skip
-    path = folder / f"predictions-{seed}.parquet"
-    ids = {"dataset": "d", "model": "m", "seed": seed}
-    write_artefact(path, "predictions", rows, ids, parameters={})
-    return path
+    labels = [0, 1] * 6
+    predicted = [1] * 12 if collapsed else labels
+    return Results(folder).write_predictions(keys_of(6), labels, predicted, "d", "m", seed)
 
 
 def test_trainings_that_predict_one_class_are_left_out(tmp_path):
     paths = grid(tmp_path, methods=("lime",))
     predictions = [predictions_file(tmp_path, seed, collapsed=seed == 2) for seed in (0, 1, 2, 5)]
     (row,), _ = made(paths, tmp_path, (), predictions)
-    working = [path for path in paths if "-2-" not in path.name]
+    working = [path for path in paths if "/2/" not in path.as_posix()]
     assert row["n_seeds"] == 3
     (test,) = expected(working)
     for name in ("estimate", "p_mean", "d", "equivalence_p", "minimal_detectable_effect"):
@@ -221,7 +193,7 @@ def test_trainings_that_predict_one_class_are_left_out(tmp_path):
 
 def test_files_of_two_models_are_refused(tmp_path):
     paths = [scores_file(tmp_path, **ids) for ids in ({}, {"model": "n", "seed": 1})]
-    with pytest.raises(InputError, match=r"d-n-1-.*: is of model 'n', but .* is of 'm'"):
+    with pytest.raises(InputError, match=r"d/n/1/.*: is of model 'n', but .* is of 'm'"):
         compare(paths, None, tmp_path / "t", tmp_path / "a", statistics=OPTIONS)
     assert not (tmp_path / "t").exists()
 

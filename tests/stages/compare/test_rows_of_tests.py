@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compared import beside
-from made_up import GROUPS, Results
+from made_up import GROUPS, Results, keys_of
 
 from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
@@ -23,18 +23,12 @@ def scores(tmp_path):
         for method, n in (("lime", 16), ("shap", 10)):
             for metric in ("gini", "sparsity"):
                 rng = np.random.default_rng([seed, n, len(metric)])
-                rows = [
-                    {
-                        "example_id": f"{i:02d}-{group}", "group": group, "match_id": f"{i:02d}",
-                        "score": float(rng.normal() + (group == GROUPS[0]) * 0.4),
-                    }
-                    for i in range(n)
-                    for group in GROUPS
-                ]  # fmt: skip
+                values = rng.normal(size=2 * n)
+                values[::2] += 0.4
                 if metric == "gini" and seed:
-                    rows[3]["score"] = np.nan
+                    values[3] = np.nan
                 cell = seed, method, metric
-                paths[cell] = results.write("scores", rows, "d", "m", *cell)
+                paths[cell] = results.write_scores(keys_of(n), values, "d", "m", *cell)
     return paths
 
 
@@ -44,12 +38,10 @@ def texts(tmp_path):
     rng = np.random.default_rng(0)
     rows = [
         {
-            "example_id": f"{i:02d}-{group}", "match_id": f"{i:02d}", "split": "test",
-            "text": "", "words": ["word"] * int(rng.integers(3, 10)), "group": group,
+            **key, "split": "test", "text": "", "words": ["word"] * int(rng.integers(3, 10)),
             "label": int(rng.integers(2)), "rationale": None, "attributes": [],
         }
-        for i in range(16)
-        for group in GROUPS
+        for key in keys_of(16)
     ]  # fmt: skip
     rows.append({**rows[0], "example_id": "train", "match_id": None, "split": "train"})
     return Results(tmp_path / "texts").write("data", rows, "d"), {r["example_id"]: r for r in rows}

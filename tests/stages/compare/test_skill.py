@@ -5,12 +5,12 @@ import sys
 
 import numpy as np
 import pytest
-from made_up import GROUPS, Results
+from compared import judge
+from made_up import GROUPS, Results, keys_of
 
 from exparity.analyses.debiasing import debiasing_cell
 from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
-from exparity.stages.judge import judge_cells
 
 SEEDS, TEXTS, DRAWS = range(4), 200, 5
 FACTS = {"parameters": {"use": "comprehensiveness", "params": {}, "precision": "fp32"}}
@@ -31,34 +31,19 @@ def simulations(repository):
 class Planted:
     """A model whose classifiers and explanations of each group are a closed form."""
 
-    def __init__(self, simulations, root, *groups, metric=SKILL, seed=0, model="m"):
+    def __init__(self, simulations, root, *groups, metric=SKILL, seeds=SEEDS, model="m"):
         self.simulations, self.results, self.cell = simulations, Results(root), ("d", model)
-        self.groups, self.rng = groups, np.random.default_rng(seed)
+        self.groups, self.rng = groups, np.random.default_rng(0)
         self.metric, self.root = metric, root
-        examples = [
-            {
-                "example_id": f"{group}-{i}", "group": group, "match_id": None, "split": "test",
-                "text": "a b", "words": ["a", "b"], "label": i % 2, "rationale": None,
-                "attributes": [],
-            }
-            for group in GROUPS
-            for i in range(TEXTS)
-        ]  # fmt: skip
-        self.keys = [{k: e[k] for k in ("example_id", "group", "match_id")} for e in examples]
-        self.results.write("data", examples, "d")
-        for training in SEEDS:
-            self._write(training, [e["label"] for e in examples])
+        self.keys, labels = keys_of(TEXTS, matched=False), [0, 0, 1, 1] * (TEXTS // 2)
+        self.results.write_texts(self.keys, labels, "d")
+        for training in seeds:
+            self.results.write_predictions(self.keys, labels, labels, *self.cell, training)
+            self._write(training)
 
-    def _write(self, training, labels):
-        rows = [
-            {**key, "label": label, "predicted": label, "probabilities": [0.5, 0.5]}
-            for key, label in zip(self.keys, labels, strict=True)
-        ]
-        self.results.write("predictions", rows, *self.cell, training)
+    def _write(self, training):
         scores, drawn, limits = [], [], []
-        for group, of_group in zip(
-            self.groups, (self.keys[:TEXTS], self.keys[TEXTS:]), strict=True
-        ):
+        for group, of_group in zip(self.groups, (self.keys[::2], self.keys[1::2]), strict=True):
             texts = self.simulations.drawn(group, TEXTS, self.rng)
             orders = [self.simulations.orders_of(s[:, None, :]) for s in (texts.shown, texts.best)]
             own, best, random = (
@@ -89,42 +74,24 @@ class Planted:
         self.results.write("random_scores", drawn, *self.cell, training, "comp", **facts)
         self.results.write("removal_limits", limits, *self.cell, training)
 
-    def compared(self, trainings=SEEDS):
+    def compared(self):
         """Verdicts of the method, and of random explanations, by quantity; and all tests."""
         names = ("predictions", "scores", "random_scores", "removal_limits")
-        paths = [
-            [
-                p
-                for p in self.results.of_model(name, *self.cell)
-                if _seed_of(p, self.root) in trainings
-            ]
-            for name in names
-        ]
-        outputs = [self.root / f"{name}.parquet" for name in ("tests", "across")]
-        for path in outputs:
-            path.unlink(missing_ok=True)
-        *given, limits = paths
+        *given, limits = (self.results.of_model(name, *self.cell) for name in names)
+        tests, across = (self.root / f"{name}.parquet" for name in ("tests", "across"))
         compare_model(
-            self.root / "data/d.parquet", *given, *outputs, removal_limits=limits,
+            self.root / "data/d.parquet", *given, tests, across, removal_limits=limits,
             statistics={"resamples": 0},
         )  # fmt: skip
-        verdicts = [self.root / f"{name}.parquet" for name in ("verdicts", "disparity")]
-        for path in verdicts:
-            path.unlink(missing_ok=True)
-        judge_cells([outputs[1]], [outputs[0]], None, *verdicts)
-        rows = read_artefact(verdicts[0], "verdicts")[0].to_pylist()
-        return {row["quantity"]: row for row in rows}, read_artefact(outputs[0], "tests")[0]
-
-
-def _seed_of(path, root):
-    return int(path.relative_to(root).parts[3].removesuffix(".parquet"))
+        verdicts = {row["quantity"]: row for row in judge([across], [tests])}
+        return verdicts, read_artefact(tests, "tests")[0]
 
 
 @pytest.fixture
 def planted(simulations, tmp_path):
-    def make(first, second, name="results", **options):
+    def make(first, second, **options):
         groups = [simulations.Group(**changes) for changes in (first, second)]
-        return Planted(simulations, tmp_path / name, *groups, **options)
+        return Planted(simulations, tmp_path / "results", *groups, **options)
 
     return make
 
@@ -172,10 +139,7 @@ class TestDebiasing:
             root = tmp_path / "results"
             files = [sorted((root / name).rglob("*.parquet")) for name in READ_BY_DEBIASING]
             debiasing_cell(*files, [], root / "out.parquet", base="plain", recipes=["cda"])
-            outputs = [root / f"{name}.parquet" for name in ("verdicts", "disparity")]
-            judge_cells([], [], [root / "out.parquet"], *outputs)
-            rows = read_artefact(outputs[0], "verdicts")[0].to_pylist()
-            return {row["quantity"]: row for row in rows}
+            return {row["quantity"]: row for row in judge([], [], [root / "out.parquet"])}
 
         return of
 
@@ -207,7 +171,7 @@ def test_all_scales_are_in_the_row(simulations, planted):
 
 
 def test_one_training_is_tested_by_means(planted):
-    verdicts, tests = planted({}, {"noise": 0.5}).compared(trainings=[2])
+    verdicts, tests = planted({}, {"noise": 0.5}, seeds=[2]).compared()
     row = verdicts["skill"]
     assert "one_training" in row["flags"]
     assert row["verdict"] == "different"

@@ -1,6 +1,7 @@
 """Falls of one text in float64, without the batches of the engine."""
 
 import numpy as np
+from stats import loops
 
 
 class OneByOne:
@@ -29,11 +30,4 @@ class OneByOne:
 
     def searched(self, stages, keep=False):
         """The units in the order of the search, those to take first at its head."""
-        left, order, n = list(range(len(self.content))), [], len(self.content)
-        for stage in range(1, stages + 1):
-            goal = stage * n // stages
-            odds = {i: self.of([j for j in left if j != i])[1] for i in left}
-            ranked = sorted(left, key=lambda i: (-odds[i] if keep else odds[i], -i))
-            chosen = ranked[: goal - len(order)]
-            order, left = order + chosen, [i for i in left if i not in chosen]
-        return order[::-1] if keep else order
+        return loops.searched(lambda kept: self.of(kept)[1], len(self.content), stages, keep)

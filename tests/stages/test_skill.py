@@ -13,6 +13,7 @@ import pytest
 from compared import judge
 from stages.cells import rows_of, with_column
 from stages.one_by_one import OneByOne
+from stats import loops
 from support import CPU, NARROW
 
 from exparity import load_classifier
@@ -170,33 +171,12 @@ class Text(OneByOne):
         own = self.falls(by(scores), own_sizes)
         random = [self.falls(by(values), tenths) for values in random_scores]
         reference = self.falls(self.searched(STAGES), tenths)
-        pool = [fall for _, odds in random for fall in odds]
-
-        def rank(fall):
-            return sum((one < fall) + (one == fall) / 2 for one in pool) / len(pool)
-
-        def at_own(values):
-            return sum(interpolated(tenths, values, size) for size in own_sizes) / len(own_sizes)
-
         found = {}
-        for scale, column, counted in (
-            ("ranks", 1, rank), ("log_odds", 1, float), ("probability", 0, float),
-        ):  # fmt: skip
-            each = [[counted(f) for f in one[column]] for one in random]
-            chance = at_own([math.fsum(c) / len(each) for c in zip(*each, strict=True)])
-            best = at_own([counted(fall) for fall in reference[column]])
-            mean = math.fsum(counted(fall) for fall in own[column]) / len(own_sizes)
-            found[scale] = mean - chance, best - chance
+        for scale in SCALES:
+            column = int(scale != "probability")
+            each = [one[column] for one in random], reference[column], own[column]
+            found[scale] = loops.skill(scale, tenths, *each, own_sizes)
         return found
-
-
-def interpolated(sizes, values, size):
-    """The value at a size, on a line between its neighbours; the first one below all."""
-    for i in range(1, len(sizes)):
-        if sizes[i - 1] <= size <= sizes[i]:
-            share = (size - sizes[i - 1]) / (sizes[i] - sizes[i - 1])
-            return values[i - 1] + share * (values[i] - values[i - 1])
-    return values[0] if size < sizes[0] else values[-1]
 
 
 @pytest.mark.reference

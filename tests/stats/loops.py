@@ -206,3 +206,41 @@ def p_cross(cell):
         ]
         sides.append(min(1.0, cell["n_seeds"] * min(ps)))
     return max(sides)
+
+
+def share_below(pool, value):
+    return sum(0.5 if one == value else float(one < value) for one in pool) / len(pool)
+
+
+def between(sizes, values, size):
+    """A value at a size, on a line between the neighbours, those at the ends beyond."""
+    for (low, first), (high, last) in pairwise(zip(sizes, values, strict=True)):
+        if low <= size <= high:
+            return first + (last - first) * (size - low) / (high - low)
+    return values[0] if size < sizes[0] else values[-1]
+
+
+def skill(scale, sizes, random, reference, own, at):
+    """Gain and room of a text, falls by falls."""
+    if scale == "ranks":
+        pool = [fall for order in random for fall in order]
+        random = [[share_below(pool, fall) for fall in order] for order in random]
+        reference = [share_below(pool, fall) for fall in reference]
+        own = [share_below(pool, fall) for fall in own]
+    chance = [math.fsum(column) / len(random) for column in zip(*random, strict=True)]
+    by_chance = math.fsum(between(sizes, chance, size) for size in at) / len(at)
+    by_reference = math.fsum(between(sizes, reference, size) for size in at) / len(at)
+    return math.fsum(own) / len(at) - by_chance, by_reference - by_chance
+
+
+def searched(odds_with, n, stages, keep=False):
+    """The order of a search for what to take first, by the log-odds with some of n units."""
+    left, order = list(range(n)), []
+    for stage in range(1, stages + 1):
+        goal = stage * n // stages
+        if goal > len(order):
+            odds = {i: odds_with([j for j in left if j != i]) for i in left}
+            ranked = sorted(left, key=lambda i, odds=odds: (-odds[i] if keep else odds[i], -i))
+            order += ranked[: goal - len(order)]
+            left = [i for i in left if i not in order]
+    return order[::-1] if keep else order

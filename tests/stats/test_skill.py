@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stats import loops
 
 from exparity.metrics.limits import reference_orders
 from exparity.stats.crossed import CrossedTest, crossed_tests
@@ -131,45 +132,6 @@ def test_reference_numbers_of_ratios():
         assert value == pytest.approx(skill, abs=6e-7)
 
 
-def share_by_loop(pool, value):
-    return sum(0.5 if one == value else float(one < value) for one in pool) / len(pool)
-
-
-def between(sizes, values, size):
-    """A value at a size, on a line between the neighbours, those at the ends beyond."""
-    for (low, first), (high, last) in itertools.pairwise(zip(sizes, values, strict=True)):
-        if low <= size <= high:
-            return first + (last - first) * (size - low) / (high - low)
-    return values[0] if size < sizes[0] else values[-1]
-
-
-def skill_by_loop(scale, sizes, random, reference, own, at, sign):
-    """Gain and room of a text, falls by falls."""
-    if scale == "ranks":
-        pool = [fall for order in random for fall in order]
-        random = [[share_by_loop(pool, fall) for fall in order] for order in random]
-        reference = [share_by_loop(pool, fall) for fall in reference]
-        own = [share_by_loop(pool, fall) for fall in own]
-    chance = [math.fsum(column) / len(random) for column in zip(*random, strict=True)]
-    by_chance = math.fsum(between(sizes, chance, size) for size in at) / len(at)
-    by_reference = math.fsum(between(sizes, reference, size) for size in at) / len(at)
-    return sign * (math.fsum(own) / len(at) - by_chance), sign * (by_reference - by_chance)
-
-
-def search_by_loop(p, n, stages, keep):
-    left, order = list(range(n)), []
-    for stage in range(1, stages + 1):
-        goal = int(stage * n / stages + 1e-9)
-        ranked = []
-        for token in left if goal > len(order) else []:
-            value = log_odds(p([other in left and other != token for other in range(n)]))
-            ranked.append((-value if keep else value, -token))
-        chosen = [-token for _, token in sorted(ranked)[: goal - len(order)]]
-        order += chosen
-        left = [token for token in left if token not in chosen]
-    return order[::-1] if keep else order
-
-
 @st.composite
 def texts(draw, longest=24):
     """A text: a closed-form classifier, random orders, and an explanation at its own steps."""
@@ -193,17 +155,20 @@ def texts(draw, longest=24):
 def test_equals_loops(text, keep, stages):
     n, p, sizes, at, rng = text
     order = searched(p, n, keep, stages)
-    assert order == search_by_loop(p, n, stages, keep)
+
+    def odds_with(kept):
+        return log_odds(p([token in kept for token in range(n)]))
+
+    assert order == loops.searched(odds_with, n, stages, keep)
     reference = falls(p, order, sizes, keep)
     random = together([falls(p, rng.permutation(n).tolist(), sizes, keep) for _ in range(5)])
     own = falls(p, rng.permutation(n).tolist(), at, keep)
     limits = Limits(random, reference, higher_is_better=not keep)
     for scale in SCALES:
         column = "probability" if scale == "probability" else "log_odds"
-        expected = skill_by_loop(
-            scale, sizes, getattr(random, column).tolist(), getattr(reference, column).tolist(),
-            getattr(own, column).tolist(), at, -1 if keep else 1,
-        )  # fmt: skip
+        each = [getattr(one, column).tolist() for one in (random, reference, own)]
+        gain, room = loops.skill(scale, sizes, *each, at)
+        expected = (-gain, -room) if keep else (gain, room)
         assert limits.step(own, scale) == pytest.approx(expected, abs=1e-9)
 
 

@@ -17,10 +17,10 @@ P = {"a": [0.001, 0.02, 0.5], "b": [0.011, 0.9]}
 """p-values of the metrics of two models; those of the excess are twice as large."""
 
 
-def across(folder, dataset="d", models=P, **more):
-    """across_trainings artefacts of some models, with a row per quantity and p-value."""
+def across(folder, dataset="d"):
+    """across_trainings artefacts of both models, with a row per quantity and p-value."""
     paths = []
-    for model, p_values in models.items():
+    for model, p_values in P.items():
         rows = [
             {
                 **vars(CrossedTest("male", "female", n_seeds=3)),
@@ -29,7 +29,7 @@ def across(folder, dataset="d", models=P, **more):
                 "certainty_d": 0.0,
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
                 **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
-                **{"pooled_sd": 1.0, "d": 1.0, **more},
+                **{"pooled_sd": 1.0, "d": 1.0},
             }
             for i, p in enumerate(p_values)
             for quantity, factor in (("score", 1), ("excess", 2 if p <= 0.5 else 1))
@@ -54,15 +54,11 @@ def compared(folder, **p_values):
     return [Results(folder).write("tests", rows, "d", "a")]
 
 
-def judged(paths, tmp_path, **options):
-    output = tmp_path / "verdicts.parquet"
-    judge_cells(paths, (), None, output, tmp_path / "disparity.parquet", **options)
-    table, facts = read_artefact(output, "verdicts")
-    return table.to_pylist(), facts
-
-
 def test_a_dataset_is_a_family_and_each_quantity_one_of_its_own(tmp_path):
-    rows, facts = judged([*across(tmp_path), *across(tmp_path, "other")], tmp_path)
+    output, paths = tmp_path / "verdicts.parquet", [*across(tmp_path), *across(tmp_path, "other")]
+    judge_cells(paths, (), None, output, tmp_path / "disparity.parquet")
+    table, facts = read_artefact(output, "verdicts")
+    rows = table.to_pylist()
     assert len(rows) == 2 * 2 * 5
     assert facts["wildcards"] == {}
     assert facts["parameters"] == {"family": ["dataset"], "alpha": 0.05}

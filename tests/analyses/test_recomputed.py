@@ -5,12 +5,13 @@ The formulas are those of ``docs/statistics.md``. None of the code under test ta
 
 import math
 from collections import defaultdict
+from functools import partial
 from statistics import mean
 
 import numpy as np
 import pytest
 from compared import compare, judge
-from made_up import GROUPS, Results
+from made_up import GROUPS, Results, keys_of
 from stats import loops
 
 from exparity.artefacts.files import read_artefact
@@ -36,24 +37,16 @@ def made_up(folder, dataset, seed, method, rng, n_draws=2):
     _, n, matched, missing = DATASETS[dataset]
     mu, tau = METHODS[method]
     gap = mu + tau * (-1) ** seed * (1 + 0.3 * rng.random())
-    rows, drawn = [], []
-    for i in range(n):
-        of_text = np.random.default_rng([i, len(dataset)]).normal()
-        # Nothing differs at all within the pairs of one method.
-        shared = rng.normal()
-        for group in GROUPS:
-            own = 0.0 if method == "alike" and matched else rng.normal()
-            is_missing = rng.random() < missing
-            text = {"example_id": f"{i:02d}-{group}", "group": group}
-            text["match_id"] = f"{i:02d}" if matched else None
-            score = 0.5 * of_text + 0.4 * shared + 0.6 * own + gap * (group == "male")
-            rows.append({**text, "score": math.nan if is_missing else score})
-            for draw in range(n_draws):
-                drawn.append({**text, "draw": draw, "score": 0.1 * rng.normal()})
-    results = Results(folder)
+    of_texts = [np.random.default_rng([i, len(dataset)]).normal() for i in range(n)]
+    scores = np.repeat(0.5 * np.array(of_texts) + 0.4 * rng.normal(size=n), 2)
+    scores[::2] += gap
+    if method != "alike" or not matched:  # else nothing differs at all within the pairs
+        scores += 0.6 * rng.normal(size=2 * n)
+    scores[rng.random(2 * n) < missing] = math.nan
+    write = partial(Results(folder).write_scores, keys_of(n, matched=matched))
     return (
-        results.write("scores", rows, dataset, "m", seed, method, METRIC),
-        results.write("random_scores", drawn, dataset, "m", seed, METRIC),
+        write(scores, dataset, "m", seed, method, METRIC),
+        write(0.1 * rng.normal(size=(n_draws, 2 * n)), dataset, "m", seed, METRIC),
     )
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from made_up import GROUPS, Results
+from made_up import GROUPS, Results, keys_of
 from scipy import stats
 
 from exparity.artefacts.files import read_artefact
@@ -13,59 +13,35 @@ from exparity.stats.rank_correlation import rank_correlation
 
 pytestmark = pytest.mark.contract
 
-CELL = {"dataset": "d", "model": "m", "seed": 0}
+CELL = ("d", "m", 0)
 N = 40
 
 
-def made(folder, relies, groups=GROUPS, seed=0, cell=CELL):
-    """Texts of each group whose prediction moves by a known amount; attribution follows it."""
-    rng = np.random.default_rng(seed)
+def run(folder, relies, **options):
+    """Texts of each group whose prediction moves by a known amount; attribution may follow it."""
+    rng = np.random.default_rng(0)
     effects = rng.uniform(0, 0.4, N)
     scores = np.argsort(np.argsort(effects)) / N if relies else rng.permutation(N) / N
-    keys = [(f"{i:03d}", groups[i % len(groups)]) for i in range(N)]
-    unchanged = {i for i in range(N) if i % 10 == 0}
-    rows = {
-        "predictions": [
-            {"example_id": e, "group": g, "match_id": None, "label": i % 2, "predicted": 0,
-             "probabilities": [0.5, 0.5]}
-            for i, (e, g) in enumerate(keys)
-        ],
-        "scores": [
-            {"example_id": e, "group": g, "match_id": None,
-             "score": math.nan if i in unchanged else float(scores[i])}
-            for i, (e, g) in enumerate(keys)
-        ],
-        "counterfactual_predictions": [
-            {"example_id": e, "group": g, "group_to": other, "label": i % 2, "predicted": 0,
-             "probabilities": [0.5 + move * (1 - 2 * (i % 2)), 0.5 - move * (1 - 2 * (i % 2))],
-             "n_changed": int(i not in unchanged)}
-            for i, (e, g) in enumerate(keys)
-            for other in groups
-            if other != g
-            for move in [0.0 if i in unchanged else effects[i] * (-1) ** i]
-        ],
-    }  # fmt: skip
-    results, place = Results(folder, groups), tuple(cell.values())
-    return {
-        artefact: results.write(
-            artefact, of, *place, *(("lime", "terms") if artefact == "scores" else ())
-        )
-        for artefact, of in rows.items()
-    }
-
-
-def run(folder, paths, **options):
-    output = folder / "out.parquet"
-    reliance_cell(
-        [paths["scores"]], paths["predictions"], paths["counterfactual_predictions"], output,
-        **options,
-    )  # fmt: skip
+    scores[::10] = math.nan  # what is not changed
+    results, keys, labels = Results(folder), keys_of(N // 2, matched=False), [0, 1] * (N // 2)
+    predictions = results.write_predictions(keys, labels, [0] * N, *CELL)
+    rows = []
+    for i, key in enumerate(keys):
+        move = 0.0 if i % 10 == 0 else effects[i]  # up for one class, and down for the other
+        rows.append({
+            "example_id": key["example_id"], "group": key["group"],
+            "group_to": GROUPS[1 - i % 2], "label": labels[i], "predicted": 0,
+            "probabilities": [0.5 + move, 0.5 - move], "n_changed": int(i % 10 != 0),
+        })  # fmt: skip
+    changed = results.write("counterfactual_predictions", rows, *CELL)
+    scores, output = results.write_scores(keys, scores, *CELL, "lime", "terms"), folder / "out"
+    reliance_cell([scores], predictions, changed, output, **options)
     return read_artefact(output, "reliance")[0].to_pylist()
 
 
 @pytest.mark.parametrize("target", ["label", "predicted"])
 def test_attribution_that_follows_the_effect(target, tmp_path):
-    (row,) = run(tmp_path, made(tmp_path, relies=True), target=target)
+    (row,) = run(tmp_path, relies=True, target=target)
     assert row["correlation"] == pytest.approx(1.0)
     assert (row["n"], row["n_unchanged"]) == (36, 4)
     assert (row["method"], row["metric"], row["group_a"], row["group_b"]) == (
@@ -74,7 +50,7 @@ def test_attribution_that_follows_the_effect(target, tmp_path):
 
 
 def test_attribution_that_does_not(tmp_path):
-    (row,) = run(tmp_path, made(tmp_path, relies=False))
+    (row,) = run(tmp_path, relies=False)
     assert row["ci_low"] < 0 < row["ci_high"]
 
 

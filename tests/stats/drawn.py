@@ -1,13 +1,20 @@
-"""Input that hypothesis draws for statistics: ties, absent groups, single rows, missing values."""
+"""Input of statistics: what hypothesis draws, and predictions; bias by what it is of.
+
+Drawn are ties, absent groups, single rows and missing values.
+"""
 
 import math
 
 import numpy as np
 from hypothesis import strategies as st
 
-from exparity.stats.causal_bias import CounterfactualPrediction
+from exparity.stats.bootstrap import Draws
+from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.model_bias import model_bias
+from exparity.stats.predictions import predictions_of
 
 GROUPS = ("b", "a", "d", "c")  # not sorted: the declared order counts
+BIAS = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
 CLASSES = ("no", "yes", "maybe", "never")
 # Eighths: sums are exact, so that equal values stay equal whatever is added to them.
 EIGHTHS = st.integers(-80, 80).map(lambda i: i / 8)
@@ -80,3 +87,32 @@ def keyed(rows):
     found = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
     assert len(found) == len(rows)
     return found
+
+
+def sample(n=60, n_classes=2, n_groups=2, matched=True, seed=0):
+    """Columns of n matched sets with one member of each group, or of rows without a set."""
+    rng = np.random.default_rng(seed)
+    order, classes = GROUPS[:n_groups], CLASSES[:n_classes]
+    shares = rng.dirichlet(np.ones(n_classes), n * n_groups)
+    return {
+        "labels": rng.integers(0, n_classes, n * n_groups).tolist(),
+        "predicted": shares.argmax(1).tolist(),
+        "probabilities": shares.tolist(),
+        "groups": list(order) * n,
+        "order": order,
+        "classes": classes,
+        "pairs": [f"set {i // n_groups}" for i in range(n * n_groups)] if matched else None,
+    }
+
+
+def statistical(columns, **options):
+    """Return the bias of predictions; no row is drawn unless options say so."""
+    data = predictions_of(*(columns[name] for name in BIAS))
+    return keyed(model_bias(data, Draws(**{"resamples": 0, **options})))
+
+
+def causal(columns, **options):
+    """Return what counterfactual predictions add to :func:`statistical`."""
+    data = predictions_of(*(columns[name] for name in BIAS))
+    draws = Draws(**{"resamples": 0, **options})
+    return keyed(causal_bias(data, columns["counterfactuals"], draws))

@@ -3,12 +3,17 @@
 import math
 from bisect import bisect_right
 from itertools import pairwise
-from statistics import mean, variance
+from statistics import variance
 
 import numpy as np
 import scipy.integrate
 import scipy.special as sp
 import scipy.stats
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values) if values else math.nan
 
 
 def moments(values, ddof):

@@ -7,19 +7,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from stats.drawn import CLASSES, GROUPS, counterfactuals, keyed
+from stats.drawn import GROUPS, causal, counterfactuals, keyed, sample, statistical
+from stats.loops import mean
 
-from exparity.stats.bootstrap import Draws
-from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
-from exparity.stats.model_bias import fpr_gaps, model_bias
-from exparity.stats.predictions import predictions_of
+from exparity.stats.causal_bias import CounterfactualPrediction
+from exparity.stats.model_bias import fpr_gaps
 from exparity.stats.shares import Share
-
-NAMES = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
-
-
-def mean(values):
-    return sum(values) / len(values) if values else math.nan
 
 
 def root_mean_square(gaps):
@@ -30,82 +23,67 @@ def root_mean_square(gaps):
 # The reference: plain loops over rows.
 
 
-def naive(sample):
+def naive(columns):
     """Value and n by (quantity, group, group_b, class)."""
-    rows = list(zip(sample["labels"], sample["predicted"], sample["probabilities"], strict=True))
-    under = [{group: row[1:]} for group, row in zip(sample["groups"], rows, strict=True)]
-    for one in sample["counterfactuals"]:
+    classes = columns["classes"]
+    predicted = zip(columns["predicted"], columns["probabilities"], strict=True)
+    under = [{group: own} for group, own in zip(columns["groups"], predicted, strict=True)]
+    for one in columns["counterfactuals"]:
         under[one.index][one.group] = one.predicted, one.probabilities
     result = {}
-    statistical = model_bias(predictions_of(*(sample[name] for name in NAMES)), Draws(resamples=0))
-    statistical = keyed([*statistical, *fpr_gaps(statistical)])  # these have loops of their own
-    for a, b in combinations(sample["order"], 2):
+    others = statistical(columns).values()  # these have loops of their own
+    known = {key: row.value for key, row in keyed([*others, *fpr_gaps(others)]).items()}
+    for a, b in combinations(columns["order"], 2):
         both = [
-            (row[0], do[a], do[b]) for row, do in zip(rows, under, strict=True) if {a, b} <= {*do}
+            (y, do[a], do[b])
+            for y, do in zip(columns["labels"], under, strict=True)
+            if {a, b} <= {*do}
         ]
-        flips = [p[0] != q[0] for _, p, q in both]
-        result["flip_rate", a, b, ""] = (mean(flips), len(flips))
-        gaps = [p[1][y] - q[1][y] for y, p, q in both]
-        result["causal_probability_gap", a, b, ""] = (mean(gaps), len(gaps))
-        result["causal_apd", a, b, ""] = (mean([abs(gap) for gap in gaps]), len(gaps))
-        for c, name in enumerate(sample["classes"]):
-            change = [(y, (p[0] == c) - (q[0] == c)) for y, p, q in both]
-            right = [(p[0] == y) - (q[0] == y) for y, p, q in both if y != c]
-            gaps = [p[1][c] - q[1][c] for _, p, q in both]
+        for c, name in [(None, ""), *enumerate(classes)]:
+            gaps = [p[1][y if c is None else c] - q[1][y if c is None else c] for y, p, q in both]
             found = {
-                "causal_tpr_gap": [d for y, d in change if y == c],
-                "causal_fpr_gap": [d for y, d in change if y != c],
-                "causal_fpr_gap_by_code": right,
-                "causal_selection_rate_gap": [d for _, d in change],
-                "flip_rate": [p[0] != q[0] for y, p, q in both if y == c],
+                "flip_rate": [p[0] != q[0] for y, p, q in both if c in (None, y)],
                 "causal_probability_gap": gaps,
                 "causal_apd": [abs(gap) for gap in gaps],
             }
+            if name:
+                change = [(y, (p[0] == c) - (q[0] == c)) for y, p, q in both]
+                right = [(p[0] == y) - (q[0] == y) for y, p, q in both if y != c]
+                found |= {
+                    "causal_tpr_gap": [d for y, d in change if y == c],
+                    "causal_fpr_gap": [d for y, d in change if y != c],
+                    "causal_fpr_gap_by_code": right,
+                    "causal_selection_rate_gap": [d for _, d in change],
+                }
             for quantity, values in found.items():
                 result[quantity, a, b, name] = (mean(values), len(values))
+                known[quantity, a, b, name] = mean(values)
         for rate in ("tpr", "fpr", "selection_rate"):
-            cells = [(f"{rate}_gap", a, b, name) for name in sample["classes"]]
-            causal = [result[f"causal_{name}", *of][0] for name, *of in cells]
-            for prefix, values in (
-                ("causal_", causal), ("", [statistical[cell].value for cell in cells])
-            ):  # fmt: skip
+            for quantity in (f"causal_{rate}_gap_rms", f"{rate}_gap_rms"):
+                values = [known[quantity.removesuffix("_rms"), a, b, name] for name in classes]
                 n = sum(value == value for value in values)
-                result[f"{prefix}{rate}_gap_rms", a, b, ""] = (root_mean_square(values), n)
-                result[f"{prefix}{rate}_gap_rms_by_chance", a, b, ""] = (math.nan, n)
+                result[quantity, a, b, ""] = (root_mean_square(values), n)
+                result[f"{quantity}_by_chance", a, b, ""] = (math.nan, n)
     return result
 
 
-def sample(n=60, n_classes=3, seed=0, flips=0.3, matched=False):
+def with_counterfactuals(n=60, n_classes=3, matched=False):
     """Two groups; of some examples another class is predicted under the other group."""
-    rng = np.random.default_rng(seed)
-    shares, others = rng.dirichlet(np.ones(n_classes), (2, n))
-    others = np.where(rng.random((n, 1)) < flips, others, shares)
-    groups = [GROUPS[i % 2] for i in range(n)]
-    return {
-        "labels": rng.integers(0, n_classes, n).tolist(),
-        "predicted": shares.argmax(1).tolist(),
-        "probabilities": shares.tolist(),
-        "groups": groups,
-        "order": GROUPS[:2],
-        "classes": CLASSES[:n_classes],
-        "pairs": [f"set {i // 2}" for i in range(n)] if matched else None,
-        "counterfactuals": [
-            CounterfactualPrediction(i, GROUPS[1 - i % 2], int(row.argmax()), row.tolist(), 1)
-            for i, row in enumerate(others)
-        ],
-    }
-
-
-def measured(sample, **options):
-    data = predictions_of(*(sample[name] for name in NAMES))
-    return keyed(causal_bias(data, sample["counterfactuals"], Draws(**{"resamples": 0, **options})))
+    columns, rng = sample(n // 2, n_classes, matched=matched), np.random.default_rng(1)
+    others = rng.dirichlet(np.ones(n_classes), n)
+    others = np.where(rng.random((n, 1)) < 0.3, others, columns["probabilities"])
+    columns["counterfactuals"] = [
+        CounterfactualPrediction(i, GROUPS[1 - i % 2], int(row.argmax()), row.tolist(), 1)
+        for i, row in enumerate(others)
+    ]
+    return columns
 
 
 @pytest.mark.reference
 class TestReference:
     @given(counterfactuals())
     def test_every_value_is_that_of_the_loops(self, sample):
-        found, expected = measured(sample), naive(sample)
+        found, expected = causal(sample), naive(sample)
         assert set(found) == set(expected)
         for key, (value, n) in expected.items():
             assert found[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
@@ -131,7 +109,7 @@ class TestReference:
                 for i, (_, second) in enumerate(cells)
             ],
         }
-        row = measured(sample)["causal_tpr_gap", "b", "a", "yes"]
+        row = causal(sample)["causal_tpr_gap", "b", "a", "yes"]
         scale = math.sqrt((e + f) * (g + h) * (e + g) * (f + h))
         together = e * h - f * g
         together = max(together - n / 2, 0) if together > 0 else together
@@ -159,14 +137,14 @@ class TestProperties:
                     probabilities=sample["probabilities"][one.index])
             for one in sample["counterfactuals"]
         ]  # fmt: off
-        for (quantity, *_), row in measured({**sample, "counterfactuals": blind}).items():
+        for (quantity, *_), row in causal({**sample, "counterfactuals": blind}).items():
             if quantity.startswith(("causal_", "flip_rate")) and row.value == row.value:
                 assert row.value == 0
 
     @pytest.mark.parametrize("matched", [False, True])
     def test_draws_depend_on_the_seed_and_lie_around_the_value(self, matched):
-        given = sample(matched=matched)
-        one, again, other = (measured(given, resamples=200, seed=s) for s in (1, 1, 2))
+        given = with_counterfactuals(matched=matched)
+        one, again, other = (causal(given, resamples=200, seed=s) for s in (1, 1, 2))
         assert one == again
         key = "causal_probability_gap", "b", "a", "yes"
         assert one[key] != other[key]
@@ -178,7 +156,7 @@ class TestProperties:
 
     def test_a_matched_set_counts_once_towards_an_interval(self):
         """Each example twice, as a set: nothing is known better."""
-        single = sample(40)
+        single = with_counterfactuals(40)
         twice = {
             name: [value for value in single[name] for _ in (0, 1)]
             for name in ("labels", "predicted", "probabilities", "groups")
@@ -189,7 +167,7 @@ class TestProperties:
             for one in single["counterfactuals"]
             for k in (0, 1)
         ]
-        found, expected = measured({**single, **twice}), measured(single)
+        found, expected = causal({**single, **twice}), causal(single)
         seen = 0
         for key, row in expected.items():
             if key[0] == "flip_rate" or (key[0].startswith("causal_") and "_gap" in key[0]):
@@ -211,14 +189,14 @@ def test_rates_that_know_nothing_of_the_groups_lie_within_the_noise():
         second = (rng.random(n) < 0.9) == (labels % 2 == 0)
         own, other = np.where(rng.random((2, n)) < 0.6, labels, rng.integers(0, 4, (2, n)))
         given = {
-            **sample(n, n_classes=4), "labels": labels.tolist(), "predicted": own.tolist(),
+            **with_counterfactuals(n, 4), "labels": labels.tolist(), "predicted": own.tolist(),
             "groups": [GROUPS[int(side)] for side in second],
             "counterfactuals": [
                 CounterfactualPrediction(i, GROUPS[1 - side], int(c), one_hot[c].tolist(), 1)
                 for i, (side, c) in enumerate(zip(second.astype(int), other, strict=True))
             ],
         }  # fmt: skip
-        found = measured(given, resamples=100, seed=seed)
+        found = causal(given, resamples=100, seed=seed)
         for name in inside:
             row, level = (found[q, "b", "a", ""] for q in (name, f"{name}_by_chance"))
             inside[name] += row.value <= level.ci_high
@@ -230,21 +208,21 @@ def test_rates_that_know_nothing_of_the_groups_lie_within_the_noise():
 @pytest.mark.contract
 class TestInput:
     def test_what_is_missing_is_flagged_and_undefined_probabilities_left_out(self):
-        given = sample()
+        given = with_counterfactuals()
         given["counterfactuals"] = given["counterfactuals"][1:]
         last = given["counterfactuals"][-1]
         nan = replace(last, probabilities=[math.nan] * 3)
         given["counterfactuals"][-1] = nan
-        found = measured(given)
+        found = causal(given)
         flips, gap = (found[q, "b", "a", ""] for q in ("flip_rate", "causal_probability_gap"))
         assert (flips.n, flips.flags) == (59, ("missing_counterfactuals",))
         assert (gap.n, gap.flags) == (58, ("missing_counterfactuals", "undefined_values"))
-        none = measured({**given, "counterfactuals": []})
+        none = causal({**given, "counterfactuals": []})
         row = none["causal_tpr_gap", "b", "a", "yes"]
         assert (row.n, row.flags) == (0, ("missing_counterfactuals", "no_examples"))
         assert math.isnan(none["causal_tpr_gap_rms", "b", "a", ""].value)
         assert none["tpr_gap_rms", "b", "a", ""].value > 0
 
     def test_a_collapsed_classifier_is_flagged(self):
-        given = sample() | {"predicted": [1] * 60}
-        assert all("collapsed" in row.flags for row in measured(given).values())
+        given = with_counterfactuals() | {"predicted": [1] * 60}
+        assert all("collapsed" in row.flags for row in causal(given).values())

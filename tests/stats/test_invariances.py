@@ -9,24 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stats.drawn import counterfactuals, keyed, predictions, scores
+from stats.drawn import causal, counterfactuals, predictions, scores, statistical
 
 from exparity.stats.adjusted import adjusted_gaps
-from exparity.stats.bootstrap import Draws
-from exparity.stats.causal_bias import causal_bias
 from exparity.stats.compare import compare_all, compare_groups
 from exparity.stats.crossed import crossed_tests
 from exparity.stats.gap_change import gap_changes
 from exparity.stats.jackknife import interval_of_d
-from exparity.stats.model_bias import model_bias
-from exparity.stats.predictions import predictions_of
 
 pytestmark = pytest.mark.property
 # Of each of eight statistics, a quarter of the examples of others.
 FEWER = settings(max_examples=settings.default.max_examples // 4)
-BIAS = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
 Row = dict[str, Any]
-NONE = Draws(resamples=0)
 
 
 @dataclass(frozen=True)
@@ -97,15 +91,11 @@ def of_interval(columns):
 
 
 def of_predictions(columns):
-    return {
-        key: vars(row) for key, row in keyed(model_bias(predictions_of(**columns), NONE)).items()
-    }
+    return {key: vars(row) for key, row in statistical(columns).items()}
 
 
 def of_causes(columns):
-    data = predictions_of(*(columns[name] for name in BIAS))
-    rows = keyed(causal_bias(data, columns["counterfactuals"], NONE))
-    return {key: vars(row) for key, row in rows.items()}
+    return {key: vars(row) for key, row in causal(columns).items()}
 
 
 def swapped_pair(key):

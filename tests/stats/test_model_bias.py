@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stats.drawn import CLASSES, GROUPS, keyed, predictions
+from stats.drawn import predictions, sample, statistical
+from stats.loops import mean
 
 from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import fpr_gaps, model_bias
@@ -16,10 +17,6 @@ from exparity.stats.predictions import predictions_of
 from exparity.stats.shares import Share, difference_interval
 
 # The reference: plain loops over rows, and formulas from the literature.
-
-
-def mean(values):
-    return sum(values) / len(values) if values else math.nan
 
 
 def wilson(hits, n, z=1.959963984540054):
@@ -96,31 +93,11 @@ def by_label(rows, pairs):
     return mean([abs(x - y) for x in ones for y in zeros]), len(rows)
 
 
-def measured(given, **options):
-    return keyed(model_bias(predictions_of(**given), Draws(**{"resamples": 0, **options})))
-
-
-def sample(n=60, n_classes=2, n_groups=2, matched=True, seed=0):
-    """Matched sets with one member of each group, or rows without a set."""
-    rng = np.random.default_rng(seed)
-    order, classes = GROUPS[:n_groups], CLASSES[:n_classes]
-    shares = rng.dirichlet(np.ones(n_classes), n * n_groups)
-    return {
-        "labels": rng.integers(0, n_classes, n * n_groups).tolist(),
-        "predicted": shares.argmax(1).tolist(),
-        "probabilities": shares.tolist(),
-        "groups": list(order) * n,
-        "order": order,
-        "classes": classes,
-        "pairs": [f"set {i // n_groups}" for i in range(n * n_groups)] if matched else None,
-    }
-
-
 @pytest.mark.reference
 class TestReference:
     @given(predictions(), st.sampled_from([0.8, 0.95]))
     def test_every_value_is_that_of_the_loops(self, given, confidence):
-        found, expected = measured(given, confidence=confidence), naive(**given)
+        found, expected = statistical(given, confidence=confidence), naive(**given)
         assert set(found) == set(expected)
         z = {0.8: 1.2815515655446004, 0.95: 1.959963984540054}[confidence]
         for key, (value, n) in expected.items():
@@ -146,7 +123,7 @@ class TestReference:
         right = [(i // 2 + i) % 2 or i < 10 for i in range(40)]
         labels = given["labels"]
         given["predicted"] = [y if ok else 1 - y for y, ok in zip(labels, right, strict=True)]
-        row = measured(given)["accuracy_gap", "b", "a", ""]
+        row = statistical(given)["accuracy_gap", "b", "a", ""]
         hits = [sum(right[side::2]) for side in (0, 1)]
         phi = np.corrcoef(right[0::2], right[1::2])[0, 1] if matched else 0.0
         assert phi < -0.3 or not matched
@@ -158,7 +135,7 @@ class TestReference:
 class TestProperties:
     @given(predictions())
     def test_bounds_and_ends_around_the_value(self, given):
-        for key, row in measured(given).items():
+        for key, row in statistical(given).items():
             if not math.isnan(row.value):
                 least = -1 if key[0].endswith("_gap") else 0
                 assert least - 1e-12 <= row.value <= 1 + 1e-12, key
@@ -171,7 +148,7 @@ class TestProperties:
 class TestDraws:
     @pytest.mark.parametrize("matched", [True, False])
     def test_every_difference_has_an_interval_around_it(self, matched):
-        found = measured(sample(40, 3, 3, matched=matched), resamples=300)
+        found = statistical(sample(40, 3, 3, matched=matched), resamples=300)
         names = ["probability_gap"] + ["apd"] * matched
         seen = 0
         for key, row in found.items():
@@ -205,7 +182,7 @@ class TestDraws:
             (None, every),
             (["s", "t", "u", None], every),
         ):
-            row = measured({**given, "pairs": sets}, resamples=4000)[
+            row = statistical({**given, "pairs": sets}, resamples=4000)[
                 "apd_unpaired_by_chance", "b", "a", "no"
             ]
             assert row.value == pytest.approx(mean(outcomes), abs=0.01)
@@ -222,14 +199,14 @@ class TestDraws:
             near[i + 1] = [p, 1 - p]
         given["probabilities"] = near
         given["pairs"] = given["pairs"] if copies else None
-        row = measured(given, resamples=300)["probability_gap", "b", "a", "no"]
+        row = statistical(given, resamples=300)["probability_gap", "b", "a", "no"]
         assert (row.ci_high - row.ci_low < 0.02) == copies
 
     def test_degenerate_ones_are_flagged(self):
-        one = measured(sample(1), resamples=50)
+        one = statistical(sample(1), resamples=50)
         constant = sample(20)
         constant["probabilities"] = [[0.25, 0.75]] * 40
-        flat = measured(constant, resamples=50)
+        flat = statistical(constant, resamples=50)
         for quantity in ("apd", "probability_gap"):
             row = one[quantity, "b", "a", "yes"]
             assert row.flags == ("interval_none",)
@@ -245,32 +222,32 @@ class TestDegenerate:
         given = sample(30, matched=False)
         given["probabilities"] = [[0.56, 0.44]] * 60
         given["predicted"] = [0] * 60
-        found = measured(given, resamples=50)
+        found = statistical(given, resamples=50)
         assert all("collapsed" in row.flags for row in found.values())
         assert found["tpr", "", "", "yes"].value == 0
         assert found["tnr", "", "", "yes"].value == 1
         assert found["apd_by_label", "", "", ""].value == pytest.approx(0.56 - 0.44)
         assert found["apd_unpaired", "b", "a", "yes"].value == 0
         given["predicted"] = [0] * 59 + [1]
-        assert not any("collapsed" in row.flags for row in measured(given).values())
+        assert not any("collapsed" in row.flags for row in statistical(given).values())
 
     def test_a_declared_group_without_examples_keeps_its_rows(self):
         given = {**sample(10), "order": ("b", "x", "a")}
-        found = measured(given, resamples=20)
+        found = statistical(given, resamples=20)
         for key, row in found.items():
             if "x" in key[1:3]:
                 assert math.isnan(row.value), key
                 expected = "no_pairs" if key[0] == "apd" else "no_examples"
                 assert row.flags == (expected,), key
         key = "accuracy_gap", "b", "a", ""
-        assert found[key] == measured(sample(10))[key]
+        assert found[key] == statistical(sample(10))[key]
 
     def test_undefined_probabilities_are_left_out_and_flagged(self):
         given = sample(10)
-        whole = measured(given)
+        whole = statistical(given)
         given["probabilities"] = [list(row) for row in given["probabilities"]]
         given["probabilities"][0] = [math.nan, math.nan]
-        found = measured(given, resamples=20)
+        found = statistical(given, resamples=20)
         for (quantity, *rest), row in found.items():
             if quantity.startswith(("apd", "probability_gap")):
                 assert "undefined_values" in row.flags
@@ -280,7 +257,7 @@ class TestDegenerate:
             elif quantity == "accuracy":
                 assert row == whole[quantity, *rest]
         given["probabilities"] = [[math.nan, math.nan]] * 20
-        for row in measured(given).values():
+        for row in statistical(given).values():
             if row.quantity in ("apd_unpaired", "probability_gap", "apd_by_label"):
                 assert math.isnan(row.value)
                 assert row.flags == ("undefined_values", "no_examples")

@@ -79,7 +79,7 @@ def test_a_new_one_is_on_the_disk_before_an_old_one_goes(state, monkeypatch):
     monkeypatch.setattr(os, "fsync", note_sync)
     monkeypatch.setattr(shutil, "rmtree", note_removal)
     save(state, 3)
-    assert steps == [("epoch-0001", {*FILES, "epoch-0003.tmp", "0.state"})]
+    assert steps == [("epoch-0001", {*FILES, ".epoch-0003.tmp", "0.state"})]
 
 
 def test_killed_between_any_two_steps(tmp_path, monkeypatch):

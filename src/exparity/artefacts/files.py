@@ -11,6 +11,7 @@ import glob
 import json
 import logging
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -108,6 +109,17 @@ def atomic_path(path: Path) -> Iterator[Path]:
     finally:
         os.close(handle)
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder to fill, which then takes the place of an earlier one."""
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    yield temporary
+    shutil.rmtree(folder, ignore_errors=True)
+    temporary.replace(folder)
 
 
 @cache

@@ -260,8 +260,7 @@ def _check_as_it_is(experiment: ResolvedConfig, dataset: str, model: str) -> Non
         id2label={int(i): name for i, name in names.items()},
         problem_type=written.get("problem_type"),
     )
-    head = new_head(spec.head)
-    head.label = spec.label
+    head = new_head(spec.head, spec.label)
     with within(f"models.{model}: "):
         classes = _known_classes(experiment.datasets[dataset])
         head.require(str(spec.checkpoint), config, classes or None)

@@ -87,9 +87,8 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
 
 def check_order(spec: ModelSpec, labels: Sequence[str], dataset: str) -> None:
     """Refuse sorted classes for a checkpoint as it is that does not name its outputs."""
-    name, head = str(spec.checkpoint), new_head(spec.head)
+    name, head = str(spec.checkpoint), new_head(spec.head, spec.label)
     config = load_config(name, spec.revision, None if spec.adapter is None else Path(spec.adapter))
-    head.label = spec.label
     head.require(name, config, labels)
     if not head.keeps_outputs(config):
         order = f"datasets.{dataset}.labels: [{', '.join(labels)}]"
@@ -207,8 +206,7 @@ def build_model(
     trained: bool = True,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the untrained classifier of a spec, drawn by torch's generator, and its tokenizer."""
-    head, prompted = new_head(spec.head), HEADS.get(spec.head).facts.prompted
-    head.label = spec.label
+    head, prompted = new_head(spec.head, spec.label), HEADS.get(spec.head).facts.prompted
     if trained and spec.label is not None:
         raise InputError(
             f"label '{spec.label}': needs a checkpoint without training; set epochs to 0"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exparity.artefacts.files import new_folder
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 
 if TYPE_CHECKING:
@@ -54,18 +55,13 @@ class StateFolder:
         from safetensors.torch import save_file
 
         epoch = int(snapshot.facts["epoch"])
-        temporary = self.folder / f"epoch-{epoch:04d}.tmp"
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        with saving(self.folder):
+        final = self.folder / f"epoch-{epoch:04d}"
+        with new_folder(final) as temporary, saving(self.folder):
             for name in _TENSORS:
                 tensors = {k: v.detach().cpu().clone() for k, v in getattr(snapshot, name).items()}
                 save_file(tensors, temporary / f"{name}.safetensors")
             facts = {**snapshot.facts, "fingerprint": self.fingerprint}
             write_manifest(temporary / _FACTS, facts)
-        final = self.folder / f"epoch-{epoch:04d}"
-        shutil.rmtree(final, ignore_errors=True)
-        temporary.replace(final)
         sync(self.folder)
         for other in self.folder.iterdir():
             if other.name not in (final.name, f"epoch-{epoch - 1:04d}"):

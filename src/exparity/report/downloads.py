@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.columns import Export, plain_schema
-from exparity.artefacts.files import save_export
+from exparity.artefacts.files import new_folder, save_export
 from exparity.core.escaping import file_name
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
+from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
 _DIGITS = 6
@@ -29,17 +28,6 @@ _TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
 def _columns(table: str) -> pa.Schema:
     columns = tomllib.loads(asset("downloads.toml"))[table]
     return plain_schema(*map(": ".join, columns.items()))
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder to fill, which then takes the place of an earlier one."""
-    temporary = folder.with_name(f".{folder.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    yield temporary
-    shutil.rmtree(folder, ignore_errors=True)
-    temporary.replace(folder)
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
@@ -55,31 +43,26 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
 
 def disparity_export(study: Study, table: Table) -> Export:
     """Return a disparity table in the published form, with its LaTeX."""
-    rows = []
-    for (model, method, metric), cell in table.cells.items():
-        rows.append(
-            {
-                "dataset": table.dataset,
-                "model": model,
-                "method": method,
-                "metric": metric,
-                "group_a": table.group_a,
-                "group_b": table.group_b,
-                "significant_runs": cell.significant,
-                "total_runs": cell.total,
-                "mean_cohens_d": cell.mean_d,
-                "considerable": cell.considerable,
-                "higher_group": {1: table.group_a, -1: table.group_b, 0: None}[cell.direction],
-                "flags": list(cell.flags),
-                "mean_cohens_d_all": cell.mean_d_all,
-                "sd_cohens_d_all": sd_of_effects(cell.tests["score"]),
-                "seeds_of_either_sign": has_both_signs(cell.tests["score"]),
-            }
-        )
+    a, b = table.group_a, table.group_b
+    rows = [
+        {
+            **dict(zip(CELL_IDS, (table.dataset, *key, a, b), strict=True)),
+            "significant_runs": cell.significant,
+            "total_runs": cell.total,
+            "mean_cohens_d": cell.mean_d,
+            "considerable": cell.considerable,
+            "higher_group": {1: a, -1: b, 0: None}[cell.direction],
+            "flags": list(cell.flags),
+            "mean_cohens_d_all": cell.mean_d_all,
+            "sd_cohens_d_all": sd_of_effects(cell.tests["score"]),
+            "seeds_of_either_sign": has_both_signs(cell.tests["score"]),
+        }
+        for key, cell in table.cells.items()
+    ]
     name = study.display("dataset", table.dataset)
     return Export(
-        file_name("disparity", table.dataset, table.group_a, table.group_b),
-        f"Disparity on {name}, {table.group_a} and {table.group_b}",
+        file_name("disparity", table.dataset, a, b),
+        f"Disparity on {name}, {a} and {b}",
         _columns("disparity"),
         rows,
         latex=_latex("table.tex.j2", study=study, table=table),

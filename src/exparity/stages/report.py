@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.files import atomic_path
+from exparity.artefacts.files import atomic_path, new_folder
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
@@ -16,7 +16,7 @@ from exparity.published.gaps import compare_gaps
 from exparity.published.output import Comparison, write_comparison
 from exparity.published.study import KINDS
 from exparity.report.context import build_context
-from exparity.report.downloads import new_folder, write_tables
+from exparity.report.downloads import write_tables
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
 

@@ -51,10 +51,10 @@ def head(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., 
     return HEADS.register(id, **facts)
 
 
-def new_head(id: str) -> Head:
-    """Return a head of a registered kind."""
+def new_head(id: str, label: str | None = None) -> Head:
+    """Return a head of a registered kind, for one label of several if it is named."""
     new: Head = HEADS.get(id).function()
-    new.id = id
+    new.id, new.label = id, label
     return new
 
 
@@ -133,13 +133,15 @@ class Head:
 
     def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """Return the (b, c) logits of the classes."""
-        logits: torch.Tensor = run_on_embeddings(model, batch, self.frame).logits
-        return logits
+        return self.of_classes(model, run_on_embeddings(model, batch, self.frame).logits)
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
         """Return the (1, c) logits of one text by another route, from its token ids."""
-        logits: torch.Tensor = run_model(model, **inputs).logits
-        return logits
+        return self.of_classes(model, run_model(model, **inputs).logits)
+
+    def of_classes(self, model: PreTrainedModel, outputs: torch.Tensor) -> torch.Tensor:
+        """Return the (b, c) logits of the classes by the (b, k) ``logits`` of the model."""
+        return outputs
 
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """Return the (b, c) probabilities of the classes of (b, c) logits."""

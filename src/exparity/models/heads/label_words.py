@@ -100,16 +100,15 @@ class LabelWords(Head):
 
     def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.logits`."""
-        import torch
         from torch.nn.functional import linear, pad
 
         hidden = _last_hidden(model, batch)
         table: Any = model.get_output_embeddings()
-        ids = torch.tensor(self.token_ids, device=table.weight.device)
+        ids, weight = self.token_ids, table.weight
         rows = pad(hidden.float(), (0, 0, 0, max(0, _FEWEST_ROWS - len(hidden))))
         added = None if getattr(table, "bias", None) is None else table.bias[ids].float()
-        logits = linear(rows.to(ids.device), table.weight[ids].float(), added)[: len(hidden)]
-        return _settled(model, logits) + torch.tensor(self.bias, device=logits.device)
+        logits = linear(rows.to(weight.device), weight[ids].float(), added)[: len(hidden)]
+        return _settled(model, logits) + logits.new_tensor(self.bias)
 
     def mass(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.mass`."""
@@ -119,11 +118,8 @@ class LabelWords(Head):
 
     def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.plain_logits`."""
-        import torch
-
-        logits = run_model(model, **inputs).logits[:, -1, self.token_ids].float()
-        answered: torch.Tensor = logits + torch.tensor(self.bias, device=logits.device)
-        return answered
+        logits: torch.Tensor = run_model(model, **inputs).logits[:, -1, self.token_ids].float()
+        return logits + logits.new_tensor(self.bias)
 
     def trained(self, model: PreTrainedModel, *, scratch: bool) -> torch.nn.Module:
         """See :meth:`Head.trained`.

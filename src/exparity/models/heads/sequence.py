@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError, did_you_mean
 from exparity.models.class_names import in_order_of_outputs, output_names
 from exparity.models.heads import Head, head
-from exparity.models.lookup import EmbeddedBatch
 
 if TYPE_CHECKING:
     import torch
@@ -108,14 +107,6 @@ class SequenceHead(Head):
             )
         _check_outputs(model.config.name_or_path or type(model).__name__, model.config)
 
-    def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
-        """See :meth:`Head.logits`."""
-        return self._taken(model, super().logits(model, batch))
-
-    def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
-        """See :meth:`Head.plain_logits`."""
-        return self._taken(model, super().plain_logits(model, **inputs))
-
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.probabilities`."""
         problem = getattr(model.config, "problem_type", None)
@@ -123,14 +114,14 @@ class SequenceHead(Head):
             return logits.sigmoid()
         return logits.softmax(-1)
 
-    def _taken(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
-        """Return the logits of the classes; those of a single output are 0 and its own."""
+    def of_classes(self, model: PreTrainedModel, outputs: torch.Tensor) -> torch.Tensor:
+        """See :meth:`Head.of_classes`; those of a single output are 0 and its own."""
         import torch
 
         alone = self.single_output(model.config)
         if alone is None:
-            return logits
-        own = logits[:, alone]
+            return outputs
+        own = outputs[:, alone]
         return torch.stack([torch.zeros_like(own), own], dim=-1)
 
 

@@ -138,8 +138,14 @@ class Explanation:
                 )
         columns["target"] = checked_value(self.target, int, f"{of}target")
         for name in ("rationale", "changed_words"):
-            if (marks := getattr(self, name)) is not None:
-                columns[name] = _marks(of, marks, int(words.max()) + 1, name)
+            if getattr(self, name) is not None:
+                columns[name] = array_of(bool, getattr(self, name), f"{of}{name}")
+                if len(columns[name]) < words.max() + 1:
+                    raise InputError(
+                        f"{of}its tokens are of {words.max() + 1} words, but the {name} has "
+                        f"{len(columns[name])} marks; give one per word, and word_ids where words "
+                        "have several tokens"
+                    )
         for name, value in columns.items():
             object.__setattr__(self, name, value)  # frozen: normalised once, here
 
@@ -337,17 +343,6 @@ class Explanation:
         """(t,) True for the tokens of the text and special ones: all but those of a prompt."""
         assert self.word_ids is not None
         return np.asarray(self.word_ids != FRAME_WORD)
-
-
-def _marks(of: str, written: Sequence[int] | BoolArray, n_words: int, name: str) -> BoolArray:
-    """Return marks of words, such as a rationale, as (w,) booleans."""
-    marks = array_of(bool, written, f"{of}{name}")
-    if len(marks) < n_words:
-        raise InputError(
-            f"{of}its tokens are of {n_words} words, but the {name} has "
-            f"{len(marks)} marks; give one per word, and word_ids where words have several tokens"
-        )
-    return marks
 
 
 def shaded_words(explanation: Explanation) -> dict[str, Any]:

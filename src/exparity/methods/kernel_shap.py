@@ -9,22 +9,19 @@ import numpy as np
 
 from exparity.core.flags import Range
 from exparity.explanations.alignment import laid_on
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
 from exparity.methods._gradients import baseline_rows
+from exparity.methods._masks import masking_method
 from exparity.types import BoolArray, FloatArray
 
 
-@method(
+@masking_method(
     "kernel_shap",
-    signed=True,
-    needs_gradient=False,
-    target="probability",
     baseline="special tokens kept, padding elsewhere",
     stochastic=True,
     reference="Lundberg and Lee 2017, arXiv:1705.07874, theorem 2",
     display="Kernel SHAP",
     passes=25,
-    per="token",
 )
 def kernel_shap(
     batch: MethodBatch, *, n_samples: Annotated[int, Range(at_least=4, at_most=1_000_000)] = 25

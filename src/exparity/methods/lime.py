@@ -9,7 +9,8 @@ import numpy as np
 
 from exparity.core.flags import NotNegative, Positive, Range
 from exparity.explanations.alignment import laid_on, shared
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
+from exparity.methods._masks import masking_method
 from exparity.types import SPECIAL_WORD, BoolArray, Encoding, FloatArray, IntArray
 
 Samples = Annotated[int, Range(at_least=2, at_most=1_000_000)]
@@ -17,10 +18,7 @@ _MOST_SAMPLES = 5000
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 
 _lime_method = partial(
-    method,
-    signed=True,
-    needs_gradient=False,
-    target="probability",
+    masking_method,
     stochastic=True,
     reference="Ribeiro et al. 2016, arXiv:1602.04938, section 3.4",
 )
@@ -31,7 +29,6 @@ _lime_method = partial(
     baseline="mask token",
     display="LIME",
     passes=500,
-    per="token",
 )
 def lime(
     batch: MethodBatch,
@@ -87,6 +84,7 @@ def lime(
     baseline="removed",
     display="LIME (words)",
     passes=1000,
+    per=None,
 )
 def lime_words(
     batch: MethodBatch,

@@ -5,21 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from exparity.explanations.alignment import laid_on
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
+from exparity.methods._masks import masking_method
 from exparity.types import FloatArray
 
 
-@method(
+@masking_method(
     "occlusion",
-    signed=True,
-    needs_gradient=False,
-    target="probability",
     baseline="removed",
     stochastic=False,
     reference="Zeiler and Fergus 2014, arXiv:1311.2901; Li et al. 2016, arXiv:1612.08220",
     display="Occlusion",
     passes=20,
-    per="token",
 )
 def occlusion(batch: MethodBatch) -> list[FloatArray]:
     r"""Fall in the target's probability when one token, or one larger unit, is left out.

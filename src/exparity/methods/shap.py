@@ -8,25 +8,22 @@ import numpy as np
 
 from exparity.core.flags import Range
 from exparity.explanations.alignment import laid_on
-from exparity.methods import MethodBatch, method
+from exparity.methods import MethodBatch
+from exparity.methods._masks import masking_method
 from exparity.methods._owen import Search, owen_values, text_hierarchy
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _TOGETHER = 64  # texts that run side by side; what they ask fills the engine's batches
 
 
-@method(
+@masking_method(
     "shap",
-    signed=True,
-    needs_gradient=False,
-    target="probability",
     baseline="mask token",
     stochastic=True,
     reference="Lundberg and Lee 2017, arXiv:1705.07874; Owen 1977, doi:10.1007/978-3-642-45494-3_7",
     display="Partition SHAP",
     adaptive=True,
     passes=500,
-    per="token",
 )
 def shap(
     batch: MethodBatch, *, max_evals: Annotated[int, Range(at_least=10, at_most=1_000_000)] = 500

@@ -79,7 +79,7 @@ class Results:
         path = self.path(artefact, *place)
         facts = {"attribute": "gender", "groups": list(self.groups), "labels": list(LABELS)}
         facts["wall_seconds"] = 1.5
-        parameters, ids = changes.pop("parameters", {"params": {}}), changes.pop("ids", ids)
+        parameters = changes.pop("parameters", {"params": {}})
         write_artefact(
             path, artefact, rows, ids, parameters=parameters, extra={**facts, **changes}
         )  # fmt: skip
@@ -111,6 +111,15 @@ class Results:
             for key, label, other in zip(keys, labels, predicted, strict=True)
         ]
         return self.write("predictions", rows, *place)
+
+    def add_seed(self, artefact: str, rows: list, *place: str | int, **changes: Any) -> Path:
+        """Write rows of a seed after those of others that a file of several seeds has already."""
+        path = self.path(artefact, *place)
+        if path.is_file():
+            seeds = {row["seed"] for row in rows}
+            kept = read_artefact(path, artefact)[0].drop_columns(["dataset", "model"]).to_pylist()
+            rows = [*(row for row in kept if row["seed"] not in seeds), *rows]
+        return self.write(artefact, rows, *place, **changes)
 
     def path(self, artefact: str, *place: str | int) -> Path:
         ids = dict(zip(layout.levels(artefact), place, strict=True))
@@ -213,17 +222,7 @@ def _classified(results: Results, cell: tuple, examples: list, certain, has_coll
     data = predictions_of(*columns, results.groups, LABELS, sets)
     found = model_bias(data, Draws(resamples=0))
     *of_model, seed = cell
-    rows = [{**vars(row), "seed": seed} for row in found]
-    results.write("bias", with_earlier(results.path("bias", *of_model), "bias", rows), *of_model)
-
-
-def with_earlier(path: Path, artefact: str, rows: list[dict]) -> list[dict]:
-    """Return rows of a seed after those that a file of several seeds has already."""
-    if not path.is_file():
-        return rows
-    seeds = {row["seed"] for row in rows}
-    earlier = read_artefact(path, artefact)[0].drop_columns(["dataset", "model"]).to_pylist()
-    return [*(row for row in earlier if row["seed"] not in seeds), *rows]
+    results.add_seed("bias", [{**vars(row), "seed": seed} for row in found], *of_model)
 
 
 def _explained(results: Results, cell: tuple, settings: dict, examples: list, rng, scored) -> None:
@@ -273,13 +272,19 @@ def value(kind: pa.DataType, i: int) -> Any:
     return (False, True)[i] if pa.types.is_boolean(kind) else ("Zü", "a")[i]
 
 
+def filled(artefact: str, **values: Any) -> dict:
+    """Return a row of an artefact; columns that are not given hold any value of their type."""
+    ids = layout.levels(artefact)
+    columns = {f.name: value(f.type, 0) for f in schema_of(artefact) if f.name not in ids}
+    return columns | values
+
+
 class MadeUp(Results):
     """What the jobs of one cell write: rows of any content, and round amounts of time."""
 
     def write_rows(self, artefact: str, n: int, *place: str | int, **facts: Any) -> Path:
         """Write n rows, each with an id of its own where the artefact has ids of examples."""
-        ids = layout.levels(artefact)
-        row = {f.name: value(f.type, 0) for f in schema_of(artefact) if f.name not in ids}
+        row = filled(artefact)
         rows = [row | {"example_id": str(i)} if "example_id" in row else row for i in range(n)]
         return self.write(artefact, rows, *place, **facts)
 
@@ -290,9 +295,8 @@ class MadeUp(Results):
         return super().write(artefact, rows, *place, **used | facts)
 
     def data(self, train=20, test=8):
-        row = {f.name: value(f.type, 0) for f in schema_of("data") if f.name != "dataset"}
         splits = ["train"] * train + ["test"] * test
-        rows = [row | {"example_id": str(i), "split": split} for i, split in enumerate(splits)]
+        rows = [filled("data", example_id=str(i), split=split) for i, split in enumerate(splits)]
         parameters = {"use": "pairs_all", "n_pairs": len(rows) // 2}
         self.write("data", rows, parameters=parameters, wall_seconds=2.0)
 

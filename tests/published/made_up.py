@@ -1,24 +1,11 @@
 """Rows of the disparity artefact that equal published numbers, or differ in a known way."""
 
+from made_up import filled
+
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import grid_text
-from exparity.artefacts.schemas import schema_of
 
 OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}
-
-
-# What the comparison does not read: anything of the right type.
-_FILLING = {"int64": 0, "double": 0.0, "bool": False, "string": "", "list": [], "int16": None}
-
-
-def filled(artefact, **values):
-    """One row of an artefact; columns that are not given hold an empty value of their type."""
-    columns = {
-        field.name: _FILLING[str(field.type).partition("<")[0]]
-        for field in schema_of(artefact)
-        if not str(field.type).startswith("dictionary") and field.name != "seed"
-    }
-    return {**columns, **values}
 
 
 def row(cell, seed, p, d, **changes):

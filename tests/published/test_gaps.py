@@ -4,8 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from made_up import Results, with_earlier
-from published.made_up import filled
+from made_up import Results, filled
 
 import exparity.report
 from exparity import InputError, cli
@@ -34,14 +33,14 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
         parameters["debias"] = recorded(recipe)
     made, of_groups = Results(results, order), {"group": order[0], "group_b": order[1]}
     made.write("predictions", [], dataset, model, seed, parameters=parameters)
+    row = filled("bias", seed=seed, group="", group_b="")
     content = [
-        filled("bias", quantity=quantity, class_name=name, value=value, n=10, seed=seed)
+        {**row, "quantity": quantity, "class_name": name, "value": value}
         | (of_groups if quantity != "accuracy" else {})
         for quantity, name, value in rows
     ]
-    content = with_earlier(made.path("bias", dataset, model), "bias", content)
     labels = ["non_toxic", "toxic"]
-    made.write("bias", content, dataset, model, parameters=parameters, labels=labels)
+    made.add_seed("bias", content, dataset, model, parameters=parameters, labels=labels)
     grid = {"datasets": [["bios", "bias_in_bios"], ["jigsaw", "jigsaw_gender"]]}
     (results / "grid.json").write_text(grid_text(grid))
 

@@ -3,10 +3,11 @@
 import math
 import statistics
 from functools import cache
+from itertools import chain, product
 from types import SimpleNamespace
 
 import pytest
-from made_up import Results, with_earlier
+from made_up import Results
 from report.reading import Page
 
 from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables
@@ -23,14 +24,14 @@ SEEDS = (0, 1, 2)
 PAIRS = [("two", "bert"), ("two", "gpt_2"), ("<b>many</b>", "bert")]
 GROUPS = {"two": ("m", "f"), "<b>many</b>": ("g", "h & i", "j")}
 CLASSES = {"two": ("no", "yes"), "<b>many</b>": ("<i>a</i>", "b_1", "c")}
-STUDY = SimpleNamespace(display=lambda kind, id: f"{kind} {id}")
+STUDY = SimpleNamespace(seeds=SEEDS, display=lambda kind, id: f"{kind} {id}")
 COLLAPSED = {("two", "gpt_2", 1), ("two", "gpt_2", 2)}
 
 
-def predictions(dataset, model, seed):
-    """Thirty rows. In 'two' the label is the group, so that rates by group are undefined."""
-    groups, classes = GROUPS[dataset], CLASSES[dataset]
-    rows = {name: [] for name in ("labels", "predicted", "probabilities", "groups", "pairs")}
+@cache
+def measured(dataset, model, seed):
+    """Of thirty texts. In 'two' the label is the group, so that rates by group are undefined."""
+    groups, classes, texts = GROUPS[dataset], CLASSES[dataset], []
     for i in range(30):
         place = i % len(groups)
         label = 1 - place if dataset == "two" else (i // 3) % 3
@@ -39,18 +40,11 @@ def predictions(dataset, model, seed):
             predicted = 0
         top = 0.6 + 0.01 * i + 0.02 * seed
         rest = (1 - top) / (len(classes) - 1)
-        rows["labels"].append(label)
-        rows["predicted"].append(predicted)
-        rows["probabilities"].append([top if c == predicted else rest for c in range(len(classes))])
-        rows["groups"].append(groups[place])
-        rows["pairs"].append(str(i // 2) if dataset == "two" else None)
-    return {**rows, "order": groups, "classes": classes}
-
-
-@cache
-def measured(dataset, model, seed):
-    given = predictions(dataset, model, seed)
-    data, draws = predictions_of(**given), Draws(resamples=0)
+        probabilities = [top if c == predicted else rest for c in range(len(classes))]
+        pair = str(i // 2) if dataset == "two" else None
+        texts.append((label, predicted, probabilities, groups[place], pair))
+    *columns, pairs = zip(*texts, strict=True)
+    data, draws = predictions_of(*columns, groups, classes, pairs), Draws(resamples=0)
     rows = model_bias(data, draws)
     if len(CLASSES[dataset]) > 2:
         rows += [*fpr_gaps(rows), *rms_of_groups(data, draws)]
@@ -59,19 +53,15 @@ def measured(dataset, model, seed):
 
 def write(folder, dataset, model, seed, change=lambda row: row):
     rows = [{**change(vars(r)), "seed": seed} for r in measured(dataset, model, seed).values()]
-    cell = {"dataset": dataset, "model": model}
-    path = Results(folder).path("bias", dataset, model)
     facts = {"groups": GROUPS[dataset], "labels": CLASSES[dataset], "attribute": "a & b"}
-    rows = with_earlier(path, "bias", rows)
-    Results(folder).write("bias", rows, dataset, model, ids=cell, **facts)
+    Results(folder).add_seed("bias", rows, dataset, model, **facts)
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study") / "results"
-    for dataset, model in PAIRS:
-        for seed in SEEDS:
-            write(folder, dataset, model, seed)
+    for pair, seed in product(PAIRS, SEEDS):
+        write(folder, *pair, seed)
     return folder
 
 
@@ -115,9 +105,8 @@ class TestTables:
                 values = [v for v in values if not math.isnan(v)]
                 assert cell.runs == len(values)
                 assert cell.undefined_runs == len(SEEDS) - len(values)
-                assert cell.collapsed_runs == sum(
-                    (table.dataset, model, s) in COLLAPSED for s in SEEDS
-                )
+                collapsed = [(table.dataset, model, s) in COLLAPSED for s in SEEDS]
+                assert cell.collapsed_runs == sum(collapsed)
                 if not values:
                     assert (cell.mean, cell.sd) == (None, None)
                     continue
@@ -134,14 +123,9 @@ class TestTables:
         assert {x.class_name for table in tables for x in table.shown["apd_unpaired"]} == {""}
 
 
-def shown_lines(table):
-    return [line for lines in table.shown.values() for line in lines]
-
-
-def render(tables, seeds=SEEDS):
-    study = SimpleNamespace(seeds=seeds, display=STUDY.display)
+def render(tables):
     template = html_environment().get_template("_bias.html.j2")
-    return template.render(study=study, bias_tables=tables)
+    return template.render(study=STUDY, bias_tables=tables)
 
 
 class TestPage:
@@ -153,7 +137,8 @@ class TestPage:
             assert rf"\begin{{tabular}}{{lll{'c' * len(table.models)}}}" in latex
             assert latex.count(r"\midrule") == len(table.shown)
             body = [line.removesuffix(r" \\") for line in latex if line.endswith(r"\\")][1:]
-            for row, line_of_latex, line in zip(rows[1:], body, shown_lines(table), strict=True):
+            shown_lines = chain.from_iterable(table.shown.values())
+            for row, line_of_latex, line in zip(rows[1:], body, shown_lines, strict=True):
                 cells = row[-len(table.models) :]
                 _, class_text, _, *texts_of_latex = line_of_latex.split(" & ")
                 if table.dataset == "two":  # names of the other need escapes

@@ -4,9 +4,9 @@ from itertools import product
 from statistics import fmean
 
 import pytest
-from made_up import GROUPS, config, make_study, options_of, with_earlier
+from made_up import GROUPS, LABELS, Results, config, make_study, options_of
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables
 from exparity.report.context import build_context
 from exparity.report.flags import meanings
@@ -18,19 +18,16 @@ from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
 
 SETTINGS = config(datasets=2, models=2, seeds=2, methods=1, metrics=1)
-LABELS = ("female", "male")
 
 
-def add_counterfactuals(path, seed):
-    """Write a bias artefact again, with causal rows: some predictions change with the group."""
-    cell = path.relative_to(path.parents[2] / "bias").with_suffix("") / f"{seed}.parquet"
-    rows = read_artefact(path.parents[2] / "predictions" / cell, "predictions")[0].to_pylist()
+def add_counterfactuals(results, model, seed):
+    """Write the bias of a seed again, with causal rows: some predictions change with the group."""
+    path = results.path("predictions", "data_0", model, seed)
+    rows = read_artefact(path, "predictions")[0].to_pylist()
     labels = [i // 2 % 2 for i in range(len(rows))]  # not the group
     predicted = [label if i % 5 else 1 - label for i, label in enumerate(labels)]
-    given = (
-        *(labels, predicted, [row["probabilities"] for row in rows]),
-        *([row["group"] for row in rows], GROUPS, LABELS, None),
-    )
+    probabilities, groups = ([row[name] for row in rows] for name in ("probabilities", "group"))
+    data = predictions_of(labels, predicted, probabilities, groups, GROUPS, LABELS, None)
     changed = [
         CounterfactualPrediction(
             i,
@@ -41,19 +38,11 @@ def add_counterfactuals(path, seed):
         )
         for i, row in enumerate(rows)
     ]
-    data = predictions_of(*given)
     measured = model_bias(data, Draws(resamples=0))
     measured += [*fpr_gaps(measured), *causal_bias(data, changed, Draws(resamples=40))]
-    facts = read_artefact(path, "bias")[1]
-    declared = {name: facts[name] for name in ("attribute", "groups", "labels")}
-    write_artefact(
-        path,
-        "bias",
-        with_earlier(path, "bias", [{**vars(row), "seed": seed} for row in measured]),
-        facts["wildcards"],
-        parameters={},
-        extra={**declared, "notes": {"counterfactuals": len(rows), "unchanged": 1234}},
-    )
+    notes = {"counterfactuals": len(rows), "unchanged": 1234}
+    measured = [{**vars(row), "seed": seed} for row in measured]
+    results.add_seed("bias", measured, "data_0", model, notes=notes)
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +50,8 @@ def study(tmp_path_factory):
     """Of two datasets the first has counterfactuals."""
     folder = tmp_path_factory.mktemp("study") / "results"
     make_study(folder, SETTINGS, pairs=12)
-    for path in sorted(folder.glob("bias/data_0/*.parquet")):
-        for seed in SETTINGS["seeds"]:
-            add_counterfactuals(path, seed)
+    for model, seed in product(SETTINGS["models"], SETTINGS["seeds"]):
+        add_counterfactuals(Results(folder), model, seed)
     return gather(folder, options_of(SETTINGS))
 
 

@@ -350,12 +350,12 @@ class Grid(Results):
         }
 
     def make(self):
+        common = filled("correctness", metric=self.metric, n=10, n_undefined=1, sd=0.1)
         for model in self.models:
             for seed in (0, 1):
                 rows = [
                     {
-                        "method": method, "metric": self.metric, "subset": subset, "group": group,
-                        "n": 10, "n_undefined": 1, "sd": 0.1, "median": 0.3,
+                        **common, "method": method, "subset": subset, "group": group,
                         "mean": MEANS[kind] + 0.02 * seed,
                     }
                     for method, kind in zip(self.methods, RANKED, strict=False)
@@ -374,12 +374,10 @@ class Grid(Results):
 
 def differences(method, seed):
     def row(a, b, p, p_holm, n_sets):
-        return {
-            "method": method, "group_a": "male", "group_b": "female", "word_a": a,
-            "word_b": b, "n_sets": n_sets, "n_words": n_sets, "mean_a": 0.3, "mean_b": 0.2,
-            "mean_difference": 0.1 + 0.2 * seed, "mean_absolute_difference": 0.15, "d_z": 0.5,
-            "p": p, "p_holm": p_holm,
-        }  # fmt: skip
+        return filled(
+            "attribution_differences", method=method, group_a="male", group_b="female", word_a=a,
+            word_b=b, n_sets=n_sets, mean_difference=0.1 + 0.2 * seed, p=p, p_holm=p_holm,
+        )  # fmt: skip
 
     rare = [row(f"<{i:02d}>", "b", 0.5, 0.9, 7) for i in range(12)]
     return [
@@ -392,18 +390,14 @@ def differences(method, seed):
 
 def mlm_rows(seed):
     return [
-        {
-            "example_id": f"{i}-{group}",
-            "group": group,
-            "match_id": str(i),
-            "n_words": 5,
-            "n_tokens": 6,
-            "mlm_score": 10.0 + i + (group == "female") + seed,
-            "log_likelihood": -20.0 - i - (group == "female") * (i > 1),
-        }
+        filled(
+            "mlm_scores", example_id=f"{i}-{group}", group=group, match_id=str(i),
+            mlm_score=10.0 + i + (group == "female") + seed,
+            log_likelihood=-20.0 - i - (group == "female") * (i > 1),
+        )
         for i in range(8)
         for group in GROUPS
-    ]
+    ]  # fmt: skip
 
 
 def bias_row(quantity, value, n, **more):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support import is_gone, wait_until
+from support import is_gone, run_code, wait_until
 from warm.conftest import PATHS, address, begin, environment, result, worker_of
 
 from exparity.warm import messages, start
@@ -209,10 +209,9 @@ poll = select.poll()
 poll.register(worker, select.POLLIN)
 poll.poll()
 """
-        command = [sys.executable, "-c", code, "mark", str(marks)]
-        subprocess.run([*command, "leave"], env=environment(), timeout=60, check=True)
+        run_code(code, "mark", marks, "leave", env=environment(), timeout=60)
         assert not marks.exists()
-        subprocess.run([*command, "begin"], env=environment(), timeout=60, check=True)
+        run_code(code, "mark", marks, "begin", env=environment(), timeout=60)
         assert marks.read_text() == "done\n"
 
 
@@ -245,17 +244,18 @@ get = kind.__getitem__
 kind.__getitem__ = lambda self, name: (read.add(name), get(self, name))[1]
 kind.__contains__ = lambda self, name: (read.add(name), self.encodekey(name) in self._data)[1]
 for name in sys.argv[1:]:
-    importlib.import_module(name)
+    module, _, function = name.partition(":")
+    module = importlib.import_module(module)
+    function and getattr(module, function)()
 print(*read)
 """
     libraries = ["accelerate", "captum.attr", "lime.lime_text", "pandas", "scipy.stats", "shap"]
-    command = [sys.executable, "-c", code, "exparity.cli", *start.ENGINE, *libraries]
     # Some look through all variables there are: these are none of them.
     few = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
-    run = subprocess.run(command, capture_output=True, text=True, check=True, env=few)
-    read = run.stdout.split()
+    read = run_code(code, "exparity.cli", *start.ENGINE, *libraries, env=few).split()
     assert len(read) > 100  # it sees what is read
     late = {"PWD", "OLDPWD", "COLUMNS", "LINES", "SHLVL", "_", "TMP", "TMPDIR", "TEMP"}
+    late.add("TORCHINDUCTOR_CACHE_DIR")  # torch sets it as well, and keeps compiled code there
     assert {name for name in read if not read_by_imports(name)} <= late
 
 

@@ -1,10 +1,10 @@
 """What a process says it has used."""
 
 import ast
-import subprocess
 import sys
 
 import pytest
+from support import run_code
 
 from exparity.core import usage
 
@@ -17,9 +17,7 @@ def used_by(code: str) -> dict:
         f"import subprocess, sys; held = bytearray({BIG} << 20); held[::4096] = held[::4096]\n"
         f"sys.exit(subprocess.run([sys.executable, '-c', {code!r}]).returncode)"
     )
-    run = subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return ast.literal_eval(run.stdout)
+    return ast.literal_eval(run_code(starter))
 
 
 def test_memory_is_the_process_s_own_peak():

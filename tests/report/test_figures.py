@@ -5,38 +5,27 @@ import itertools
 import math
 import os
 import re
-import subprocess
-import sys
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from made_up import GROUPS, config, make_study, options_of
+from support import run_code
 
 from exparity.artefacts.files import read_results
 from exparity.report import figures
 from exparity.report.figures import write_figures
 from exparity.report.figures.distributions import distributions_figure, score_spread
 from exparity.report.figures.effects import effects_figure
-from exparity.report.figures.style import (
-    FORMATS,
-    MARKERS,
-    WIDTHS,
-    house_style,
-    save,
-)
+from exparity.report.figures.style import FORMATS, MARKERS, WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import gather
 from exparity.report.names import fitted
 from exparity.report.picture import RANDOM, RANDOM_SCORES, picture_of
 from exparity.report.tables import disparity_tables
 from exparity.report.verdicts import is_random
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-
 
 SETTINGS = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
 
@@ -68,7 +57,7 @@ def small(results):
 
 
 @pytest.fixture(scope="module")
-def written(results, small, tmp_path_factory):
+def written(small, tmp_path_factory):
     """The folder of figures, and their names."""
     folder = tmp_path_factory.mktemp("figures")
     return folder, write_figures(small, disparity_tables(small), folder)
@@ -164,12 +153,7 @@ class TestFiles:
         for name, seed, zone in (("one", "1", "UTC"), ("two", "2", "Asia/Tokyo")):
             environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}
             environment |= {"MATPLOTLIBRC": str(tmp_path)} if name == "two" else {}
-            subprocess.run(
-                [sys.executable, "-c", code, str(tmp_path / name)],
-                check=True,
-                env=environment,
-                cwd=REPOSITORY,
-            )
+            run_code(code, tmp_path / name, env=environment)
         for suffix in FORMATS:
             one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
             assert one.read_bytes() == two.read_bytes()
@@ -240,9 +224,7 @@ class TestEffects:
 
 
 class TestDistributions:
-    @given(
-        st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), max_size=60),
-    )
+    @given(st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), max_size=60))
     @example([3.7019829832259747e-68] * 3)  # whose standard deviation is a rounding error
     def test_numbers_are_quantiles_of_what_is_defined(self, values):
         defined = sorted(v for v in values if not math.isnan(v))

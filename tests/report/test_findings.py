@@ -7,11 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from exparity.report.gather import Accuracy
-from exparity.report.sections.findings import (
-    finding_cautions,
-    finding_words,
-    in_plain_words,
-)
+from exparity.report.sections.findings import finding_cautions, finding_words, in_plain_words
 from exparity.report.templating import html_environment
 from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
 

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections import defaultdict
 from dataclasses import replace
+from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
@@ -104,13 +105,17 @@ def tests_of(disparity):
     return cells
 
 
-def effects_of(rows):
-    return [row["cohens_d"] for row in rows if counts(row) and not math.isnan(row["cohens_d"])]
-
-
 def has_both_signs(rows):
-    effects = effects_of(rows)
-    return min(effects, default=0) < 0 < max(effects, default=0)
+    effects = [row["cohens_d"] for row in rows if counts(row)]
+    return any(d < 0 for d in effects) and any(d > 0 for d in effects)
+
+
+def published(rows):
+    """The count that studies publish, and the mean d of what it counts, or of all; by loops."""
+    significant = [row for row in rows if row["p"] <= 0.05]
+    effects = [row["cohens_d"] for row in significant or rows]
+    effects = [d for d in effects if not math.isnan(d)]
+    return len(significant), sum(effects) / len(effects) if effects else None
 
 
 class TestPage:
@@ -123,26 +128,24 @@ class TestPage:
         for dataset in SETTINGS["datasets"]:
             heads = page.tables[page.index(f"{dataset}, gender")]["rows"][0]
             assert [head[0][0].partition(" ")[0] for head in heads[:2]] == ["Model", "Method"]
-            rows = iter(page.table(f"{dataset}, gender"))
-            for model in SETTINGS["models"]:
+            rows, ids = page.table(f"{dataset}, gender"), product(SETTINGS["models"], METHODS)
+            for row, (model, method) in zip(rows, ids, strict=True):
                 # ig_few and ig_many are one implementation: they go by their own ids
-                for method, name in zip(METHODS, ("Gradient", "ig_few", "ig_many"), strict=True):
-                    row = next(rows)
-                    assert [cell[0] for cell in row[:2]] == [model, name]
-                    for metric, (text, attrs) in zip(METRICS, row[2:], strict=True):
-                        key = dataset, model, method, metric
-                        of = verdicts["excess", *key]
-                        flags = {f for r in tests_of["score", *key] for f in r["flags"]}
-                        star = "* " * bool(flags - {"interval_none"})
-                        both = " ±" * has_both_signs(tests_of["excess", *key])
-                        verdict = known.get(of["verdict"])
-                        d, word = (signed(of["d"]), verdict.id) if verdict else ("–", "not tested")
-                        assert text == f"{d} {star}{word}{both}"
-                        side = "ab"[(of["d"] > 0) == (metric == "sufficiency")]
-                        sides = {side} if verdict and verdict.is_gap and verdict.favours else set()
-                        assert {"a", "b"} & set(attrs["class"].split()) == sides
-                        gaps, stars = gaps + bool(sides), stars + bool(star)
-            assert next(rows, None) is None
+                name = {"gradient": "Gradient"}.get(method, method)
+                assert [cell[0] for cell in row[:2]] == [model, name]
+                for metric, (text, attrs) in zip(METRICS, row[2:], strict=True):
+                    key = dataset, model, method, metric
+                    of = verdicts["excess", *key]
+                    flags = {f for r in tests_of["score", *key] for f in r["flags"]}
+                    star = "* " * bool(flags - {"interval_none"})
+                    both = " ±" * has_both_signs(tests_of["excess", *key])
+                    verdict = known.get(of["verdict"])
+                    d, word = (signed(of["d"]), verdict.id) if verdict else ("–", "not tested")
+                    assert text == f"{d} {star}{word}{both}"
+                    side = "ab"[(of["d"] > 0) == (metric == "sufficiency")]
+                    sides = {side} if verdict and verdict.is_gap and verdict.favours else set()
+                    assert {"a", "b"} & set(attrs["class"].split()) == sides
+                    gaps, stars = gaps + bool(sides), stars + bool(star)
         assert 0 < gaps < 36
         assert 0 < stars < 36
 
@@ -155,15 +158,12 @@ class TestPage:
         for i, key in enumerate(cells):
             rows = tests_of["score", list(SETTINGS["datasets"])[data["table"][i]], *key]
             look = view[i]
-            count = sum(row["p"] <= 0.05 for row in rows)
+            count, mean = published(rows)
             assert look["text"] == str(count)
-            significant = [row for row in rows if row["significant"]]
-            d = [r["cohens_d"] for r in significant or rows if not math.isnan(r["cohens_d"])]
-            mean = sum(d) / len(d) if d else 0.0
-            if d and math.isfinite(mean):
+            if mean is not None and math.isfinite(mean):
                 assert f"d = {signed(mean)}" in look["below"]
             assert data["both_signs"][i] == has_both_signs(rows)
-            better = mean * (-1 if key[2] == "sufficiency" else 1)
+            better = (mean or 0.0) * (-1 if key[2] == "sufficiency" else 1)
             sides = {"ab"[better < 0]} if count and better else set()
             assert {"a", "b"} & set(look["style"].split()) == {*look["side"]} == sides
             seen |= sides
@@ -207,13 +207,10 @@ class TestPage:
     def test_accuracies(self, page):
         rows = [[text for text, _ in row] for row in page.table("Accuracy on the test split")]
         expected = []
-        for dataset in SETTINGS["datasets"]:
-            for model in SETTINGS["models"]:
-                for seed in SETTINGS["seeds"]:
-                    collapsed = (dataset, model, seed) == COLLAPSED
-                    overall = "0.500" if collapsed else "1.000"
-                    groups = f"male 1.000, female {'0.000' if collapsed else '1.000'}"
-                    expected.append([dataset, model, str(seed), "28", overall, groups])
+        for cell in product(SETTINGS["datasets"], SETTINGS["models"], SETTINGS["seeds"]):
+            overall, of_women = ("0.500", "0.000") if cell == COLLAPSED else ("1.000", "1.000")
+            groups = f"male 1.000, female {of_women}"
+            expected.append([*map(str, cell), "28", overall, groups])
         assert rows == expected
 
     def test_scripts_and_styles_are_those_of_the_policy_and_inside(self, page, source):
@@ -244,21 +241,6 @@ class TestPage:
 
 
 class TestTables:
-    def cells(self, dataset):
-        for model in SETTINGS["models"]:
-            for method in METHODS:
-                for metric in METRICS:
-                    yield dataset, model, method, metric
-
-    def counted(self, rows):
-        """The published count, mean d and whether it is bold, by loops."""
-        significant = [row for row in rows if row["significant"]]
-        effects = [row["cohens_d"] for row in significant or rows]
-        effects = [d for d in effects if not math.isnan(d)]
-        mean = sum(effects) / len(effects) if effects else None
-        bold = bool(significant) and mean is not None and abs(mean) >= 0.2
-        return len(significant), mean, bold
-
     def test_csv_and_latex(self, study, tests_of):
         dataset = "data_1"  # one of its classifiers has collapsed
         path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
@@ -268,9 +250,11 @@ class TestTables:
         assert r"\begin{tabular}{llccc}" in lines
         body = [line for line in lines if line.endswith(r"\\") and "Model & Method" not in line]
         texts = [text for line in body for text in line.removesuffix(r" \\").split(" & ")[2:]]
-        for row, text, cell in zip(rows, texts, self.cells(dataset), strict=True):
+        cells = product([dataset], SETTINGS["models"], METHODS, METRICS)
+        for row, text, cell in zip(rows, texts, cells, strict=True):
             assert tuple(row[name] for name in CELL) == cell
-            count, mean, bold = self.counted(tests_of["score", *cell])
+            count, mean = published(tests_of["score", *cell])
+            bold = count > 0 and mean is not None and abs(mean) >= 0.2
             assert (row["group_a"], row["group_b"]) == GROUPS
             assert (int(row["significant_runs"]), int(row["total_runs"])) == (count, 3)
             assert row["considerable"] == str(bold).lower()

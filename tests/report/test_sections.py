@@ -9,11 +9,11 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from made_up import config, make_study, options_of
+from made_up import Results, config, make_study, options_of
 from report.reading import Page
 from support import need
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.costs.finished import read_finished
 from exparity.costs.forecast import totals
 from exparity.report.context import build_context
@@ -48,18 +48,16 @@ def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored(
 
 def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
     settings = config(datasets=1, models=1, seeds=4, methods=1, metrics=1)
-    make_study(tmp_path / "results", settings, pairs=6)
+    results = Results(make_study(tmp_path / "results", settings, pairs=6))
     for seed in range(4):
-        path = tmp_path / "results" / "predictions" / "data_0" / "model_0" / f"{seed}.parquet"
-        table, _ = read_artefact(path, "predictions")
+        cell = "data_0", "model_0", seed
+        table, _ = read_artefact(results.path("predictions", *cell), "predictions")
         rows = table.drop_columns(["dataset", "model", "seed"]).to_pylist()
-        template = f"<b>{seed}</b>\n{{text}}"
-        extra = {"label_mass": 0.007 if seed == 2 else 0.9}
-        extra |= {"flags": ["label_mass_low"]} if seed == 2 else {}
-        parameters = {"prompt": {"template": template}}
-        ids = {"dataset": "data_0", "model": "model_0", "seed": seed}
-        write_artefact(path, "predictions", rows, ids, parameters=parameters, extra=extra)
-    study = gather(tmp_path / "results", options_of(settings))
+        facts = {"label_mass": 0.007 if seed == 2 else 0.9}
+        facts |= {"flags": ["label_mass_low"]} if seed == 2 else {}
+        prompt = {"template": f"<b>{seed}</b>\n{{text}}"}
+        results.write("predictions", rows, *cell, parameters={"prompt": prompt}, **facts)
+    study = gather(results.root, options_of(settings))
     page = render_page(build_context(study, tmp_path))
     section = page[page.index('<section id="prompts"') :].partition("</section>")[0]
     rows = re.findall(r"<tr><td>.*?</tr>", section, re.DOTALL)

@@ -27,3 +27,7 @@ class Statistics(Settings):
     ddof: Annotated[int, Range(at_least=0, at_most=1)] = 1
     confidence: Share = 0.95
     resamples: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 2000
+
+
+DEFAULTS = Statistics.model_construct()
+"""The default of each setting."""

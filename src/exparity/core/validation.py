@@ -42,17 +42,9 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
 class _Meta(ModelMetaclass):
-    """Has defaults as attributes of the class, and errors of a call from Python in lines."""
+    """Has errors of a call from Python in lines."""
 
     where: str
-
-    if not TYPE_CHECKING:  # which knows the attributes of a class itself
-
-        def __getattr__(cls, name: str) -> Any:
-            field = cls.__dict__.get("__pydantic_fields__", {}).get(name)
-            if field is None:
-                raise AttributeError(name)
-            return field.default
 
     def __call__(cls, *args: Any, **values: Any) -> Any:
         try:

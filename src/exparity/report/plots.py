@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError, shown
 from exparity.core.escaping import visible
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.report.figures.distributions import (
     distributions_panel,
     group_marks,
@@ -85,7 +85,7 @@ def plot_distributions(
 def plot_effects(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
-    threshold: float = Statistics.threshold,
+    threshold: float = DEFAULTS.threshold,
     width: float = WIDTHS["2col"],
 ) -> Figure:
     """Plot effect sizes with their intervals: a panel per metric, a line per method and model.
@@ -118,7 +118,7 @@ def plot_effects(
 def plot_verdicts(
     verdicts: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
-    threshold: float = Statistics.threshold,
+    threshold: float = DEFAULTS.threshold,
     width: float = WIDTHS["2col"],
 ) -> Figure:
     """Plot the verdict of every cell: a panel per dataset and pair of groups.

@@ -15,7 +15,7 @@ from exparity.artefacts.analyses import Table
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stages.cell import Lookup, cell_of, read_all
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
@@ -53,8 +53,8 @@ def bias_model(
     predictions: Sequence[Path],
     counterfactual_predictions: Sequence[Path] | None = None,
     *,
-    confidence: float = Statistics.confidence,
-    resamples: int = Statistics.resamples,
+    confidence: float = DEFAULTS.confidence,
+    resamples: int = DEFAULTS.resamples,
 ) -> StageResult:
     """Measure how the predictions of each training of a model differ between groups.
 

@@ -10,7 +10,7 @@ from typing import Any
 from exparity.artefacts.analyses import Table
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import StageResult, analysis
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import FamilyId, adjust
@@ -53,7 +53,7 @@ def judge_cells(
     debiasing: Sequence[Path] | None,
     *,
     family: Sequence[FamilyId] = ("dataset",),
-    alpha: float = Statistics.alpha,
+    alpha: float = DEFAULTS.alpha,
 ) -> StageResult:
     """Judge every cell of a study, corrected for how many cells its family has.
 

@@ -19,7 +19,7 @@ from exparity.artefacts.analyses import Findings, Table
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stages.cell import Lookup, cell_of, compared_in, read_all, require_same_cell
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
@@ -58,7 +58,7 @@ def reliance_cell(
     predictions: Path,
     counterfactual_predictions: Path,
     *,
-    confidence: float = Statistics.confidence,
+    confidence: float = DEFAULTS.confidence,
     target: Literal["label", "predicted"] = "label",
 ) -> StageResult:
     """Correlate attribution on the words that change with the effect of changing them.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stats.behrens_fisher import welch
 from exparity.stats.samples import samples, set_differences, set_index
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -72,7 +72,7 @@ def adjusted_gaps(
     pairs: Sequence[str | None] | None = None,
     *,
     covariates: Mapping[str, Sequence[float] | FloatArray | IntArray],
-    confidence: float = Statistics.confidence,
+    confidence: float = DEFAULTS.confidence,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> list[AdjustedGap]:
     """Estimate the gap between every two groups at equal class and length.

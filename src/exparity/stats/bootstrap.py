@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.types import FloatArray
 
 # Resamples held at once; bounds memory at large n.
@@ -22,8 +22,8 @@ NO_INTERVAL: Interval = (np.nan, np.nan, ("interval_none",))
 class Draws(NamedTuple):
     """Coverage of intervals, resamples (also permutations; 0 for none) and the seed of both."""
 
-    confidence: float = Statistics.confidence
-    resamples: int = Statistics.resamples
+    confidence: float = DEFAULTS.confidence
+    resamples: int = DEFAULTS.resamples
     seed: int = 0
 
 

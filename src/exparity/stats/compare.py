@@ -13,7 +13,7 @@ import numpy as np
 from exparity.core.calls import checked, listed
 from exparity.core.errors import InputError, shown
 from exparity.core.grouping import grouped
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS, Statistics
 from exparity.explanations.markup import notebook_html
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 from exparity.stats.jackknife import interval_of_d
@@ -109,11 +109,11 @@ def compare_groups(
     order: tuple[str, str] = ("male", "female"),
     pairs: Sequence[str | None] | None = None,
     *,
-    alpha: float = Statistics.alpha,
-    threshold: float = Statistics.threshold,
-    ddof: int = Statistics.ddof,
-    confidence: float = Statistics.confidence,
-    resamples: int = Statistics.resamples,
+    alpha: float = DEFAULTS.alpha,
+    threshold: float = DEFAULTS.threshold,
+    ddof: int = DEFAULTS.ddof,
+    confidence: float = DEFAULTS.confidence,
+    resamples: int = DEFAULTS.resamples,
 ) -> GroupComparison:
     """Compare a metric's values between two groups.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
 from exparity.stats.power import detectable_effect
@@ -114,9 +114,9 @@ def crossed_tests(
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
     *,
-    alpha: float = Statistics.alpha,
-    threshold: float = Statistics.threshold,
-    confidence: float = Statistics.confidence,
+    alpha: float = DEFAULTS.alpha,
+    threshold: float = DEFAULTS.threshold,
+    confidence: float = DEFAULTS.confidence,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 

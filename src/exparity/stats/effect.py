@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.types import FloatArray
 
 
@@ -21,7 +21,7 @@ def standardised(
         return np.asarray(difference / spread, dtype=np.float64)
 
 
-def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = Statistics.ddof) -> Any:
+def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = DEFAULTS.ddof) -> Any:
     """Cohen's d of two samples, with s = √((s²_a + s²_b)/2) (Cohen 1988, eq. 2.2.1 and 2.3.2)."""
     (mean_a, variance_a), (mean_b, variance_b) = (
         mean_and_variance(sample, ddof=ddof) for sample in (a, b)
@@ -30,7 +30,7 @@ def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = Statistics.ddof) -> An
 
 
 def mean_and_variance(
-    sample: FloatArray, *, ddof: int = Statistics.ddof
+    sample: FloatArray, *, ddof: int = DEFAULTS.ddof
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance, exact where all values are equal.
 

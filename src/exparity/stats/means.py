@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stats.behrens_fisher import critical_value
 from exparity.stats.mean_gap import mean_gap
 from exparity.stats.samples import plain_ids, set_index, set_means
@@ -38,7 +38,7 @@ def mean_score(
     scores: FloatArray,
     pairs: Sequence[str | None] | None = None,
     *,
-    confidence: float = Statistics.confidence,
+    confidence: float = DEFAULTS.confidence,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> MeanScore:
     """Estimate the mean of a metric's scores.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stats.informative import is_informative
 from exparity.types import FloatArray
 
@@ -63,7 +63,7 @@ def adjust(
     rows: Sequence[Mapping[str, Any]],
     family: Sequence[str] = ("dataset",),
     *,
-    alpha: float = Statistics.alpha,
+    alpha: float = DEFAULTS.alpha,
 ) -> list[dict[str, Any]]:
     """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, root_between, welch
 from exparity.stats.typical_gap import findable_gaps
 from exparity.types import FloatArray
@@ -31,7 +31,7 @@ def minimal_detectable_effect(
     standard_error: float | FloatArray,
     dof: float | FloatArray,
     *,
-    alpha: float = Statistics.alpha,
+    alpha: float = DEFAULTS.alpha,
 ) -> FloatArray:
     """Return the effect that a two-sided t-test finds with the power :data:`DETECTED`.
 
@@ -81,8 +81,8 @@ def planned_typical_gaps(
     sizes: tuple[int, int, int] | None = None,
     *,
     correlation: float = 0.0,
-    threshold: float = Statistics.threshold,
-    alpha: float = Statistics.alpha,
+    threshold: float = DEFAULTS.threshold,
+    alpha: float = DEFAULTS.alpha,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the typical gaps that are found to be above the threshold, and to be below it.
 

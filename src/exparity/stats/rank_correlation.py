@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.types import FloatArray
 
 FEWEST = 10
@@ -36,7 +36,7 @@ def rank_correlation(
     x: Sequence[float] | FloatArray,
     y: Sequence[float] | FloatArray,
     *,
-    confidence: float = Statistics.confidence,
+    confidence: float = DEFAULTS.confidence,
 ) -> RankCorrelation:
     """Correlate ranks; ties share their mean rank.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
 from exparity.stats.mean_gap import VARIANCES, Estimate
 
@@ -40,7 +40,7 @@ def gap_difference(
     second: Mapping[str, Any],
     first: Mapping[str, Any],
     *,
-    confidence: float = Statistics.confidence,
+    confidence: float = DEFAULTS.confidence,
 ) -> GapDifference:
     """Compare the gaps of a cell over all trainings in two runs.
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.resources import shipped
 from exparity.stats.mean_gap import VARIANCES, Estimate
 from exparity.stats.multiplicity import (
@@ -89,7 +89,7 @@ def judge(
     rows: Sequence[Mapping[str, Any]],
     family: Sequence[str] = ("dataset",),
     *,
-    alpha: float = Statistics.alpha,
+    alpha: float = DEFAULTS.alpha,
 ) -> list[dict[str, Any]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 

@@ -12,7 +12,7 @@ from exparity.config.command_line import results_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
 from exparity.core.flags import ConfigFiles, Folder, Id, Overrides
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.report.means import MEANS, MeanLine, mean_tables
 from exparity.report.terminal import means_of, terminal_here, verdicts_of, write
 from exparity.report.verdicts import is_random
@@ -67,7 +67,7 @@ def show(
         if ids:
             verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
             means = [row for row in means if row[kind] in ids]
-    threshold = grid.get("statistics", {}).get("threshold", Statistics.threshold)
+    threshold = grid.get("statistics", {}).get("threshold", DEFAULTS.threshold)
     parts = chain(
         verdicts_of(verdicts, threshold),
         means_of(mean_tables([MeanLine(**row) for row in means])),

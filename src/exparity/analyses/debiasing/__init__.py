@@ -22,7 +22,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Id
 from exparity.core.formats import dotted
 from exparity.core.grouping import grouped
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS
 from exparity.stages.cell import compared_in
 from exparity.stages.compare import Cell, Scores, read_scores
 from exparity.stages.skill import SCORED_ALIKE, over_scales, scales_of
@@ -91,10 +91,10 @@ def debiasing_cell(
     *,
     base: Id,
     recipes: Sequence[Id],
-    alpha: float = Statistics.alpha,
-    threshold: float = Statistics.threshold,
-    ddof: int = Statistics.ddof,
-    confidence: float = Statistics.confidence,
+    alpha: float = DEFAULTS.alpha,
+    threshold: float = DEFAULTS.threshold,
+    ddof: int = DEFAULTS.ddof,
+    confidence: float = DEFAULTS.confidence,
 ) -> StageResult:
     """Compare the gaps of debiased models with those of the model without debiasing.
 

@@ -9,7 +9,7 @@ from support import CPU, NARROW
 from exparity.artefacts.files import read_artefact
 from exparity.stages.compare import compare_model
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
+from exparity.stages.explain import Choice, explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
@@ -46,7 +46,9 @@ def train(cell: Path, model: dict = BERT, **training) -> None:
 
 
 def explain(cell: Path, output: Path, use: str = "gradient", **changes) -> Path:
-    options = {"params": {}, "method_id": use, "machine": CPU}
+    names = changes.keys() & Choice.__dataclass_fields__.keys()
+    choice = Choice(**{name: changes.pop(name) for name in names})
+    options = {"params": {}, "method_id": use, "choice": choice, "machine": CPU}
     explain_cell(output=output, use=use, **{**inputs_of(cell), **options, **changes})
     return output
 

@@ -19,7 +19,7 @@ from exparity.data.bios import LABELS
 from exparity.data.table import read_prepared
 from exparity.models.heads.label_words import LabelWords
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
+from exparity.stages.explain import Choice, explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
@@ -178,9 +178,10 @@ class TestAsItIs:
         cell = Cell(tmp_path, data).finetune(self.base(trained), {"epochs": 0}, TEMPLATES[2])
         assert cell.flags == ["label_mass_low"]
         files = [tmp_path / f"{name}.parquet" for name in ("explanations", "scores")]
-        sample = {"max_examples": 8, "params": {}, "machine": CPU}
-        explain_cell(data, cell.checkpoint, cell.predictions, files[0], use="gradient", **sample)
-        evaluate_cell(data, files[0], cell.checkpoint, files[1], use="sufficiency", **sample)
+        options = {"params": {}, "machine": CPU}
+        paths, choice = (data, cell.checkpoint, cell.predictions), Choice(max_examples=8)
+        explain_cell(*paths, files[0], use="gradient", choice=choice, **options)
+        evaluate_cell(data, files[0], cell.checkpoint, files[1], use="sufficiency", **options)
         for path, artefact in zip(files, ("explanations", "scores"), strict=True):
             assert read_artefact(path, artefact)[1]["flags"] == ["label_mass_low"]
         for row in read_artefact(files[0], "explanations")[0].to_pylist():

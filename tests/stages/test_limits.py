@@ -13,6 +13,7 @@ from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
 from exparity.stages.controls import negative_control_cell, removal_limits_cell
+from exparity.stages.explain import Choice
 from exparity.stages.skill import limits_by_example
 from exparity.types import Origin
 
@@ -75,7 +76,9 @@ def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):
     in_parts = rows_of(search(cell, tmp_path / "p.parquet"), "removal_limits")
     every = [row for row in rows_of(made, "removal_limits") if row["unit"] == "token"]
     assert in_parts == every
-    few = rows_of(search(cell, tmp_path / "f.parquet", max_examples=6), "removal_limits")
+    few = rows_of(
+        search(cell, tmp_path / "f.parquet", choice=Choice(max_examples=6)), "removal_limits"
+    )
     ids = {row["example_id"] for row in few}
     assert len(ids) == 6
     assert few == [row for row in every if row["example_id"] in ids]

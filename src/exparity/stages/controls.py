@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from exparity.metrics import MARKS, MetricBatch, limits, removal
 from exparity.metrics.removal import Steps
 from exparity.stages.cell import key_of
 from exparity.stages.evaluate import Metric, Scoring
-from exparity.stages.explain import ChosenTexts, checked_encoder
+from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
 from exparity.stages.skill import Direction, direction_of, limits_by_example
 from exparity.types import Encoding, Example, IntArray, Origin
 
@@ -124,9 +124,7 @@ def removal_limits_cell(
     takes: Mapping[Direction, Sequence[Unit]] | None = None,
     draws: Draws = 5,
     stages: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 10,
-    target: Literal["label", "predicted"] = "label",
-    examples: Literal["all", "correct"] = "all",
-    max_examples: int | None = None,
+    choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
     """Take tenths of each text's units in random orders, and in the order of a search.
@@ -144,15 +142,13 @@ def removal_limits_cell(
         takes: units that are ``removed``, and those that are ``kept``; tokens for both if None.
         draws: random orders of each text.
         stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
-        target: class whose probability falls, the true or the predicted one.
-        examples: examples to take, all or those classified correctly.
-        max_examples: size of a deterministic sample; all if None.
+        choice: texts to take, and the class of each whose probability falls.
         machine: where and how the model is run.
 
     Raises:
         InputError: bad options, or artefacts that do not belong together.
     """
-    texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
+    texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     takes = takes or {"kept": ["token"], "removed": ["token"]}
     search = {"takes": takes, "draws": draws, "stages": stages}
     job = Job(
@@ -286,9 +282,7 @@ def negative_control_cell(
     params: flags.Params,
     metric_id: flags.Id | None = None,
     draws: Draws = 5,
-    target: Literal["label", "predicted"] = "label",
-    examples: Literal["all", "correct"] = "all",
-    max_examples: int | None = None,
+    choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
     """Explain test texts at random, several times, and score that with one metric.
@@ -308,16 +302,14 @@ def negative_control_cell(
         params: option of the metric.
         metric_id: name of the metric's instance; as ``use`` if None.
         draws: random explanations of each text.
-        target: class to explain, the true or the predicted one.
-        examples: examples to explain, all or those classified correctly.
-        max_examples: size of a deterministic sample; all if None.
+        choice: texts and classes to explain.
         machine: where and how the model is run.
 
     Raises:
         InputError: bad options, or artefacts that do not belong together.
     """
     metric = Metric.of(use, params, metric_id)
-    texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
+    texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     texts = replace(texts, choice={**texts.choice, "draws": draws})
     scoring = Scoring(metric, texts, counterfactuals or ())
     steps = _steps(metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,6 +34,21 @@ log = logging.getLogger(__name__)
 _PROBE = 8
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Choice of the test texts to explain, and of the class of each.
+
+    Attributes:
+        target: class to explain, the true or the predicted one.
+        examples: examples to explain, all or those classified correctly.
+        max_examples: size of a deterministic sample; all if None.
+    """
+
+    target: Literal["label", "predicted"] = "label"
+    examples: Literal["all", "correct"] = "all"
+    max_examples: int | None = None
+
+
 def explain_cell(
     data: Path,
     checkpoint: flags.CheckpointWithManifest,
@@ -43,9 +58,7 @@ def explain_cell(
     use: flags.Id,
     params: flags.Params,
     method_id: flags.Id | None = None,
-    target: Literal["label", "predicted"] = "label",
-    examples: Literal["all", "correct"] = "all",
-    max_examples: int | None = None,
+    choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
     """Explain test texts with one method; its random numbers are those of the training's seed.
@@ -61,9 +74,7 @@ def explain_cell(
         use: method, as registered; see ``exparity list``.
         params: option of the method.
         method_id: name of the instance; as ``use`` if None.
-        target: class to explain, the true or the predicted one.
-        examples: examples to explain, all or those classified correctly.
-        max_examples: size of a deterministic sample; all if None.
+        choice: texts and classes to explain.
         machine: where and how the model is run.
 
     Raises:
@@ -73,7 +84,7 @@ def explain_cell(
     method_id = method_id or use
     entry = METHODS.get(use)
     options = complete(METHODS.options(entry), params, f"method {method_id}")
-    texts = ChosenTexts.read(data, checkpoint, predictions, target, examples, max_examples)
+    texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     own_files = entry.input_files(options, f"method {method_id}")
     own = {"files": {str(path): sha256_of(path) for path in own_files}} if own_files else {}
     job = Job(
@@ -115,15 +126,7 @@ class ChosenTexts:
     classes: Mapping[str, int]
 
     @classmethod
-    def read(
-        cls,
-        data: Path,
-        checkpoint: Path,
-        predictions: Path,
-        target: str,
-        examples: str,
-        max_examples: int | None,
-    ) -> ChosenTexts:
+    def read(cls, data: Path, checkpoint: Path, predictions: Path, choice: Choice) -> ChosenTexts:
         """Read the test split and what the classifier predicts for it, and choose texts."""
         prepared = read_prepared(data, "test")
         table, metadata = read_artefact(predictions, "predictions")
@@ -136,15 +139,15 @@ class ChosenTexts:
         columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
         predicted = Lookup[int](predictions, "prediction of example", zip(*columns, strict=True))
         chosen: Sequence[Example] = prepared.examples
-        if examples == "correct":
+        if choice.examples == "correct":
             chosen = [e for e in chosen if predicted[e.example_id] == e.label]
             if not chosen:
                 raise InputError(f"{predictions}: no test example is classified correctly")
-        chosen = sample(chosen, max_examples)
-        by_label = target == "label"
+        chosen = sample(chosen, choice.max_examples)
+        by_label = choice.target == "label"
         classes = {e.example_id: e.label if by_label else predicted[e.example_id] for e in chosen}
-        choice = {"target": target, "examples": examples, "max_examples": max_examples}
-        return cls(data, prepared, chosen, ids, metadata.get("flags", []), choice, classes)
+        own_flags = metadata.get("flags", [])
+        return cls(data, prepared, chosen, ids, own_flags, asdict(choice), classes)
 
     def classes_of(self, part: Sequence[Example]) -> IntArray:
         """Return the (n,) class to explain of some of the texts."""

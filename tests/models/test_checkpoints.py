@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support import refused_by, run_code
+from support import CPU, refused_by, run_code
 from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
@@ -146,7 +146,7 @@ def make_hostile(folder):
 ROUTES = {
     "load_classifier": lambda folder: load_classifier(str(folder), "cpu"),
     "load_tokenizer": lambda folder: load_tokenizer(str(folder)),
-    "load_masked_lm": lambda folder: load_masked_lm(folder, str(folder), None, "cpu"),
+    "load_masked_lm": lambda folder: load_masked_lm(folder, str(folder), None, CPU),
     "build_model": lambda folder: build_model(ModelSpec(checkpoint=str(folder)), "ab", []),
     "config": lambda folder: check_checkpoint(str(folder)),
 }

@@ -113,7 +113,7 @@ def test_equals_the_loop(tuned, tmp_path):
 
 
 def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
-    tokenizer = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu").tokenizer
+    tokenizer = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, CPU).tokenizer
     encoding = encode_texts(tokenizer, ["she sings . " * 30], 10)[0]
     assert encoding.truncated
     marks = (1, 0, 0) * 30
@@ -126,7 +126,7 @@ def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
 
 
 def test_a_text_without_such_words_is_undefined(tuned):
-    model = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu")
+    model = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, CPU)
     example = read_prepared(tuned / "data.parquet", "test").examples[0]
     (row,) = mlm_score._rows(model, [replace(example, rationale=(1,) * len(example.words))])
     assert math.isnan(row["mlm_score"])
@@ -143,4 +143,4 @@ def test_a_checkpoint_without_the_head_is_refused(tuned, tmp_path):
 
 def test_an_encoder_of_another_size_is_refused(tuned, checkpoints):
     with pytest.raises(InputError, match="its encoder does not fit the head of"):
-        load_masked_lm(Path(checkpoints["bert"]), str(tuned / "original"), None, "cpu")
+        load_masked_lm(Path(checkpoints["bert"]), str(tuned / "original"), None, CPU)

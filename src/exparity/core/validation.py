@@ -11,7 +11,6 @@ import json
 import re
 import types
 import typing
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +28,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from exparity.core.errors import InputError, did_you_mean, shown
+from exparity.core.grouping import grouped
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -204,9 +204,7 @@ def _filled(annotation: Any) -> Any:
 
 def _lines(kind: Any, error: ValidationError, values: Any, where: str) -> list[str]:
     """Return a line for each fault: its place, why it is one, and the value."""
-    by_place: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
-    for fault in error.errors(include_url=False):
-        by_place[_place(fault, values)].append(fault)
+    by_place = grouped(error.errors(include_url=False), lambda fault: _place(fault, values))
     noun = "key" if where.endswith(":") else "option"
     head, stem = where.rstrip(":"), where if where.endswith(":") or not where else f"{where}."
     lines = []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.stats.informative import is_informative
 from exparity.types import FloatArray
@@ -51,12 +51,12 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
 
 def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[list[int]]:
     """Return the positions of the rows of each family."""
-    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for i, row in enumerate(rows):
-        if is_informative(row):
-            quantity = row.get("quantity", "score")
-            members[quantity, *(row[name] for name in family)].append(i)
-    return list(members.values())
+
+    def family_of(i: int) -> tuple[Any, ...]:
+        return rows[i].get("quantity", "score"), *(rows[i][name] for name in family)
+
+    counted = (i for i, row in enumerate(rows) if is_informative(row))
+    return list(grouped(counted, family_of).values())
 
 
 def adjust(

@@ -7,7 +7,6 @@ sentence share its attribution, so that here a matched set counts once.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -133,10 +132,7 @@ def attribution_difference_cell(
     """
     prepared = read_prepared(data, "test")
     examples = Lookup(data, "test example", ((e.example_id, e) for e in prepared.examples))
-    sets: dict[str, dict[str, Example]] = defaultdict(dict)
-    for example in prepared.examples:
-        if example.match_id is not None:
-            sets[example.match_id][example.group] = example
+    sets = {match: {e.group: e for e in members} for match, members in prepared.sets.items()}
     rows: list[dict[str, Any]] = []
     ids: dict[str, Any] = {}
     unaligned: set[str] = set()

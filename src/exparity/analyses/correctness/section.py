@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
+from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
-
-if TYPE_CHECKING:
-    from exparity.report.gather import Study
 
 _IDS = ("dataset", "model", "method", "metric", "subset", "group")
 _COLUMNS = plain_schema(f"{' '.join(_IDS)}: string", "mean sd: float64", "n undefined: int64")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
-
-if TYPE_CHECKING:
-    from exparity.report.gather import Study
+from exparity.report.gather import Study
 
 SHOWN_WORDS = 10
 _WORDS = plain_schema(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Row
 from exparity.core.grouping import grouped
+from exparity.report.gather import Study
 from exparity.report.verdicts import named
 from exparity.stages.judge import CHANGES
-
-if TYPE_CHECKING:
-    from exparity.report.gather import Study
 
 _QUANTITIES = {change: quantity for quantity, change in CHANGES.items()}
 

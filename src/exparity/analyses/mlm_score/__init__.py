@@ -132,9 +132,7 @@ def mlm_score_cell(
         checkpoint=checkpoint,
         sources=[Path(__file__)],
         passes=_PASSES,
-        load=partial(
-            load_masked_lm, checkpoint, original, revision, machine.device, machine.token_budget
-        ),
+        load=partial(load_masked_lm, checkpoint, original, revision, machine),
         doing="asking for masked words",
         known=prepared.compared,
     )
@@ -260,11 +258,7 @@ class MaskedLanguageModel:
 
 
 def load_masked_lm(
-    tuned: Path,
-    original: str,
-    revision: str | None,
-    device: str,
-    token_budget: int | None = None,
+    tuned: Path, original: str, revision: str | None, machine: Machine
 ) -> MaskedLanguageModel:
     """Put the encoder of a fine-tuned classifier below the head of the model it started from."""
     from transformers import AutoModelForMaskedLM
@@ -298,7 +292,7 @@ def load_masked_lm(
     setattr(model, prefix, classifier.base_model)
     tokenizer = load_tokenizer(str(tuned))
     check_vocabulary(str(tuned), classifier, tokenizer)
-    place = resolve_device(device)
-    budget = token_budget or _TOKEN_BUDGET.get(place.type, 2048)
+    place = resolve_device(machine.device)
+    budget = machine.token_budget or _TOKEN_BUDGET.get(place.type, 2048)
     model = model.to(place).eval()  # type: ignore[arg-type]
     return MaskedLanguageModel(model, tokenizer, place, budget)

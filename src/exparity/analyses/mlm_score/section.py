@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
+from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
 from exparity.stats.compare import compare_groups
-
-if TYPE_CHECKING:
-    from exparity.report.gather import Study
-
 
 _COLUMNS = plain_schema(
     "dataset model group_a group_b: string",

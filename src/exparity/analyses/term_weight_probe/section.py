@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row
 from exparity.artefacts.schemas import schema_of
 from exparity.core.grouping import grouped
-
-if TYPE_CHECKING:
-    from exparity.report.gather import Study
+from exparity.report.gather import Study
 
 NONE = "none"
 """No debiasing."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
+from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
-
-if TYPE_CHECKING:
-    from exparity.report.gather import Study
 
 _CELL = ("dataset", "model", "method", "metric")
 _RANGES = ("range", "range_by_chance", "shrunk_range")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ _OF_RANKS = (
     *("U", "p", "significant", "rank_biserial", "wilcoxon_p", "omnibus", "omnibus_statistic"),
     *("omnibus_p", "epsilon_squared", "friedman_statistic", "friedman_p"),
 )
-_DESCRIBED = [one for one in fields(GroupComparison) if one.name not in _OF_RANKS]
+_NO_RANKS: dict[str, Any] = {name: getattr(GroupComparison, name) for name in _OF_RANKS}
 _OF_GAP = {
     "difference": ("estimate", "float64"),
     "p": ("p", "float64"),
@@ -140,10 +140,10 @@ def _of_skill(
     compared = []
     for pair, (whole, _) in zip(pairs, over_scales([skill], tests), strict=True):
         _, flags = rooms_of([skill], pair.group_a, pair.group_b)
-        described = {f.name: getattr(pair, f.name) for f in _DESCRIBED}
-        described |= {"p": whole.p_mean, "significant": bool(whole.p_mean <= settings["alpha"])}
-        described["flags"] = list(dict.fromkeys([*pair.flags, *flags]))
-        compared.append(GroupComparison(**described))
+        is_significant = bool(whole.p_mean <= settings["alpha"])
+        of_means = {**_NO_RANKS, "p": whole.p_mean, "significant": is_significant}
+        every = list(dict.fromkeys([*pair.flags, *flags]))
+        compared.append(replace(pair, **of_means, flags=every))
     return compared
 
 

@@ -26,8 +26,7 @@ def training_rows(
     cells: dict[tuple[str, str, bool], dict[int, Cell]] = defaultdict(dict)
     for cell in model.cells:
         of_seeds = cells[cell.method, cell.metric, cell.draw is None]
-        if cell.seed not in of_seeds:  # the first draw
-            of_seeds[cell.seed] = cell
+        of_seeds.setdefault(cell.seed, cell)  # the first draw
     for by_seed in cells.values():
         in_order = [by_seed[seed] for seed in sorted(by_seed)]
         for row in _tested(in_order, model, classifiers, options):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from exparity.artefacts import layout
+from exparity.config.experiment import Experiment
 from exparity.core.errors import within
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.models.scratch import check_buildable
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
 
 _READ_AT_START = 1 << 25
 """Bytes of the files of a dataset that is read whenever a run begins; larger ones take seconds."""

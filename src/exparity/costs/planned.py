@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from exparity.artefacts import layout
 from exparity.artefacts.seal import open_sealed
+from exparity.config.experiment import Experiment
+from exparity.config.instances import Instance
 from exparity.core.errors import InputError
 from exparity.core.validation import defaults_of
 from exparity.costs.finished import JobCost, artefact_of_stage, read_footer, runs_model
@@ -17,10 +19,6 @@ from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.table import sample
 from exparity.types import Example
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
-    from exparity.config.instances import Instance
 
 _COLUMNS = ("example_id", "match_id", "group", "split")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core.settings import DEFAULTS, Statistics
+from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
 from exparity.stats.power import detectable_effect
@@ -113,10 +113,7 @@ def crossed_tests(
     groups: Sequence[str],
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
-    *,
-    alpha: float = DEFAULTS.alpha,
-    threshold: float = DEFAULTS.threshold,
-    confidence: float = DEFAULTS.confidence,
+    **options: Any,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
@@ -125,8 +122,10 @@ def crossed_tests(
     other texts only, since the variation between trainings is unknown.
 
     ``scores`` are (s, n), NaN where undefined or missing. Degenerate input gives NaN and a flag.
+    Options are those of :func:`~exparity.stats.compare.compare_groups`, of which ``alpha``,
+    ``threshold`` and ``confidence`` count.
     """
-    settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
+    settings = Statistics(**options)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
     values = np.array(scores, dtype=np.float64).reshape(len(scores), len(codes))
     tests = []

@@ -132,9 +132,8 @@ def _of_skill(
     ``p`` is that of the means of matched differences, or of two groups (Welch), on all scales.
     """
     order = list(dict.fromkeys(name for pair in pairs for name in (pair.group_a, pair.group_b)))
-    options = {name: settings[name] for name in ("alpha", "threshold", "confidence")}
     tests: dict[Scale | None, list[CrossedTest]] = {
-        scale: crossed_tests([values], groups, order, sets, **options)
+        scale: crossed_tests([values], groups, order, sets, **settings)
         for scale, values in skill.values.items()
     }
     compared = []

@@ -13,6 +13,7 @@ from exparity.models.class_names import require_order
 from exparity.models.folders import clear_errors, folder_of, quiet_transformers
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.inputs import check_vocabulary
+from exparity.models.lookup import not_finite
 from exparity.models.lora import (
     check_base,
     read_adapter,
@@ -187,9 +188,9 @@ def _check_tensors(
             for key in sorted(unexpected)
             if key.split(".")[0] in inside and not _IDLE.search(key)
         ],
-        "with values that are not finite; its training has diverged, or the file is damaged": [
-            key for key, tensor in model.state_dict().items() if not tensor.isfinite().all()
-        ],
+        "with values that are not finite; its training has diverged, or the file is damaged": (
+            not_finite(model)
+        ),
         # The scale that belongs to them is lost.
         "as whole numbers, as of quantised weights; save it dequantised": whole,
     }

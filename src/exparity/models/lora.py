@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, reason_of
+from exparity.models.lookup import not_finite
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -137,7 +138,7 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
             f"adapter {folder}: is of another model than {model.name_or_path}: {strays[0]} is of "
             "one alone; take the model of its training"
         )
-    if not all(weight.isfinite().all() for weight in merged.state_dict().values()):
+    if not_finite(merged):
         raise InputError(f"adapter {folder}: holds values that are not finite")
     whole: PreTrainedModel = merged.to(dtype)
     return whole

@@ -6,12 +6,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from support import CPU, NARROW
 
-from exparity.artefacts.files import read_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.data.table import read_prepared
 from exparity.stages.compare import compare_model
+from exparity.stages.controls import negative_control_cell
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import Choice, explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
+from exparity.types import Example
 
 BERT = {"init": "scratch", "architecture": "bert", "size": NARROW}
 
@@ -61,6 +64,13 @@ def evaluate(cell: Path, explanations: Path, output: Path, use: str = "gini", **
     return output
 
 
+def control(cell: Path, output: Path, use: str, **changes) -> Path:
+    """Score random explanations."""
+    options = {"params": {}, "machine": CPU}
+    negative_control_cell(output=output, use=use, **{**inputs_of(cell), **options, **changes})
+    return output
+
+
 def compare(
     cell: Path, scores: Path, output: Path, random: Path | None = None, **statistics
 ) -> Path:
@@ -70,6 +80,27 @@ def compare(
         cell / "data.parquet", [cell / "predictions.parquet"], [scores], random_scores, output,
         output.with_name("across.parquet"), statistics={"resamples": 0, **statistics},
     )  # fmt: skip
+    return output
+
+
+def examples_of(cell: Path) -> dict[str, Example]:
+    """The test examples by id."""
+    return {e.example_id: e for e in read_prepared(cell / "data.parquet", "test").examples}
+
+
+def write_counterfactuals(cell: Path, output: Path, change) -> Path:
+    """Write other words for the other gender; ``change(i, words)`` gives them, None for none."""
+    rows = []
+    for i, example in enumerate(read_prepared(cell / "data.parquet").examples):
+        words = change(i, list(example.words))
+        if words is not None:
+            rows.append({
+                "example_id": example.example_id, "split": example.split, "group": example.group,
+                "group_to": {"male": "female", "female": "male"}[example.group], "words": words,
+                "n_changed": sum(a != b for a, b in zip(words, example.words, strict=True)),
+            })  # fmt: skip
+    dataset = facts_of(cell / "data.parquet", "data")["wildcards"]["dataset"]
+    write_artefact(output, "counterfactuals", rows, {"dataset": dataset}, parameters={})
     return output
 
 

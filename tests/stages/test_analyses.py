@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from stages.cells import evaluate, explain, rows_of, with_column
+from stages.cells import evaluate, examples_of, explain, rows_of, with_column
 
 from exparity.analyses.attribution_difference import attribution_difference_cell
 from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.dataset_bias import measure_dataset_bias
 from exparity.artefacts.files import read_artefact
 from exparity.data import DATASETS
-from exparity.data.table import read_prepared
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,7 @@ class TestAttributionDifference:
 
     def test_equals_sums_by_hand(self, cell, made, tmp_path):
         rows = self.run(cell, made, tmp_path / "d.parquet", min_sets=2)
-        examples = {e.example_id: e for e in read_prepared(cell / "data.parquet", "test").examples}
+        examples = examples_of(cell)
         for path in made[0]:
             method = read_artefact(path, "explanations")[1]["wildcards"]["method"]
             shares = {}

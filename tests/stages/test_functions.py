@@ -4,12 +4,11 @@ import sys
 
 import numpy as np
 import pytest
-from stages.cells import evaluate, explain, facts_of, inputs_of, rows_of, train
+from stages.cells import evaluate, explain, facts_of, inputs_of, prepare_pairs, rows_of, train
 
 import exparity
 from exparity import InputError
 from exparity.data.table import read_prepared
-from exparity.stages.prepare import prepare
 
 SOURCE = """
 import numpy as np
@@ -28,10 +27,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "stage_black_box.py").write_text(SOURCE)
-    prepare(
-        tmp_path / "data.parquet", use="pairs_all", params={"n_pairs": 20}, data_dir=tmp_path,
-        dataset_id="pairs",
-    )  # fmt: skip
+    prepare_pairs(tmp_path, 20)
     yield tmp_path
     sys.modules.pop("stage_black_box", None)
 

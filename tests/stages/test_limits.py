@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from stages.cells import evaluate, explain, inputs_of, rows_of
+from stages.cells import control, evaluate, examples_of, explain, inputs_of, rows_of
 from stages.one_by_one import OneByOne
 from support import CPU
 
@@ -10,9 +10,8 @@ from exparity import load_classifier
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
-from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
-from exparity.stages.controls import negative_control_cell, removal_limits_cell
+from exparity.stages.controls import removal_limits_cell
 from exparity.stages.explain import Choice
 from exparity.stages.skill import limits_by_example
 from exparity.types import Origin
@@ -36,11 +35,10 @@ def made(cell, tmp_path_factory):
 def texts(cell):
     """The classifier, and by example its encoding and label."""
     classifier = load_classifier(cell / "mine" / "3", "cpu")
-    examples = read_prepared(cell / "data.parquet", "test").examples
-    encodings = classifier.encode([example.words for example in examples])
+    examples = examples_of(cell)
+    encodings = classifier.encode([example.words for example in examples.values()])
     return classifier, {
-        example.example_id: (encoding, example.label)
-        for example, encoding in zip(examples, encodings, strict=True)
+        id: (encoding, examples[id].label) for id, encoding in zip(examples, encodings, strict=True)
     }
 
 
@@ -115,11 +113,12 @@ VARIANTS = {
 def test_scores_of_random_explanations_are_those_of_their_own_passes(
     cell, made, tmp_path, metric, params
 ):
-    options = {"use": metric, "params": params, "draws": DRAWS}
-    outputs = tmp_path / "read.parquet", tmp_path / "run.parquet"
-    paths = list(inputs_of(cell).values())
-    for output, limits in zip(outputs, ([made], None), strict=True):
-        negative_control_cell(*paths, output, None, limits, **options, machine=CPU)
+    options = {"params": params, "draws": DRAWS}
+    limits = {"read": [made], "run": None}
+    outputs = [
+        control(cell, tmp_path / name, metric, removal_limits=given, **options)
+        for name, given in limits.items()
+    ]
     read, run = (rows_of(output, "random_scores") for output in outputs)
     keys = ("example_id", "group", "match_id", "draw")
     assert [[row[key] for key in keys] for row in read] == [[row[k] for k in keys] for row in run]
@@ -133,13 +132,9 @@ def test_scores_of_random_explanations_are_those_of_their_own_passes(
 
 def test_thresholds_of_scores_run_the_model(cell, made, tmp_path):
     """Which tokens they take is none of an order."""
-    options = {"params": {"based_on": "threshold", "thresholds": [0.05]}}
-    paths = list(inputs_of(cell).values())
-    negative_control_cell(
-        *paths, tmp_path / "r.parquet", None, [made], use="comprehensiveness",
-        machine=CPU, **options,
-    )  # fmt: skip
-    rows = rows_of(tmp_path / "r.parquet", "random_scores")
+    options = {"removal_limits": [made], "params": {"based_on": "threshold", "thresholds": [0.05]}}
+    output = control(cell, tmp_path / "r.parquet", "comprehensiveness", **options)
+    rows = rows_of(output, "random_scores")
     assert {len(row["sizes"]) for row in rows} == {0, 1}
 
 
@@ -176,15 +171,9 @@ class TestFalls:
 
 
 def test_the_rationale_itself_is_scored_as_a_reference(cell, tmp_path):
-    paths = list(inputs_of(cell).values())
-    options = {"params": {"top_k": 3}, "machine": CPU}
-    output = tmp_path / "r.parquet"
-    negative_control_cell(*paths, output, use="rationale_token_f1", **options)
-    marks = {
-        example.example_id: sum(example.rationale)
-        for example in read_prepared(cell / "data.parquet", "test").examples
-    }
+    output = control(cell, tmp_path / "r.parquet", "rationale_token_f1", params={"top_k": 3})
+    examples = examples_of(cell)
     for row in rows_of(output, "random_scores"):
-        relevant = marks[row["example_id"]]
+        relevant = sum(examples[row["example_id"]].rationale)
         taken = min(3, relevant)  # only words with a positive score
         assert row["reference"] == pytest.approx(2 * taken / (taken + relevant))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from stages.cells import prepare_pairs
+from stages.cells import examples_of, prepare_pairs
 from support import CPU, NARROW
 
 from exparity import InputError
@@ -97,7 +97,7 @@ def by_hand(tuned):
 
 def test_equals_the_loop(tuned, tmp_path):
     rows = run(tuned, tmp_path / "m.parquet")
-    examples = {e.example_id: e for e in read_prepared(tuned / "data.parquet", "test").examples}
+    examples = examples_of(tuned)
     assert len(rows) == len(examples) > 4
     score = by_hand(tuned)
     several = 0

@@ -6,18 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
-from stages.cells import compare, evaluate, explain, rows_of
-from support import CPU
+from stages.cells import compare, control, evaluate, examples_of, explain, rows_of
 
 from exparity import load_classifier
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
-from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
 from exparity.stages.compare import compare_model
-from exparity.stages.controls import negative_control_cell
 from exparity.stages.skill import RandomScores
 from exparity.types import Origin
 
@@ -30,13 +27,10 @@ METRICS = {
 }
 
 
-def control(cell, output, metric, **options):
-    """Score random explanations and return the rows of the artefact with its metadata."""
-    given = {"use": metric, "params": METRICS.get(metric, {})}
-    paths = (cell / name for name in ("data.parquet", "mine/3", "predictions.parquet"))
-    negative_control_cell(*paths, output, **{**given, "draws": DRAWS, "machine": CPU, **options})
-    table, metadata = read_artefact(output, "random_scores")
-    return table.to_pylist(), metadata
+def random_scores(cell, output, metric, **options):
+    """Score random explanations and return the rows of the artefact."""
+    given = {"params": METRICS.get(metric, {}), "draws": DRAWS, **options}
+    return rows_of(control(cell, output, metric, **given), "random_scores")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +42,7 @@ def random(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(cell, random):
     """The random scores of every metric."""
-    return {metric: control(cell, random / f"{metric}.parquet", metric)[0] for metric in METRICS}
+    return {id: random_scores(cell, random / f"{id}.parquet", id) for id in METRICS}
 
 
 @pytest.mark.reference
@@ -57,7 +51,7 @@ def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metr
     per = "word" if metric == "mass_accuracy" else "token"
     classifier = load_classifier(cell / "mine" / "3", "cpu")
     expected = {}
-    for example in read_prepared(cell / "data.parquet", "test").examples:
+    for example in examples_of(cell).values():
         for draw in range(DRAWS):
             encodings, key = classifier.encode([example.words]), [example.example_id]
             seed = derive_seed(3, "negative_control", draw)
@@ -83,54 +77,54 @@ def scored(cell, random):
     return evaluate(cell, explanations, scores, "comprehensiveness", params=params)
 
 
-class TestExcess:
-    """Against a reference of loops, in float64."""
+def naive_test(values):
+    """A test of two groups with matched sets, of values by set and group, as loops in float64."""
+    sets = sorted({match for match, _ in values})
+    a, b = ([values[match, group] for match in sets] for group in ("male", "female"))
+    difference = sum(a) / len(a) - sum(b) / len(b)
+    spread = math.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / 2)
+    u = sum((x > y) + 0.5 * (x == y) for x in a for y in b)
+    paired = [x - y for x, y in zip(a, b, strict=True)]
+    return {
+        "mean_difference": difference,
+        "p": mannwhitneyu(a, b).pvalue,
+        "wilcoxon_p": wilcoxon(paired).pvalue,
+        "cohens_d": difference / spread,
+        "rank_biserial": 2 * u / (len(a) * len(b)) - 1,
+        "d_z": np.mean(paired) / np.std(paired, ddof=1),
+        "direction": np.sign(difference),
+        "n_a": len(sets),
+        "n_b": len(sets),
+    }
 
-    @pytest.fixture
-    def rows(self, cell, random, made, scored, tmp_path):
-        chance = random / "comprehensiveness.parquet"
-        compare(cell, scored, tmp_path / "t.parquet", chance, resamples=300)
-        return {row["quantity"]: row for row in rows_of(tmp_path / "t.parquet", "tests")}
 
-    @pytest.mark.reference
-    def test_equals_a_naive_loop(self, rows, made, scored):
-        values = {}
-        for score in read_artefact(scored, "scores")[0].to_pylist():
-            drawn = [
-                r["score"]
-                for r in made["comprehensiveness"]
-                if r["example_id"] == score["example_id"]
-            ]
-            assert len(drawn) == DRAWS
-            over = score["score"] - math.fsum(drawn) / DRAWS
-            values[score["match_id"], score["group"]] = over
-        sets = sorted({match for match, _ in values})
-        a, b = ([values[match, group] for match in sets] for group in ("male", "female"))
-        difference = sum(a) / len(a) - sum(b) / len(b)
-        spread = math.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / 2)
-        u = sum((x > y) + 0.5 * (x == y) for x in a for y in b)
-        paired = [x - y for x, y in zip(a, b, strict=True)]
-        expected = {
-            "mean_difference": difference,
-            "p": mannwhitneyu(a, b).pvalue,
-            "wilcoxon_p": wilcoxon(paired).pvalue,
-            "cohens_d": difference / spread,
-            "rank_biserial": 2 * u / (len(a) * len(b)) - 1,
-            "d_z": np.mean(paired) / np.std(paired, ddof=1),
-            "direction": np.sign(difference),
-            "n_a": 6,
-            "n_b": 6,
-        }
-        found = {name: rows["excess"][name] for name in expected}
-        assert found == pytest.approx(expected, rel=1e-9)
-        # Six sets are too few for an interval.
-        assert rows["excess"]["flags"] == ["interval_none", "collapsed"]
+def assert_equal(row, expected):
+    assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
 
-    def test_there_is_none_over_random_scores_by_other_options(self, cell, scored, tmp_path):
-        control(cell, tmp_path / "r.parquet", "comprehensiveness", params={})
-        compare(cell, scored, tmp_path / "t.parquet", tmp_path / "r.parquet")
-        rows = rows_of(tmp_path / "t.parquet", "tests")
-        assert {row["quantity"] for row in rows if row["method"] == "gradient"} == {"score"}
+
+@pytest.mark.reference
+def test_excess_equals_a_naive_loop(cell, random, made, scored, tmp_path):
+    chance = random / "comprehensiveness.parquet"
+    compare(cell, scored, tmp_path / "t.parquet", chance, resamples=300)
+    rows = {row["quantity"]: row for row in rows_of(tmp_path / "t.parquet", "tests")}
+    values = {}
+    for score in rows_of(scored, "scores"):
+        drawn = [
+            r["score"] for r in made["comprehensiveness"] if r["example_id"] == score["example_id"]
+        ]
+        assert len(drawn) == DRAWS
+        values[score["match_id"], score["group"]] = score["score"] - math.fsum(drawn) / DRAWS
+    assert len(values) == 12
+    assert_equal(rows["excess"], naive_test(values))
+    # Six sets are too few for an interval.
+    assert rows["excess"]["flags"] == ["interval_none", "collapsed"]
+
+
+def test_there_is_no_excess_over_random_scores_by_other_options(cell, scored, tmp_path):
+    random_scores(cell, tmp_path / "r.parquet", "comprehensiveness", params={})
+    compare(cell, scored, tmp_path / "t.parquet", tmp_path / "r.parquet")
+    rows = rows_of(tmp_path / "t.parquet", "tests")
+    assert {row["quantity"] for row in rows if row["method"] == "gradient"} == {"score"}
 
 
 def test_undefined_and_unknown_examples(tmp_path):
@@ -163,16 +157,4 @@ def test_each_draw_of_random_explanations_is_tested(cell, random, made, scored, 
     ]
     for row in rows:
         drawn = [r for r in made[row["metric"]] if r["draw"] == row["draw"]]
-        by_set = {(r["match_id"], r["group"]): r["score"] for r in drawn}
-        sets = sorted({match for match, _ in by_set})
-        a, b = (np.array([by_set[m, g] for m in sets]) for g in ("male", "female"))
-        spread = math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
-        expected = {
-            "p": mannwhitneyu(a, b).pvalue,
-            "wilcoxon_p": wilcoxon(a - b).pvalue,
-            "cohens_d": (a.mean() - b.mean()) / spread,
-            "direction": np.sign(a.mean() - b.mean()),
-            "n_a": len(sets),
-            "n_b": len(sets),
-        }
-        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+        assert_equal(row, naive_test({(r["match_id"], r["group"]): r["score"] for r in drawn}))

@@ -5,7 +5,6 @@ import pytest
 from stages.cells import compare, evaluate, explain, rows_of, with_column
 
 from exparity import InputError
-from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 
 
@@ -57,7 +56,7 @@ def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanatio
     undefined = sum(np.isnan(row["score"]) for row in scores)
     assert 0 < undefined < len(scores)
     compare(cell, tmp_path / "s.parquet", tmp_path / "t.parquet")
-    row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
+    row = rows_of(tmp_path / "t.parquet", "tests")[0]
     assert row["n_undefined"] == undefined
 
 

@@ -31,7 +31,6 @@ GENDERED = {*SWAPS, *SWAPS.values()}
 LARGER = {"baker": "male", "gardener": "female", "journalist": "male", "pharmacist": "female"}
 SEEDS = st.integers(-(10**9), 10**9)
 SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
-HALF = settings(max_examples=settings.default.max_examples // 2)
 
 
 def bios(**options):
@@ -97,20 +96,6 @@ def test_rationale_marks_the_own_occupation_and_nothing_else(default):
 
 
 @pytest.mark.property
-@HALF
-@given(n=st.integers(MIN_BIOGRAPHIES, 300), imbalance=st.floats(0.5, 1), share=SHARES, seed=SEEDS)
-def test_imbalance_is_met_to_the_nearest_person(n, imbalance, share, seed):
-    people = observed(n_biographies=n, imbalance=imbalance, test_share=share, generator_seed=seed)
-    assert len(people) == n
-    counts = Counter((e.split, LABELS[e.label], e.group) for e in people)
-    sizes = Counter((e.split, LABELS[e.label]) for e in people)
-    assert len(sizes) == 2 * len(LABELS)
-    for (split, occupation), size in sizes.items():
-        larger = counts[split, occupation, LARGER[occupation]]
-        assert abs(larger - imbalance * size) <= 0.5 + 1e-9
-
-
-@pytest.mark.property
 @settings(max_examples=6)
 @given(proxy=st.floats(0, 1), imbalance=st.floats(0.5, 1), seed=SEEDS)
 def test_proxy_is_met_within_sampling_error(proxy, imbalance, seed):
@@ -121,16 +106,6 @@ def test_proxy_is_met_within_sampling_error(proxy, imbalance, seed):
     for example in people:
         towns = {town for town, _ in HOMES[f"home {example.attributes['home']}"]}
         assert len(towns & set(example.words)) == 1
-
-
-@pytest.mark.property
-@settings(max_examples=25)
-@given(n=st.integers(MIN_BIOGRAPHIES, 150), proxy=st.floats(0, 1), seed=SEEDS)
-def test_the_counterfactual_is_the_other_version_with_the_same_town(n, proxy, seed):
-    for person in observed(n_biographies=n, proxy=proxy, generator_seed=seed):
-        versions = [person.words, tuple(person.attributes["counterfactual"].split())]
-        assert_versions(*(versions if person.group == "male" else versions[::-1]))
-        assert person.match_id is None
 
 
 @pytest.mark.property
@@ -179,19 +154,33 @@ def test_one_gender_alone_can_be_ambiguous(group):
 # Corpus
 
 
+def assert_imbalance_is_met_to_the_nearest_person(people, imbalance):
+    counts = Counter((e.split, LABELS[e.label], e.group) for e in people)
+    sizes = Counter((e.split, LABELS[e.label]) for e in people)
+    assert len(sizes) == 2 * len(LABELS)
+    for (split, occupation), size in sizes.items():
+        larger = counts[split, occupation, LARGER[occupation]]
+        assert abs(larger - imbalance * size) <= 0.5 + 1e-9
+
+
+def assert_the_counterfactual_is_the_other_version_with_the_same_town(person):
+    versions = [person.words, tuple(person.attributes["counterfactual"].split())]
+    assert_versions(*(versions if person.group == "male" else versions[::-1]))
+    assert person.match_id is None
+
+
 @pytest.mark.property
-@HALF
 @given(
-    n=st.integers(MIN_BIOGRAPHIES, 150),
+    n=st.integers(MIN_BIOGRAPHIES, 200),
     paired=st.booleans(),
-    imbalance=st.floats(0.5, 1),
+    observed=st.fixed_dictionaries({"imbalance": st.floats(0.5, 1), "proxy": st.floats(0, 1)}),
     share=SHARES,
     seed=SEEDS,
 )
-def test_any_allowed_arguments(n, paired, imbalance, share, seed):
+def test_any_allowed_arguments(n, paired, observed, share, seed):
     options = {"n_biographies": n, "test_share": share, "generator_seed": seed, "paired": paired}
     if not paired:
-        options["imbalance"] = imbalance
+        options |= observed
     examples = bios(**options)
     assert examples == bios(**options)
     assert len({e.words for e in examples}) == len(examples) == (2 * n if paired else n)
@@ -200,6 +189,10 @@ def test_any_allowed_arguments(n, paired, imbalance, share, seed):
         assert replace(male, example_id="", words=()) == replace(
             female, example_id="", words=(), group="male"
         )
+    if not paired:
+        assert_imbalance_is_met_to_the_nearest_person(examples, observed["imbalance"])
+        for person in examples:
+            assert_the_counterfactual_is_the_other_version_with_the_same_town(person)
     splits = defaultdict(set)
     for example in examples:
         splits[example.attributes["template"]].add(example.split)

@@ -1,4 +1,4 @@
-"""Datasets: facts, what loading refuses, the GECO reader's oddities, and deterministic samples."""
+"""Datasets: facts, what loading refuses, the GECO reader's oddities, and raw files."""
 
 import io
 import json
@@ -10,8 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support import REAL, digest_of, need
 
 from exparity.artefacts.lineage import sha256_of
@@ -20,7 +18,6 @@ from exparity.data import DATASETS, check_examples, load_dataset
 from exparity.data.facts import DatasetFacts, RemoteFile
 from exparity.data.files import DataSource, read_jsonl
 from exparity.data.geco import example_of
-from exparity.data.table import sample
 from exparity.tools.data import raw_files
 from exparity.types import Example
 
@@ -156,69 +153,6 @@ class TestCheckExamples:
     def test_facts_that_nothing_can_be_compared_by(self, changes, message):
         with pytest.raises(InputError, match=message):
             check_examples("d", GOOD, replace(FACTS, **changes))
-
-
-# Samples
-
-
-@st.composite
-def populations(draw):
-    """Examples in matched sets of 1 to 3, across groups or within one, and singles."""
-    members = draw(st.lists(st.text("abc", min_size=1, max_size=3), max_size=6))
-    sets = [
-        example(f"s{i}-{j}", match_id=f"m{i}", group=group)
-        for i, groups in enumerate(members)
-        for j, group in enumerate(groups)
-    ]
-    groups = draw(st.lists(st.sampled_from("abc"), max_size=12))
-    return sets + [example(f"x{i}", group=group) for i, group in enumerate(groups)]
-
-
-def ids(examples):
-    return [e.example_id for e in examples]
-
-
-@pytest.mark.property
-class TestSample:
-    @given(populations(), st.integers(0, 30))
-    def test_size_whole_sets_and_order(self, examples, size):
-        found = sample(examples, size)
-        assert len(found) <= size
-        assert len(found) > min(size, len(examples)) - 3  # the largest set has three
-        chosen = set(ids(found))
-        assert ids(found) == [i for i in ids(examples) if i in chosen]
-        for match_id in {e.match_id for e in examples} - {None}:
-            members = {e.example_id for e in examples if e.match_id == match_id}
-            assert members <= chosen or not members & chosen
-
-    @given(populations(), st.integers(0, 30), st.randoms(use_true_random=False))
-    def test_it_does_not_depend_on_the_order(self, examples, size, random):
-        mixed = list(examples)
-        random.shuffle(mixed)
-        assert set(ids(sample(mixed, size))) == set(ids(sample(examples, size)))
-
-    @given(populations(), st.integers(0, 30), st.integers(0, 30))
-    def test_a_larger_sample_holds_the_smaller(self, examples, one, two):
-        small, large = sorted((one, two))
-        assert set(ids(sample(examples, small))) <= set(ids(sample(examples, large)))
-
-    @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())))
-    def test_no_group_is_ahead_by_more_than_a_set(self, units):
-        examples = [
-            example(f"{i}-{j}", match_id=f"m{i}" if size > 1 or matched else None, group=group)
-            for i, (group, size, matched) in enumerate(units)
-            for j in range(size)
-        ]
-        every = Counter(e.group for e in examples)
-        for size in range(len(examples)):
-            found = Counter(e.group for e in sample(examples, size))
-            most = max(found.values(), default=0)
-            assert all(most - found[g] <= 3 or found[g] == every[g] for g in every)
-
-    def test_another_process_would_take_the_same(self):
-        # In the order of sha256(match_id): printf b | sha256sum is 3e…, c 2e…, a ca….
-        examples = [example(x, match_id=x) for x in "abc"]
-        assert [ids(sample(examples, n)) for n in (1, 2)] == [["c"], ["b", "c"]]
 
 
 # GECO's format

@@ -1,4 +1,4 @@
-"""The stratified split: quotas against a count by hand, whole sets, and no dependence on order."""
+"""Stratified splits and samples: quotas by hand, whole sets, and no dependence on order."""
 
 import math
 from collections import Counter, defaultdict
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
 from exparity.data._split import split_examples, stratified_sample
+from exparity.data.table import sample
 from exparity.types import Example
 
 SHARES = st.sampled_from([0.01, 0.1, 0.2, 0.25, 0.3, 0.5, 0.8, 0.99])
@@ -17,6 +18,10 @@ SHARES = st.sampled_from([0.01, 0.1, 0.2, 0.25, 0.3, 0.5, 0.8, 0.99])
 
 def example(id, label=0, group="a", match_id=None):
     return Example(str(id), ("word",), label, group, "train", match_id)
+
+
+def ids(examples):
+    return [e.example_id for e in examples]
 
 
 def split_of(examples, **options):
@@ -34,13 +39,13 @@ def rows(draw):
 
 @st.composite
 def sets(draw):
-    """Examples in matched sets of one to three, some without any."""
+    """Examples in matched sets of one to three, across groups or within one, and without any."""
     examples = []
     for i in range(draw(st.integers(2, 25))):
         match = draw(st.sampled_from([f"m{i}", f"m{i}", None]))
         for j in range(draw(st.integers(1, 3)) if match else 1):
-            label = draw(st.integers(0, 1))
-            examples.append(example(f"{i}-{j}", label, "abc"[j], match))
+            label, group = draw(st.integers(0, 1)), draw(st.sampled_from("abc"))
+            examples.append(example(f"{i}-{j}", label, group, match))
     return examples
 
 
@@ -72,7 +77,7 @@ class TestInvariance:
     @given(sets(), SHARES, st.integers(0, 5))
     def test_matched_sets_stay_whole_and_nothing_else_changes(self, examples, share, seed):
         found = split_examples(examples, test_share=share, seed=seed)
-        assert [e.example_id for e in found] == [e.example_id for e in examples]
+        assert ids(found) == ids(examples)
         assert {e.split for e in found} == {"train", "test"}
         splits = defaultdict(set)
         for e in found:
@@ -114,7 +119,7 @@ class TestByHand:
 
 
 @pytest.mark.property
-class TestSample:
+class TestStratifiedSample:
     @given(rows(), st.integers(1, 70))
     def test_as_many_as_wanted_with_the_shares_of_all(self, examples, size):
         taken = stratified_sample(examples, size)
@@ -126,3 +131,46 @@ class TestSample:
         counts = Counter((e.label, e.group) for e in taken)
         for stratum, n in sizes.items():
             assert math.floor(share * n) <= counts[stratum] <= math.ceil(share * n)
+
+
+@pytest.mark.property
+class TestSample:
+    @given(sets(), st.integers(0, 30))
+    def test_size_whole_sets_and_order(self, examples, size):
+        found = sample(examples, size)
+        assert len(found) <= size
+        assert len(found) > min(size, len(examples)) - 3  # the largest set has three
+        chosen = set(ids(found))
+        assert ids(found) == [i for i in ids(examples) if i in chosen]
+        for match_id in {e.match_id for e in examples} - {None}:
+            members = {e.example_id for e in examples if e.match_id == match_id}
+            assert members <= chosen or not members & chosen
+
+    @given(sets(), st.integers(0, 30), st.randoms(use_true_random=False))
+    def test_it_does_not_depend_on_the_order(self, examples, size, random):
+        mixed = list(examples)
+        random.shuffle(mixed)
+        assert set(ids(sample(mixed, size))) == set(ids(sample(examples, size)))
+
+    @given(sets(), st.integers(0, 30), st.integers(0, 30))
+    def test_a_larger_sample_holds_the_smaller(self, examples, one, two):
+        small, large = sorted((one, two))
+        assert set(ids(sample(examples, small))) <= set(ids(sample(examples, large)))
+
+    @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())))
+    def test_no_group_is_ahead_by_more_than_a_set(self, units):
+        examples = [
+            example(f"{i}-{j}", match_id=f"m{i}" if size > 1 or matched else None, group=group)
+            for i, (group, size, matched) in enumerate(units)
+            for j in range(size)
+        ]
+        every = Counter(e.group for e in examples)
+        for size in range(len(examples)):
+            found = Counter(e.group for e in sample(examples, size))
+            most = max(found.values(), default=0)
+            assert all(most - found[g] <= 3 or found[g] == every[g] for g in every)
+
+    def test_another_process_would_take_the_same(self):
+        # In the order of sha256(match_id): printf b | sha256sum is 3e…, c 2e…, a ca….
+        examples = [example(x, match_id=x) for x in "abc"]
+        assert [ids(sample(examples, n)) for n in (1, 2)] == [["c"], ["b", "c"]]

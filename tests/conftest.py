@@ -135,6 +135,17 @@ def logging_as_before():
     data.setLevel(of_data)  # `plan` leaves what is odd in data to the job that prepares them
 
 
+@pytest.fixture
+def one_thread():
+    """Sums of several threads may be rounded otherwise from run to run."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).resolve().parents[1]

@@ -145,9 +145,16 @@ _USUAL = {
 }
 
 
-def make(family: str, tokenizer: Any, classes: int = 2, **settings: Any) -> Any:
-    """Return a random classifier of a family, with weights large enough for texts to differ."""
+def make(family: str, tokenizer: Any, classes: int | list[str] = 2, **settings: Any) -> Any:
+    """Return a random classifier of a family, with weights large enough for texts to differ.
+
+    ``classes`` are the number of its outputs, or their names.
+    """
     torch.manual_seed(0)
+    if not isinstance(classes, int):
+        labels = {name: i for i, name in enumerate(classes)}
+        settings |= {"id2label": dict(enumerate(classes)), "label2id": labels}
+        classes = len(classes)
     roles = ("pad", "bos", "eos", "cls", "sep", "mask")
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in roles}
     size = _SIZES.get(family, {})

@@ -1,9 +1,25 @@
-"""The plain model in float64, one text at a time: what naive references are written with."""
+"""The plain model, one text at a time, also in float64: what naive references are written with."""
 
 import copy
 
 import numpy as np
 import torch
+
+
+def plain_pair(classifier, pair):
+    """Ids and token types of a pair of texts, as transformers gives them to the model."""
+    batch = classifier.tokenizer(*pair)
+    ids = np.array(batch["input_ids"])
+    return ids, np.array(batch.get("token_type_ids", np.zeros_like(ids)))
+
+
+def plain_probabilities(model, ids, types=None):
+    """(c,) probabilities that the model of transformers gives for the ids of a text."""
+    typed = {"token_type_ids": torch.as_tensor(types)[None]} if np.any(types) else {}
+    batch = torch.as_tensor(np.asarray(ids))[None]
+    with torch.no_grad():
+        logits = model(input_ids=batch, attention_mask=torch.ones_like(batch), **typed).logits
+    return logits.double().softmax(-1)[0].numpy()
 
 
 class ExactModel:
@@ -32,6 +48,9 @@ class ExactModel:
     def probability(self, rows, target):
         with torch.no_grad():
             return float(self.logits(rows).softmax(-1)[target])
+
+    def probability_of(self, ids, target):
+        return self.probability(self.rows(ids), target)
 
     def predicted(self, rows):
         with torch.no_grad():

@@ -78,19 +78,6 @@ def wrapped():
 
 
 @pytest.mark.reference
-def test_occlusion_of_a_wrapped_model_is_that_of_the_model(wrapped):
-    model, predict = wrapped
-    texts = ["I loved this film , it was warm and funny", "the nurse was late", "bad"]
-    found, expected = (
-        exparity.explain(one, texts, 0, "occlusion", unit="word") for one in (box(predict), model)
-    )
-    for whole, own in zip(found, expected, strict=True):
-        assert len(own) == len(whole) + 2
-        assert np.abs(own.scores).max() > 1e-4  # the tokenizer, and so the model, is trained anew
-        assert whole.scores == pytest.approx(own.scores[1:-1], abs=1e-6)
-
-
-@pytest.mark.reference
 @pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency", "loo_correlation"])
 def test_removal_from_a_wrapped_model_is_that_from_the_model(wrapped, metric):
     model, predict = wrapped
@@ -188,17 +175,6 @@ def test_sizes_of_calls_do_not_matter(monkeypatch):
     monkeypatch.setattr("exparity.engine.black_box._TOGETHER", 1)
     monkeypatch.setattr("exparity.engine.black_box._ROWS", 7)
     assert found() == wanted
-
-
-@pytest.mark.property
-@given(words, st.data())
-def test_what_is_left_of_a_plain_text_is_its_words_between_blanks(text, data):
-    function = box()
-    (encoding,) = function.encode([" ".join(text)])
-    left = data.draw(st.lists(st.booleans(), min_size=len(text), max_size=len(text)))
-    kept = [word for word, stays in zip(text, left, strict=True) if stays]
-    asked = function.text_of(encoding.token_ids[np.array(left)])
-    assert asked == " ".join(kept)
 
 
 def test_no_text_is_asked_about_twice():

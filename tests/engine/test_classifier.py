@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from engine.exact import plain_probabilities
 from hypothesis import given
 from hypothesis import strategies as st
-from methods.training import check_invariance
+from tiny_models import ids_of
 
 from exparity import ExparityError, InputError, load_classifier
 from exparity.engine.batching import in_batches, padded, plan_batches
@@ -13,34 +14,13 @@ from exparity.engine.batching import in_batches, padded, plan_batches
 TOLERANCE = 1e-5
 
 
-def ids_of(classifier, sentences):
-    return [e.token_ids for e in classifier.encode(sentences)]
-
-
-def plain(classifier, ids):
-    """The transformers model itself, one text at a time."""
-    with torch.no_grad():
-        batch = torch.as_tensor(ids)[None]
-        logits = classifier.model(input_ids=batch, attention_mask=torch.ones_like(batch)).logits
-    return logits.softmax(-1)[0].numpy()
-
-
 @pytest.mark.reference
 def test_probabilities_equal_the_plain_model(classifier, sentences):
     ids = ids_of(classifier, sentences)
     found = classifier.probabilities(ids)
-    expected = np.array([plain(classifier, i) for i in ids])
+    expected = np.array([plain_probabilities(classifier.model, i) for i in ids])
     np.testing.assert_allclose(found, expected, atol=TOLERANCE)
     assert np.ptp(found[:, 0]) > 0.01  # the texts do differ
-
-
-def test_order_and_budget_do_not_matter(classifier, sentences):
-    ids = ids_of(classifier, sentences)
-
-    def run(rows):
-        return [one.tobytes() for one in classifier.probabilities([ids[row] for row in rows])]
-
-    check_invariance(classifier, run, len(ids), 5)
 
 
 def test_equal_sequences_run_once(classifier, sentences, monkeypatch):

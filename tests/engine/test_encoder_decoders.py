@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from engine.exact import plain_probabilities
 from stages.cells import inputs_of, prepare_pairs, train
 from tiny_models import TEXTS, ids_of, make, pipeline_probabilities, unigram
 
@@ -39,11 +40,6 @@ def double(parts):
     return model, exparity.load_classifier((model, tokenizer), "cpu")
 
 
-def plain(model, ids):
-    with torch.no_grad():
-        return model(input_ids=torch.tensor([ids])).logits.softmax(-1)[0].numpy()
-
-
 @pytest.mark.parametrize("padded", [False, True])
 def test_probabilities_are_those_of_the_pipeline(parts, classifier, padded):
     classifier.exact = not padded
@@ -59,7 +55,9 @@ def test_a_pair_is_read_as_by_the_model(parts, classifier):
     model, tokenizer = parts
     (encoding,) = classifier.encode([PAIR])
     found = classifier.probabilities([encoding.token_ids])[0]
-    assert found == pytest.approx(plain(model, tokenizer(*PAIR)["input_ids"]), abs=1e-5)
+    assert found == pytest.approx(
+        plain_probabilities(model, tokenizer(*PAIR)["input_ids"]), abs=1e-5
+    )
 
 
 def naive_logits(model, rows):
@@ -93,8 +91,8 @@ def test_a_token_is_removed_on_both_sides(double):
     (one,) = exparity.explain(classifier, TEXTS[:1], 0, method="occlusion")
     ids = one.token_ids.tolist()
     content = np.flatnonzero(~one.special_mask)
-    whole = plain(model, ids)[0]
-    drops = [whole - plain(model, ids[:k] + ids[k + 1 :])[0] for k in content]
+    whole = plain_probabilities(model, ids)[0]
+    drops = [whole - plain_probabilities(model, ids[:k] + ids[k + 1 :])[0] for k in content]
     assert one.scores[content] == pytest.approx(drops, abs=1e-6)
     scores = exparity.evaluate(classifier, [one], "comprehensiveness", based_on="fraction")
     assert np.isfinite(scores).all()
@@ -114,8 +112,7 @@ def test_what_cannot_be_run_on_embeddings_is_refused():
 
 def test_a_config_takes_one(tmp_path):
     tokenizer = unigram()
-    names = {0: "female", 1: "male"}
-    for part in (make("bart", tokenizer, 2, id2label=names, **BART), tokenizer):
+    for part in (make("bart", tokenizer, ["female", "male"], **BART), tokenizer):
         part.save_pretrained(tmp_path / "bart")
     prepare_pairs(tmp_path, 20)
     train(tmp_path, model={"checkpoint": str(tmp_path / "bart")}, epochs=1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import torch
+from engine.exact import plain_pair, plain_probabilities
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import PAIRS
@@ -18,25 +18,11 @@ SIDES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)  # within the m
 ONCE = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def plain(classifier, first, second):
-    """Ids and token types of a pair, as transformers gives them to the model."""
-    batch = classifier.tokenizer(" ".join(first), " ".join(second))
-    ids = np.array(batch["input_ids"])
-    return ids, np.array(batch.get("token_type_ids", np.zeros_like(ids)))
-
-
-def plain_probabilities(classifier, ids, types):
-    typed = {"token_type_ids": torch.tensor(types)[None]} if np.any(types) else {}
-    with torch.no_grad():
-        logits = classifier.model(input_ids=torch.tensor(ids)[None], **typed).logits
-    return logits.double().softmax(-1)[0].numpy()
-
-
 @ONCE
 @given(SIDES, SIDES)
 def test_encoding_is_that_of_the_tokenizer(pair_classifier, first, second):
     (encoding,) = pair_classifier.encode([(first, second)])
-    ids, types = plain(pair_classifier, first, second)
+    ids, types = plain_pair(pair_classifier, (" ".join(first), " ".join(second)))
     found_ids, found_types = pair_classifier.split_types(encoding.token_ids)
     np.testing.assert_array_equal(found_ids, ids)
     np.testing.assert_array_equal(found_types, types)
@@ -68,8 +54,8 @@ def test_what_stands_between_is_in_the_text(pair_classifier):
 def test_the_model_sees_the_pair_as_by_itself(pair_classifier):
     encodings = pair_classifier.encode([*PAIRS, PAIRS[0][0]])
     found = pair_classifier.probabilities([e.token_ids for e in encodings])
-    for (first, second), row in zip(PAIRS, found, strict=False):
-        expected = plain_probabilities(pair_classifier, *plain(pair_classifier, [first], [second]))
+    for pair, row in zip(PAIRS, found, strict=False):
+        expected = plain_probabilities(pair_classifier.model, *plain_pair(pair_classifier, pair))
         np.testing.assert_allclose(row, expected, atol=1e-6)
     pair_classifier.is_compared = False
     check_function(pair_classifier, [e.token_ids for e in encodings], [*PAIRS, PAIRS[0][0]])
@@ -78,21 +64,21 @@ def test_the_model_sees_the_pair_as_by_itself(pair_classifier):
 def test_types_matter_to_bert(pair_classifiers):
     """Otherwise nothing here would show that they arrive."""
     classifier = pair_classifiers["bert"]
-    ids, types = plain(classifier, [PAIRS[0][0]], [PAIRS[0][1]])
-    without = plain_probabilities(classifier, ids, np.zeros_like(types))
-    assert np.abs(without - plain_probabilities(classifier, ids, types)).max() > 0.01
+    ids, types = plain_pair(classifier, PAIRS[0])
+    without, typed = (plain_probabilities(classifier.model, ids, of) for of in (None, types))
+    assert np.abs(without - typed).max() > 0.01
 
 
 @ONCE
 @given(st.sampled_from(PAIRS), st.data())
 def test_removing_and_masking_keep_types(pair_classifier, pair, data):
     (encoding,) = pair_classifier.encode([pair])
-    ids, types = plain(pair_classifier, [pair[0]], [pair[1]])
+    model, (ids, types) = pair_classifier.model, plain_pair(pair_classifier, pair)
     size = len(encoding)
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     kept[0] = True
     rows, target = pair_classifier.embed(encoding.token_ids), np.array([2])
-    expected = plain_probabilities(pair_classifier, ids[kept], types[kept])
+    expected = plain_probabilities(model, ids[kept], types[kept])
     (found,) = pair_classifier.probabilities([encoding.token_ids[kept]])
     np.testing.assert_allclose(found, expected, atol=1e-6)
     ((left,),) = kept_target_probabilities(pair_classifier, [rows], [kept[None]], target)
@@ -100,7 +86,7 @@ def test_removing_and_masking_keep_types(pair_classifier, pair, data):
     masked = MaskedTexts(pair_classifier, [rows], token_ids=[encoding.token_ids])
     (found,) = masked.probabilities(np.array([0]), [kept])
     hidden = np.where(kept, ids, pair_classifier.mask_id)
-    expected = plain_probabilities(pair_classifier, hidden, types)
+    expected = plain_probabilities(model, hidden, types)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 

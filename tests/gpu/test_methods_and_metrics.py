@@ -5,7 +5,7 @@ from itertools import cycle
 import numpy as np
 import pytest
 from fake_cuda import fake_cuda
-from methods.training import explained, scores_of
+from methods.training import TARGETS, TEXTS, explained, scores_of
 from metrics.sweep import evaluated
 
 import exparity
@@ -29,28 +29,26 @@ def close(found, expected):
 
 
 @pytest.mark.parametrize(("method", "family"), [*zip(WITH_MODEL, cycle(["bert", "gpt2"]))])
-def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
-    classifiers, on_gpu, sentences, gpus, method, family
-):
-    texts = sentences[:3]
-    found, expected = (explained(one[family], texts, 0, method) for one in (on_gpu, classifiers))
+def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(classifiers, on_gpu, gpus, method, family):
+    """Where texts of any length share a batch, all but the first and longest."""
+    found, expected = (
+        explained(one[family], TEXTS, TARGETS, method) for one in (on_gpu, classifiers)
+    )
     close(scores_of(found), scores_of(expected))
 
 
-@pytest.mark.parametrize("metric", SCORED)
+@pytest.mark.parametrize(
+    ("metric", "method", "family"),
+    [
+        *((id, "gradient_x_input", "bert") for id in SCORED),
+        *((id, "lime", "gpt2") for id in REPEATING),
+    ],
+)
 def test_a_metric_gives_on_a_gpu_what_it_gives_on_a_cpu(
-    classifiers, on_gpu, sentences, gpus, metric
+    classifiers, on_gpu, gpus, metric, method, family
 ):
-    made = exparity.explain(classifiers["bert"], sentences[:3], 0, "gradient_x_input")
-    close(*(evaluated(one["bert"], made, metric) for one in (on_gpu, classifiers)))
-
-
-@pytest.mark.parametrize("metric", REPEATING)
-def test_a_metric_that_masks_again_gives_on_a_gpu_what_it_gives_on_a_cpu(
-    classifiers, on_gpu, sentences, gpus, metric
-):
-    made = explained(classifiers["gpt2"], sentences[:2], 0, "lime")
-    close(*(evaluated(one["gpt2"], made, metric) for one in (on_gpu, classifiers)))
+    made = explained(classifiers[family], TEXTS, TARGETS, method)
+    close(*(evaluated(one[family], made, metric) for one in (on_gpu, classifiers)))
 
 
 def test_an_algorithm_of_captum_that_masks_tokens_stays_on_the_gpu(

@@ -1,9 +1,29 @@
-"""Values of the players of a game, as loops over coalitions."""
+"""Values of the players of a game, as loops over coalitions; a masked text as a game."""
 
 from itertools import combinations
 from math import comb
 
 import numpy as np
+from engine.exact import ExactModel
+
+
+class Masked:
+    """The target's probability in float64 where some units of an explained text are there.
+
+    ``unit_of`` are the units of its tokens; those below zero always stay.
+    """
+
+    def __init__(self, classifier, one, absent, unit_of):
+        self.exact, self.one, self.absent = ExactModel(classifier), one, absent
+        self.unit_of, self.known = np.asarray(unit_of), {}
+
+    def __call__(self, present):
+        present = frozenset(present)
+        if present not in self.known:
+            here = [unit < 0 or unit in present for unit in self.unit_of]
+            ids = np.where(here, self.one.token_ids, self.absent)
+            self.known[present] = self.exact.probability_of(ids, self.one.target)
+        return self.known[present]
 
 
 def shapley(worth, n):

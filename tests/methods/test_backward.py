@@ -9,8 +9,6 @@ from transformers.activations import ACT2FN
 
 from exparity.methods._backward import Activations, mean_slope
 
-TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
-
 
 class Kinds:
     """A rule that changes nothing and counts what it is asked for."""

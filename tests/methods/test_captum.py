@@ -12,10 +12,7 @@ from methods.toy import OnRows
 import exparity
 from exparity import InputError
 from exparity.core.seeding import generator
-from exparity.engine.classifier import Classifier
 from exparity.methods.captum import Algorithm
-from exparity.models.checkpoints import build_model
-from exparity.models.spec import ModelSpec
 
 pytestmark = pytest.mark.reference
 TEXTS = ["The girl sings .", "His mother thanked the waiter ."]
@@ -25,18 +22,6 @@ def run(classifier, algorithm, **options):
     return exparity.explain(
         classifier, TEXTS, [0, 1], "captum", 3, algorithm=algorithm, options=options
     )
-
-
-@pytest.fixture(scope="module")
-def distilbert(examples):
-    torch.manual_seed(7)
-    size = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 64}
-    spec = ModelSpec(init="scratch", architecture="distilbert", size=size, vocab_size=600)
-    model, tokenizer = build_model(spec, ["female", "male"], [e.text for e in examples])
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(10 if parameter.ndim > 1 else 1)
-    return Classifier(model.eval(), tokenizer, device=torch.device("cpu"), max_length=64)
 
 
 def embedded(classifier, explanation):
@@ -77,8 +62,8 @@ DIRECT = {
 
 @pytest.mark.parametrize("family", ["distilbert", "gpt2"])
 @pytest.mark.parametrize("algorithm", DIRECT)
-def test_equals_a_direct_call(classifiers, distilbert, family, algorithm):
-    classifier = distilbert if family == "distilbert" else classifiers[family]
+def test_equals_a_direct_call(classifiers, pair_classifiers, family, algorithm):
+    classifier = {**classifiers, **pair_classifiers}[family]
     with torch.random.fork_rng():
         for one in run(classifier, algorithm, **DIRECT[algorithm]):
             expected = directly(classifier, one, algorithm, **DIRECT[algorithm])

@@ -33,14 +33,6 @@ def method(request):
     return request.param
 
 
-@pytest.fixture
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.property
 def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(
     classifier, method, one_thread
@@ -73,18 +65,12 @@ def test_one_score_a_token_and_the_model_left_as_it_was(classifier, method):
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("route", ["padded", "shortcuts"])
-def test_padding_and_shortcuts_change_rounding_only(
-    classifier, checkpoints, method, route, monkeypatch
-):
-    """As on a GPU, where texts of any length share a batch, and with work left out."""
+def test_shortcuts_change_rounding_only(classifier, checkpoints, method):
+    """Padding, as on a GPU, does neither: see tests/gpu/test_methods_and_metrics.py."""
     expected = explained(classifier, TEXTS, TARGETS, method)
-    if route == "padded":
-        monkeypatch.setattr(classifier, "exact", False)
-    else:
-        folder = checkpoints[classifier.model.config.model_type]
-        classifier = exparity.load_classifier(folder, "cpu", shortcuts=True)
-    for one, other in zip(explained(classifier, TEXTS, TARGETS, method), expected, strict=True):
+    folder = checkpoints[classifier.model.config.model_type]
+    quick = exparity.load_classifier(folder, "cpu", shortcuts=True)
+    for one, other in zip(explained(quick, TEXTS, TARGETS, method), expected, strict=True):
         size = np.abs(other.scores).max()
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-4 * size)
 

@@ -2,33 +2,24 @@
 
 import numpy as np
 import pytest
-from engine.exact import ExactModel
 from hypothesis import given
 from hypothesis import strategies as st
-from methods.games import shapley
+from methods.games import Masked, shapley
 
 import exparity
 from exparity.methods.kernel_shap import draw_coalitions, shapley_values
-
-TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 
 
 @pytest.mark.reference
 def test_all_coalitions_give_exact_shapley_values(classifier):
     texts = ["She sings .", "he"]
-    exact = ExactModel(classifier)
     for one in exparity.explain(classifier, texts, [0, 1], "kernel_shap", n_samples=300):
         content = np.flatnonzero(one.content_mask)
         assert 1 <= len(content) <= 6
-
-        def worth(present, one=one, content=content):
-            ids = np.where(one.special_mask, one.token_ids, classifier.pad_id)
-            chosen = content[sorted(present)]
-            ids[chosen] = one.token_ids[chosen]
-            return exact.probability(exact.rows(ids), one.target)
-
+        player_of = np.where(one.content_mask, np.cumsum(one.content_mask) - 1, -1)
+        game = Masked(classifier, one, classifier.pad_id, player_of)
         expected = np.zeros(len(one))
-        expected[content] = shapley(worth, len(content))
+        expected[content] = shapley(game, len(content))
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from engine.exact import ExactModel
 from hypothesis import given
 from hypothesis import strategies as st
 from lime.lime_base import LimeBase
+from methods.games import Masked
 from sklearn.linear_model import Ridge
 from sklearn.metrics import pairwise_distances
 
@@ -35,15 +35,10 @@ def test_the_regression_is_that_of_the_lime_package(t, m, ridge, seed):
 @pytest.mark.reference
 def test_masked_texts_are_run_by_token_ids(classifier):
     found = exparity.explain(classifier, TEXTS, [1, 0], "lime", 4, num_samples=40)
-    exact = ExactModel(classifier)
     for one in found:
         masks = draw_masks(len(one), 40, generator(4, "explain", "lime", one.text))
-        values = [
-            exact.probability(
-                exact.rows(np.where(mask, one.token_ids, classifier.mask_id)), one.target
-            )
-            for mask in masks
-        ]
+        game = Masked(classifier, one, classifier.mask_id, range(len(one)))
+        values = [game(np.flatnonzero(mask)) for mask in masks]
         expected = np.where(one.special_mask, 0, fit_lime(masks, np.array(values)))
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)
         assert np.ptp(expected) > 1e-3

@@ -1,10 +1,8 @@
 """Occlusion: a naive loop over texts, ids and embeddings in float64."""
 
-import copy
-
 import numpy as np
 import pytest
-import torch
+from engine.exact import ExactModel
 
 import exparity
 
@@ -12,25 +10,18 @@ pytestmark = pytest.mark.reference
 TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
 
 
-def probability(model, classifier, ids, target):
-    """The target's probability in float64, of a text of its own."""
-    ids = list(ids) or list(classifier.empty_ids)
-    with torch.no_grad():
-        return float(model(torch.as_tensor([ids])).logits.softmax(-1)[0, target])
-
-
 def naive(classifier, encoding, target, per):
     """Leave out one unit after the other, by token ids and without a batch."""
-    model = copy.deepcopy(classifier.model).double()
+    exact = ExactModel(classifier)
     ids, scores = encoding.token_ids.tolist(), np.zeros(len(encoding))
-    whole = probability(model, classifier, ids, target)
+    whole = exact.probability_of(ids, target)
     unit_of = range(len(ids)) if per == "token" else encoding.word_ids
     for unit in {
         u for u, special in zip(unit_of, encoding.special_mask, strict=True) if not special
     }:
         out = [u == unit and not s for u, s in zip(unit_of, encoding.special_mask, strict=True)]
         left = [i for i, gone in zip(ids, out, strict=True) if not gone]
-        fall = whole - probability(model, classifier, left, target)
+        fall = whole - exact.probability_of(left or classifier.empty_ids, target)
         scores[out] = fall / sum(out)
     return scores
 

@@ -4,6 +4,7 @@ import captum.attr
 import numpy as np
 import pytest
 import torch
+from engine.exact import plain_probabilities
 from methods.training import METHOD_IDS
 from methods.training import explained as explained_quickly
 from support import PAIRS
@@ -25,22 +26,17 @@ class Plain:
         table = classifier.model.get_input_embeddings()
         self.rows = table(self.ids).detach()
         pad = torch.full_like(self.ids, classifier.pad_id)
-        self.baseline_ids = torch.where(self.special, self.ids, pad)
-        self.baseline = table(self.baseline_ids).detach()
+        self.baseline = table(torch.where(self.special, self.ids, pad)).detach()
 
     def logits(self, rows):
         types = None if self.types is None else self.types.expand(len(rows), -1)
         typed = {} if types is None else {"token_type_ids": types}
         return self.model(inputs_embeds=rows, **typed).logits
 
-    def probability(self, ids, kept=None):
+    def probability(self, ids, kept=...):
         """Of the target, for (t,) ids of which some are left out."""
-        kept = torch.ones(len(ids), dtype=bool) if kept is None else kept
-        typed = {} if self.types is None else {"token_type_ids": self.types[:, kept]}
-        rows = self.model.get_input_embeddings()(ids[kept][None])  # of ids, RoBERTa skips padding
-        with torch.no_grad():
-            logits = self.model(inputs_embeds=rows, **typed).logits
-        return float(logits.double().softmax(-1)[0, TARGET])
+        types = None if self.types is None else self.types[0, kept].numpy()
+        return plain_probabilities(self.model, ids[kept], types)[TARGET]
 
 
 def explained(classifier, method, pair=PAIR, **options):
@@ -63,29 +59,27 @@ def test_gradients_are_those_of_captum_on_word_embeddings(pair_classifier, metho
     close(through.scores, values[0].sum(-1).detach().numpy())
 
 
-@pytest.mark.parametrize("algorithm", ["IntegratedGradients", "Occlusion"])
-def test_others_are_those_of_captum(pair_classifier, algorithm):
-    plain = Plain(pair_classifier)
+@pytest.mark.parametrize(
+    ("algorithm", "options"), [("IntegratedGradients", {"n_steps": 9}), ("Occlusion", {})]
+)
+def test_others_are_those_of_captum(pair_classifier, algorithm, options):
+    plain, occludes = Plain(pair_classifier), algorithm == "Occlusion"
 
     class Module(torch.nn.Module):
         model, forward = plain.model, staticmethod(plain.logits)
 
-    options, own = {}, {}
-    if algorithm == "Occlusion":
-        own = {"sliding_window_shapes": (1, plain.rows.shape[-1])}
-    if algorithm == "IntegratedGradients":
-        options = {"n_steps": 9}
-    rows = plain.rows.clone().requires_grad_(algorithm != "Occlusion")
-    made = getattr(captum.attr, algorithm)(Module())
-    found = explained(pair_classifier, "captum", algorithm=algorithm, options=options).scores
-    values = made.attribute(rows, baselines=plain.baseline, target=TARGET, **options, **own)[
-        0
-    ].detach()
-    expected = values[:, 0] if algorithm == "Occlusion" else values.sum(-1)
-    close(found, expected.numpy())
-    if algorithm == "IntegratedGradients":
-        own_method = explained(pair_classifier, "integrated_gradients_x_input", n_steps=9)
-        close(own_method.scores, expected.numpy())
+    rows = plain.rows.clone().requires_grad_(not occludes)
+    windows = {"sliding_window_shapes": (1, rows.shape[-1])} if occludes else {}
+    peer = getattr(captum.attr, algorithm)(Module())
+    (values,) = peer.attribute(
+        rows, baselines=plain.baseline, target=TARGET, **options, **windows
+    ).detach()
+    expected = (values[:, 0] if occludes else values.sum(-1)).numpy()
+    found = explained(pair_classifier, "captum", algorithm=algorithm, options=options)
+    close(found.scores, expected)
+    if not occludes:
+        own = explained(pair_classifier, "integrated_gradients_x_input", **options)
+        close(own.scores, expected)
 
 
 def test_occlusion_is_a_loop_over_the_tokens_of_both(pair_classifier):

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from engine.exact import ExactModel
 from hypothesis import given
 from hypothesis import strategies as st
-from methods.games import owen
+from methods.games import Masked, owen
 
 import exparity
 from exparity.methods import attribute
@@ -15,34 +14,15 @@ from exparity.metrics import MetricBatch
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
 
 
-def value_function(exact, classifier, one):
-    """Target probability with some tokens present; special ones always are."""
-    known = {}
-
-    def value(present):
-        kept = frozenset(present)
-        if kept not in known:
-            ids = [
-                int(token) if special or place in kept else classifier.mask_id
-                for place, (token, special) in enumerate(
-                    zip(one.token_ids, one.special_mask, strict=True)
-                )
-            ]
-            known[kept] = exact.probability(exact.rows(ids), one.target)
-        return known[kept]
-
-    return value
-
-
 @pytest.mark.reference
 def test_equals_the_recursion_when_fully_expanded(classifier):
     texts = ["She sings .", "He sings", "she"]
     found = exparity.explain(classifier, texts, [0, 1, 0], method="shap", max_evals=2000)
-    exact = ExactModel(classifier)
     for one, encoding in zip(found, classifier.encode(texts), strict=True):
         n = len(encoding)
         assert n <= 8
-        value = value_function(exact, classifier, one)
+        unit_of = np.where(one.special_mask, -1, np.arange(n))
+        value = Masked(classifier, one, classifier.mask_id, unit_of)
         tree = text_hierarchy(one.text, encoding.offsets, classifier.tokenizer.sep_token)
         expected = owen(value, tree, n)
         np.testing.assert_allclose(one.scores, expected, atol=1e-5)

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from engine.exact import ExactModel
-from methods.games import shapley
+from methods.games import Masked, shapley
 from methods.training import TEXTS, check_invariance, explained
 from methods.whole_words import of_one_piece
 
@@ -36,29 +35,21 @@ def test_words_of_one_piece_are_tokens_bit_for_bit(classifiers, sentences, metho
         assert one.scores.any()
 
 
-class Game:
-    """The target's probability in float64 where some sentences of a text are there."""
+class Game(Masked):
+    """A text whose sentences are there or not."""
 
     def __init__(self, classifier, one, absent):
-        self.exact, self.one, self.absent = ExactModel(classifier), one, absent
         of_word = numbers_of_sentences(one.written)
-        self.of_token = np.where(one.word_ids < 0, -1, of_word[one.word_ids])
         self.n = int(of_word.max()) + 1
-        self.known = {}
-
-    def __call__(self, present):
-        present = frozenset(present)
-        if present not in self.known:
-            here = [own < 0 or own in present for own in self.of_token]
-            ids = np.where(here, self.one.token_ids, self.absent)
-            self.known[present] = self.exact.probability(self.exact.rows(ids), self.one.target)
-        return self.known[present]
+        super().__init__(
+            classifier, one, absent, np.where(one.word_ids < 0, -1, of_word[one.word_ids])
+        )
 
     def of_sentences(self):
         """Attributions that were summed to sentences, which their tokens share evenly."""
         sums = []
         for number in range(self.n):
-            own = self.one.scores[self.of_token == number]
+            own = self.one.scores[self.unit_of == number]
             assert len(set(own)) == 1
             sums.append(own.sum())
         return sums
@@ -78,9 +69,7 @@ def test_shapley_values_of_sentences_are_exact(classifier):
 def test_partition_shap_of_two_sentences_is_shapley(classifier):
     (one,) = exparity.explain(classifier, "She sings . He left .", [1], "shap", unit="sentence")
     game = Game(classifier, one, classifier.mask_id)
-    whole, none, first, second = game([0, 1]), game([]), game([0]), game([1])
-    expected = [(first - none + whole - second) / 2, (second - none + whole - first) / 2]
-    np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(game.of_sentences(), shapley(game, 2), rtol=0, atol=1e-5)
 
 
 @pytest.mark.reference
@@ -90,13 +79,9 @@ def test_lime_masks_sentences_and_fits_them(classifiers):
     game = Game(classifier, one, classifier.mask_id)
     # Special tokens are masked as well: [CLS], the sentences, [SEP].
     masks = draw_masks(game.n + 2, 60, generator(0, "explain", "lime", STORY))
-    places = [0, *(game.of_token[1:-1] + 1), game.n + 1]
-    worth = [
-        game.exact.probability(
-            game.exact.rows(np.where(mask[places], one.token_ids, game.absent)), one.target
-        )
-        for mask in masks
-    ]
+    unit_of = [0, *(game.unit_of[1:-1] + 1), game.n + 1]
+    masked = Masked(classifier, one, classifier.mask_id, unit_of)
+    worth = [masked(np.flatnonzero(mask)) for mask in masks]
     expected = fit_lime(masks, np.array(worth))[1:-1]
     np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
 

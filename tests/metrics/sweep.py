@@ -21,6 +21,17 @@ def scored(encoding, scores, target=0, **more):
     return Explanation(**of_text, scores=scores, target=target, **more)
 
 
+def explanation(scores, rationale=None, **more):
+    """An explanation of tokens that have these scores."""
+    tokens = ["t"] * len(scores)
+    return Explanation("x", 1, tokens=tokens, scores=scores, rationale=rationale, **more)
+
+
+def value(metric, scores, rationale=None, **params):
+    """What a metric says of an explanation that has these scores."""
+    return exparity.evaluate(None, [explanation(scores, rationale)], metric, **params)[0]
+
+
 def with_marks(explanation):
     """The same with a rationale and changed words."""
     marks = marked(explanation.text)

@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import torch
 from methods.training import (
     KINDS,
     METHOD_IDS,
@@ -23,6 +22,7 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics._arrays import l1_normalised
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 INF = float("inf")
 BY_SIZE = ("soft_comprehensiveness", "soft_sufficiency", "flip_sensitivity")
 """Metrics that rank tokens by absolute attribution: turning the sign does not invert them."""
@@ -31,14 +31,6 @@ BY_SIZE = ("soft_comprehensiveness", "soft_sufficiency", "flip_sensitivity")
 @pytest.fixture(params=METRICS.ids())
 def metric(request):
     return request.param
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache
@@ -63,19 +55,6 @@ def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(classifier,
 def test_bits_of_sensitivity_do_not_for_any_method(classifier, method):
     run = bits_of(classifier, explained(classifier, method), "sensitivity")
     check_invariance(classifier, run, len(TEXTS), examples=1)
-
-
-def test_padded_batches_as_on_a_gpu(classifier, metric, monkeypatch):
-    """Texts of any length share batches there: equal but for rounding."""
-    expected = evaluated(classifier, explained(classifier), metric)
-    explanations = explained(classifier)
-    monkeypatch.setattr(classifier, "exact", False)
-    found = evaluated(classifier, explanations, metric)
-    if metric == "flip_sensitivity":  # rounding may move a search by its last halving
-        np.testing.assert_allclose(found, expected, atol=1 / 8 + 1e-9)
-        assert np.isclose(found, expected).mean() >= 0.5
-    else:
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
 
 
 def marks_of(metric, method):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from engine.exact import plain_pair, plain_probabilities
 from metrics.loops import naive_sets
 from support import PAIRS
 
@@ -22,22 +23,14 @@ def one(pair_classifier):
     return explain(pair_classifier, PAIR, TARGET, "gradient_x_input")[0]
 
 
-def probability(classifier, kept):
-    batch = classifier.tokenizer(*PAIR, return_tensors="pt")
-    kept = torch.tensor(kept)
-    inputs = {name: values[:, kept] for name, values in batch.items()}
-    with torch.no_grad():
-        return float(classifier.model(**inputs).logits.double().softmax(-1)[0, TARGET])
-
-
 @pytest.mark.parametrize("keep", [False, True])
 def test_removal_is_a_loop_over_tokens_of_both(pair_classifier, one, keep):
-    drops = []
-    whole = probability(pair_classifier, np.ones(len(one), dtype=bool))
+    model, (ids, types), drops = pair_classifier.model, plain_pair(pair_classifier, PAIR), []
+    whole = plain_probabilities(model, ids, types)
     for step in naive_sets(one.scores, one.special_mask, "fraction", TENTHS, True):
         top = np.isin(np.arange(len(one)), [*step])
         left = top | one.special_mask if keep else ~top
-        drops.append(whole - probability(pair_classifier, left))
+        drops.append((whole - plain_probabilities(model, ids[left], types[left]))[TARGET])
     metric = "sufficiency" if keep else "comprehensiveness"
     found = exparity.evaluate(
         pair_classifier, [one], metric, based_on="fraction", normalise_over="content"

@@ -1,4 +1,8 @@
-"""Metrics against the rationale: by hand, beside loops and scikit-learn, and word by word."""
+"""Metrics against the rationale: by hand, beside loops and scikit-learn, and word by word.
+
+Attribution on group terms is a share as mass accuracy is, on the words that a counterfactual
+changes.
+"""
 
 import math
 from dataclasses import replace
@@ -8,24 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from metrics.sweep import explanation, value
 from sklearn import metrics as sklearn_metrics
 
 import exparity
-from exparity import Explanation, InputError
+from exparity import InputError
 from exparity.metrics import METRICS
 
 pytestmark = pytest.mark.reference
+MARKS = {"mass_accuracy": "rationale", "term_attribution": "changed_words"}
 COMPARING = [id for id in METRICS.ids() if METRICS.get(id).facts.needs == "rationale"]
-
-
-def explanation(scores, rationale, **more):
-    return Explanation(
-        text="x", target=1, tokens=["t"] * len(scores), scores=scores, rationale=rationale, **more
-    )
-
-
-def value(metric, scores, rationale, **params):
-    return exparity.evaluate(None, [explanation(scores, rationale)], metric, **params)[0]
 
 
 @st.composite
@@ -166,9 +162,10 @@ def test_range_scale_sign_and_order(metric, data):
 # Undefined
 
 
-@pytest.mark.parametrize("metric", COMPARING)
+@pytest.mark.parametrize("metric", [*COMPARING, "term_attribution"])
 def test_an_empty_rationale_is_undefined(metric):
-    batch = [explanation([0.2, 0.1], marks) for marks in ([0, 0], [1, 0], None)]
+    name = MARKS.get(metric, "rationale")
+    batch = [explanation([0.2, 0.1], **{name: marks}) for marks in ([0, 0], [1, 0], None)]
     found = exparity.evaluate(None, batch, metric)
     assert np.isnan(found).tolist() == [True, False, True]
 
@@ -184,6 +181,8 @@ def test_rationales_may_be_given_beside_the_explanations():
         exparity.evaluate(None, bare, metric)
     with pytest.raises(InputError, match="1 rationales for 2 explanations"):
         exparity.evaluate(None, bare, metric, rationales=marks[:1])
+    with pytest.raises(InputError, match="give `changed_words`"):
+        exparity.evaluate(None, with_marks, "term_attribution")
 
 
 @pytest.mark.parametrize(
@@ -196,22 +195,26 @@ def test_rationales_may_be_given_beside_the_explanations():
 def test_bad_rationales_are_refused(marks, message):
     with pytest.raises(InputError, match=message):
         explanation([0.1, 0.2], marks)
+    with pytest.raises(InputError, match=message.replace("rationale", "changed_words")):
+        explanation([0.1, 0.2], changed_words=marks)
 
 
 # Words
 
 
-def test_sub_tokens_are_summed_to_words():
+@pytest.mark.parametrize("metric", MARKS)
+def test_sub_tokens_are_summed_to_words(metric):
     """[CLS] the wait ##ress [SEP]: |−1| and 3 are of one word, special tokens of none."""
     one = explanation(
         [9, 2, -1, 3, 9],
-        [0, 1],
+        **{name: [int(name != MARKS[metric]), 1] for name in MARKS.values()},
         special_mask=[True, False, False, False, True],
         word_ids=[-1, 0, 1, 1, -1],
     )
-    assert exparity.evaluate(None, [one], "mass_accuracy")[0] == pytest.approx(4 / 6)
-    found = exparity.evaluate(None, [one], "mass_accuracy", attribution="positive")
-    assert found[0] == pytest.approx(3 / 5)
+    assert exparity.evaluate(None, [one], metric)[0] == pytest.approx(4 / 6)
+    if metric == "mass_accuracy":
+        found = exparity.evaluate(None, [one], metric, attribution="positive")
+        assert found[0] == pytest.approx(3 / 5)
 
 
 def test_words_that_were_cut_away_have_no_attribution():

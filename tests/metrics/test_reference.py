@@ -6,27 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
+from engine.exact import ExactModel
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics.loops import naive_gini, naive_sets
-from metrics.sweep import drawn
+from metrics.sweep import drawn, explanation, value
 
 import exparity
-from exparity import Explanation
 from exparity.metrics import evaluate_keyed
 from exparity.metrics.removal import LEAST_SPAN, TENTHS, Steps, top_sets
 
 pytestmark = pytest.mark.reference
 SCORES = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=1, max_size=15)
-
-
-def explanation(scores, **more):
-    return Explanation(text="x", target=1, tokens=["t"] * len(scores), scores=scores, **more)
-
-
-def value(metric, scores, **params):
-    return exparity.evaluate(None, [explanation(scores)], metric, **params)[0]
 
 
 # Gini
@@ -104,34 +95,27 @@ def test_fraction_steps_are_exact_floors():
 
 def naive_curve(classifier, one, keep, based_on="fraction", average_over="distinct", least=None):
     """One text at a time, through the plain model in float64; normalised if there is a least."""
-    model = classifier.model.double()
-    try:
+    exact = ExactModel(classifier)
+    ids = one.token_ids.tolist()
+    special = one.special_mask.tolist()
+    whole = exact.probability_of(ids, one.target)
 
-        def probability(ids):
-            with torch.no_grad():
-                batch = torch.as_tensor(ids or classifier.empty_ids)[None]
-                logits = model(input_ids=batch, attention_mask=torch.ones_like(batch)).logits
-            return float(logits.softmax(-1)[0, one.target])
+    def fall(left):
+        return whole - exact.probability_of(left or classifier.empty_ids, one.target)
 
-        ids = one.token_ids.tolist()
-        special = one.special_mask.tolist()
-        total = math.fsum(abs(s) for s in one.scores)
-        scores = [s / total for s in one.scores]
-        drops = []
-        for step in naive_sets(scores, special, based_on, TENTHS, True, average_over):
-            left = [
-                i for p, i in enumerate(ids) if (special[p] or p in step if keep else p not in step)
-            ]
-            drops.append(probability(ids) - probability(left))
-        mean = math.fsum(drops) / len(drops) if drops else float(keep)
-        span = probability(ids) - probability([i for p, i in enumerate(ids) if special[p]])
-        if least is None:
-            return mean
-        if abs(span) < least:
-            return math.nan
-        return mean / span if drops else float(keep)
-    finally:
-        classifier.model.float()
+    total = math.fsum(abs(s) for s in one.scores)
+    scores = [s / total for s in one.scores]
+    drops = []
+    for step in naive_sets(scores, special, based_on, TENTHS, True, average_over):
+        kept = [special[p] or p in step if keep else p not in step for p in range(len(ids))]
+        drops.append(fall([i for i, stays in zip(ids, kept, strict=True) if stays]))
+    mean = math.fsum(drops) / len(drops) if drops else float(keep)
+    span = fall([i for p, i in enumerate(ids) if special[p]])
+    if least is None:
+        return mean
+    if abs(span) < least:
+        return math.nan
+    return mean / span if drops else float(keep)
 
 
 @pytest.fixture

@@ -69,13 +69,13 @@ def test_removal_equals_the_loop(classifier, metric, unit, based_on):
     keep = metric == "sufficiency"
     for one, value in zip(explanations, found, strict=True):
         units, scores = members(one, unit), sums(one, unit, "sequence")
-        whole = exact.probability(exact.rows(one.token_ids), one.target)
+        whole = exact.probability_of(one.token_ids, one.target)
         falls = []
         for top in naive_sets(scores, [False] * len(units), *params.values(), True):
             gone = {p for u, own in enumerate(units) if (u in top) != keep for p in own}
             ids = [token for place, token in enumerate(one.token_ids) if place not in gone]
             ids = ids or list(classifier.empty_ids)
-            falls.append(whole - exact.probability(exact.rows(ids), one.target))
+            falls.append(whole - exact.probability_of(ids, one.target))
         expected = math.fsum(falls) / len(falls) if falls else float(keep)
         assert value == pytest.approx(expected, abs=1e-5)
 
@@ -93,10 +93,9 @@ def test_concentration_and_correlation_equal_the_loop(classifiers, unit):
         units, scores = members(one, unit), sums(one, unit, "content")
         assert found["gini"][index] == pytest.approx(naive_gini(scores), abs=1e-12)
         assert found["sparsity"][index] == np.mean(np.abs(scores) >= 0.3)
-        whole = exact.probability(exact.rows(one.token_ids), one.target)
+        whole = exact.probability_of(one.token_ids, one.target)
         falls = [
-            whole - exact.probability(exact.rows(np.delete(one.token_ids, own)), one.target)
-            for own in units
+            whole - exact.probability_of(np.delete(one.token_ids, own), one.target) for own in units
         ]
         expected = kendalltau(scores, falls).statistic if len(units) > 1 else np.nan
         assert found["loo_correlation"][index] == pytest.approx(expected, abs=1e-9, nan_ok=True)

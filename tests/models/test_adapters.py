@@ -8,6 +8,7 @@ import numpy as np
 import peft
 import pytest
 import torch
+from engine.exact import plain_probabilities
 from safetensors.torch import load_file, save_file
 from support import tiny
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -63,10 +64,7 @@ def test_every_door_has_the_probabilities_of_peft(checkpoints, tmp_path, family,
     targets = [name for name in TARGETS[family] if not plain or name != "word_embeddings"]
     tuned = make_adapter(base, folder, targets, **settings)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    with torch.no_grad():
-        inputs = tokenizer("the nurse was late", return_tensors="pt")
-        inputs.pop("token_type_ids", None)
-        wanted = tuned(**inputs).logits.softmax(-1)[0].numpy()
+    wanted = plain_probabilities(tuned, tokenizer("the nurse was late")["input_ids"])
     unchanged = probabilities(load_classifier(base, "cpu"))
     assert np.abs(unchanged - wanted).max() > 0.01
     model = load_model(base, adapter=folder)
@@ -90,11 +88,9 @@ def test_a_head_of_its_own_number_of_classes_is_taken(checkpoints, tmp_path):
         tuned = peft.get_peft_model(fresh, options).eval()
     tuned.save_pretrained(tmp_path / "adapter")
     classifier = load_classifier(tmp_path / "adapter", "cpu")
-    ids = classifier.encode(["the nurse was late"])[0].token_ids
-    with torch.no_grad():
-        wanted = tuned(torch.tensor(ids)[None]).logits.softmax(-1)[0].numpy()
+    wanted = plain_probabilities(tuned, classifier.encode(["the nurse was late"])[0].token_ids)
     assert classifier.n_classes == 5
-    assert np.allclose(classifier.probabilities([ids])[0], wanted, atol=1e-6)
+    assert np.allclose(probabilities(classifier), wanted, atol=1e-6)
 
 
 def _cut(folder):

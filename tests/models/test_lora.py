@@ -94,7 +94,7 @@ def test_killed_and_resumed_weights_are_the_same(base, data, tmp_path):
 
 
 def test_a_new_head_is_not_left_as_it_is(data, tmp_path):
-    spec = ModelSpec(init="scratch", architecture="bert")
+    spec = ModelSpec(init="scratch", architecture="bert", size=NARROW)
     settings = TrainingSpec(epochs=1, lora={"rank": 4})
     with pytest.raises(InputError, match="would leave a new classification head"):
         finetune(data, spec, settings, state=StateFolder(tmp_path, ""), device="cpu")

@@ -90,23 +90,27 @@ def trained(tmp_path_factory, data) -> Cell:
     return cell.finetune(SCRATCH, CALM, templates=TEMPLATES[:2])
 
 
-def test_a_model_from_scratch_learns_to_answer(trained, data):
+def assert_predicted_by(classifier, cell):
+    """The cell's predictions are what the classifier says of the texts."""
+    examples = read_prepared(cell.data, "test").split("test")
+    ids = [e.token_ids for e in classifier.encode([e.parts for e in examples])]
+    rows = {row["example_id"]: row for row in cell.predicted[0].to_pylist()}
+    for example, probabilities, mass in zip(
+        examples, classifier.probabilities(ids), classifier.label_mass(ids), strict=True
+    ):
+        row = rows[example.example_id]
+        assert row["probabilities"] == pytest.approx(probabilities, abs=1e-6)
+        assert row["label_mass"] == pytest.approx(mass, abs=1e-6)
+
+
+def test_a_model_from_scratch_learns_to_answer(trained):
     table, _ = trained.predicted
     assert np.mean(np.array(table["predicted"]) == np.array(table["label"])) > 0.5
     assert np.mean(table["label_mass"].to_pylist()) > 0.3
     assert trained.flags == []
     classifier = exparity.load_classifier(str(trained.checkpoint), "cpu")
     assert classifier.class_names == LABELS
-    examples = read_prepared(data, "test").split("test")
-    ids = [e.token_ids for e in classifier.encode([e.parts for e in examples])]
-    stored = {
-        row["example_id"]: (row["probabilities"], row["label_mass"]) for row in table.to_pylist()
-    }
-    for example, probabilities, mass in zip(
-        examples, classifier.probabilities(ids), classifier.label_mass(ids), strict=True
-    ):
-        assert stored[example.example_id][0] == pytest.approx(probabilities, abs=1e-6)
-        assert stored[example.example_id][1] == pytest.approx(mass, abs=1e-6)
+    assert_predicted_by(classifier, trained)
 
 
 def test_training_a_tied_model_trains_its_one_table(tmp_path, data):
@@ -136,12 +140,7 @@ class TestAsItIs:
             prompt=TEMPLATES[1],
             words={label: WORDS[label] for label in LABELS},
         )
-        examples = read_prepared(data, "test").split("test")
-        ids = [e.token_ids for e in asked.encode([e.parts for e in examples])]
-        by_id = dict(zip([e.example_id for e in examples], asked.probabilities(ids), strict=True))
-        table, _ = cell.predicted
-        for row in table.to_pylist():
-            assert row["probabilities"] == pytest.approx(by_id[row["example_id"]], abs=1e-6)
+        assert_predicted_by(asked, cell)
 
     def test_the_command_takes_what_the_config_gives_it(self, tmp_path, trained, data):
         model = {**self.base(trained), "training": {"epochs": 0}}

@@ -29,7 +29,7 @@ from exparity.config.checks import check, check_results
 from exparity.config.models import Config
 from exparity.config.presets import with_preset
 from exparity.config.resolved import Cell, Options, ResolvedConfig
-from exparity.core.errors import InputError, did_you_mean, exit_on_bad_input
+from exparity.core.errors import InputError, exit_on_bad_input, require_known
 from exparity.core.registry import Entry
 from exparity.core.strict import json_value, read_yaml
 from exparity.core.validation import complete, defaults_of, read_settings
@@ -68,9 +68,7 @@ class Experiment(ResolvedConfig):
         self.settings = {name: own or {} for name, own in config.analyses.items()}
         asked_for = [id for id in ANALYSES.ids() if not ANALYSES.get(id).facts.always]
         for name, settings in self.settings.items():
-            if name not in asked_for:
-                hint = did_you_mean(name, asked_for)
-                raise InputError(f"analyses.{name}: there is no such analysis; {hint}")
+            require_known(name, asked_for, f"analyses.{name}: there is no such analysis")
             entry = ANALYSES.get(name)
             known = config_options(entry)
             complete(known, settings, f"analyses.{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -72,6 +72,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near:
         return "did you mean " + " or ".join(f"'{alike[n]}'" for n in near) + "?"
     return "known: " + (", ".join(names) or "none")
+
+
+def require_known(name: str, known: Collection[str], problem: str) -> None:
+    """Refuse a name that is not known, by a sentence that says so, and name those like it."""
+    if name not in known:
+        raise InputError(f"{problem}; {did_you_mean(name, known)}")
 
 
 def shown(value: Any) -> str:

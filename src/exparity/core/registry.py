@@ -26,7 +26,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict, ValidationError, dataclasses
 
-from exparity.core.errors import ExparityError, InputError, did_you_mean, reason_of, shown
+from exparity.core.errors import ExparityError, InputError, reason_of, require_known, shown
 from exparity.core.validation import Settings, options_of, words_of
 
 Facts = TypeVar("Facts")
@@ -171,11 +171,8 @@ class Registry(Generic[Facts]):
     def get(self, id: str, where: str = "") -> Entry[Facts]:
         """Return the entry of ``id``; an error names ``where`` it was asked for."""
         self._discover()
-        if id not in self._entries:
-            place = f"{where}: " if where else ""
-            raise InputError(
-                f"{place}unknown {self.kind} '{id}'; {did_you_mean(id, self._entries)}"
-            )
+        place = f"{where}: " if where else ""
+        require_known(id, self._entries, f"{place}unknown {self.kind} '{id}'")
         return self._entries[id]
 
 

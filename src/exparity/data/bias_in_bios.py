@@ -9,7 +9,7 @@ from functools import partial
 from sys import intern
 from typing import Any
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import require_known
 from exparity.core.flags import Count
 from exparity.data import dataset
 from exparity.data._known import known_facts, known_files
@@ -50,9 +50,7 @@ def bias_in_bios(
     """
     classes = tuple(LABELS if professions is None else professions)
     for name in classes:
-        if name not in LABELS:
-            hint = did_you_mean(name, LABELS)
-            raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
+        require_known(name, LABELS, f"dataset bias_in_bios: no profession '{name}'")
     professions_of, genders = dict(enumerate(LABELS)), dict(enumerate(GROUPS))
     empty: Counter[str] = Counter()
 

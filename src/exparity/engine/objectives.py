@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import require_known
 from exparity.types import FloatArray, IntArray
 
 Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -65,8 +65,7 @@ def objective_of(
     """Return the function that ``explains`` names; ``in_words`` is for prompted models."""
     if isinstance(explains, Mapping):
         foil = explains["against"]
-        if foil not in class_names:
-            raise InputError(f"explains: against '{foil}'; {did_you_mean(foil, class_names)}")
+        require_known(foil, class_names, f"explains: against '{foil}'")
         return partial(difference, foil=class_names.index(foil))
     if explains == "auto":
         # One number added to all words' logits would change no answer, but every logit.

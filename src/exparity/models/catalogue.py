@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import require_known
 from exparity.core.strict import read_yaml
 from exparity.core.validation import read_settings
 from exparity.models.spec import ModelSpec
@@ -96,9 +96,9 @@ def resolve_model(
       training split. Nothing is downloaded.
     """
     own = {key: value for key, value in settings.items() if key != "use"}
-    if "use" in settings and settings["use"] not in known_models():
-        hint = did_you_mean(str(settings["use"]), known_models())
-        raise InputError(f"{where}.use: unknown model '{settings['use']}'; {hint}")
+    if "use" in settings:
+        use = str(settings["use"])
+        require_known(use, known_models(), f"{where}.use: unknown model '{use}'")
     name = known_id(id, settings.get("use"))
     if name is None:
         return own

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import require_known
 from exparity.core.strict import read_yaml
 from exparity.resources import resource
 
@@ -114,8 +114,7 @@ def published_table(study: str, name: str) -> list[dict[str, str]]:
 @cache
 def load_study(id: str) -> PublishedStudy:
     """Load a study from the shipped tables; an unknown one is an InputError."""
-    if id not in KINDS:
-        raise InputError(f"no published study '{id}' here; {did_you_mean(id, KINDS)}")
+    require_known(id, KINDS, f"no published study '{id}' here")
     facts = read_yaml(resource("published") / KINDS[id] / f"{id}.yaml")
     values: dict[Key, Value] = {}
     for form in facts["tables"]:
@@ -137,10 +136,8 @@ def check_models(
     """Refuse models that the study or results (where they are known) do not have."""
     for mine, theirs in models.items():
         for whose, id, known in (("results have", mine, ours), ("study has", theirs, published)):
-            if known is not None and id not in known:
-                raise InputError(
-                    f"--map {mine}={theirs}: the {whose} no model '{id}'; {did_you_mean(id, known)}"
-                )
+            if known is not None:
+                require_known(id, known, f"--map {mine}={theirs}: the {whose} no model '{id}'")
 
 
 def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Iterator[Value]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.artefacts.lineage import sha256_of
 from exparity.config.command_line import read_experiment
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, require_known
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.core.registry import is_on_hub, paths_of
@@ -70,8 +70,7 @@ def raw_files(
         known = {id: (of.entry, of.params) for id, of in experiment.datasets.items()}
     bad = 0
     for id in ids or known:
-        if id not in known:
-            raise InputError(f"the config has no dataset '{id}'; {did_you_mean(id, known)}")
+        require_known(id, known, f"the config has no dataset '{id}'")
         entry, options = known[id]
         for file in entry.facts.files:
             path = source.folder / file.path

@@ -9,7 +9,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.layout import read_grid
 from exparity.config.command_line import results_of
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, require_known
 from exparity.core.escaping import visible
 from exparity.core.flags import ConfigFiles, Folder, Id, Overrides
 from exparity.core.settings import DEFAULTS
@@ -61,9 +61,8 @@ def show(
         raise InputError(f"{results}: there are no verdicts yet; run the experiment first")
     for kind, ids in zip(_KINDS, (dataset, model, method, metric), strict=True):
         known = {row[kind] for row in (*verdicts, *means)} - {""}
-        if unknown := [id for id in ids if id not in known]:
-            hint = did_you_mean(unknown[0], known)
-            raise InputError(f"there is no {kind} '{unknown[0]}' in the results shown; {hint}")
+        for id in ids:
+            require_known(id, known, f"there is no {kind} '{id}' in the results shown")
         if ids:
             verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
             means = [row for row in means if row[kind] in ids]

@@ -18,7 +18,7 @@ import numpy as np
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import read_tables
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Id
 from exparity.core.formats import dotted
 from exparity.core.grouping import grouped
@@ -40,9 +40,7 @@ def _job_options(
 ) -> dict[str, Any] | None:
     """Find the recipes of a dataset."""
     where = "analyses.debiasing"
-    if base not in experiment.models:
-        hint = did_you_mean(base, experiment.models)
-        raise InputError(f"{where}.base: no model '{base}' here; {hint}")
+    require_known(base, experiment.models, f"{where}.base: no model '{base}' here")
     fitting = [model for model, why in _differences(experiment, base).items() if not why]
     if not fitting:
         raise InputError(

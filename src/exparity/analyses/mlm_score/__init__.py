@@ -19,7 +19,7 @@ import numpy as np
 from exparity.analyses import KEY, ExperimentView, Table, analysis
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import Machine, make_repeatable
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, require_known
 from exparity.core.flags import Flag, Output, Range
 from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.jobs.loop import run
@@ -53,11 +53,9 @@ def _job_options(
         raise InputError(
             "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
         )
-    for model in (one for one in asked if one not in pretrained):
-        raise InputError(
-            f"analyses.mlm_score.models: no '{model}' of a checkpoint here; "
-            f"{did_you_mean(model, pretrained)}"
-        )
+    for model in asked:
+        where = "analyses.mlm_score.models"
+        require_known(model, pretrained, f"{where}: no '{model}' of a checkpoint here")
     if ids["model"] not in asked:
         return None
     spec = specs[ids["model"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, require_known
 from exparity.models.class_names import in_order_of_outputs, output_names
 from exparity.models.heads import Head, head
 
@@ -43,8 +43,7 @@ class SequenceHead(Head):
             raise InputError(
                 f"label '{label}': the outputs are classes of which a text has one; leave it out"
             )
-        if label not in names:
-            raise InputError(f"label '{label}': the model has none; {did_you_mean(label, names)}")
+        require_known(label, names, f"label '{label}': the model has none")
         return names.index(label)
 
     def keeps_outputs(self, config: Any) -> bool:

@@ -250,7 +250,7 @@ def _gradients(classifier: Classifier, ids: Sequence[np.ndarray]) -> np.ndarray:
     rows = [classifier.embed(one) for one in ids]
     targets = np.zeros(len(rows), dtype=np.int64)
     found = classifier.input_gradients([len(row) for row in rows], padded(rows), targets)
-    by_text = {place: gradient.float().cpu().numpy() for place, (gradient,), _ in found}
+    by_text = {place: gradient.float().cpu().numpy() for place, gradient, _ in found}
     return np.concatenate([by_text[place].ravel() for place in range(len(rows))])
 
 

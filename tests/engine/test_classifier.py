@@ -50,7 +50,7 @@ def gradients_of(classifier, ids, targets):
     inputs = [classifier.embed(i) for i in ids]
     lengths = [len(i) for i in ids]
     found = classifier.input_gradients(lengths, padded(inputs), np.array(targets))
-    by_row = {row: gradient for row, (gradient,), _ in found}
+    by_row = {row: gradient for row, gradient, _ in found}
     return [by_row[i] for i in range(len(ids))]
 
 

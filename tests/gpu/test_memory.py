@@ -30,7 +30,7 @@ def passes(classifier, ids):
     targets = np.zeros(len(rows), dtype=np.int64)
     found = {
         i: gradient.cpu().numpy()
-        for i, (gradient,), _ in classifier.input_gradients(lengths, padded(rows), targets)
+        for i, gradient, _ in classifier.input_gradients(lengths, padded(rows), targets)
     }
     return outputs, [found[i] for i in range(len(rows))]
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from exparity.core.calls import checked_value
-from exparity.core.errors import ExparityError, InputError, did_you_mean, reason_of
+from exparity.core.errors import ExparityError, InputError, reason_of, require_known
 from exparity.engine.batching import (
     Build,
     MemoryBound,
@@ -40,7 +40,7 @@ from exparity.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
+Gradients = tuple[int, torch.Tensor, FloatArray]
 
 HALF_BOUND = 0.05
 """Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
@@ -156,8 +156,7 @@ class Classifier(TokenEmbeddings):
         """Return the index of a class, from its index or its name."""
         names = self.class_names
         if isinstance(target, str):
-            if target not in names:
-                raise InputError(f"target '{target}'; {did_you_mean(target, names)}")
+            require_known(target, names, f"target '{target}'")
             return names.index(target)
         index: int = checked_value(target, int, "target")
         if not 0 <= index < self.n_classes:
@@ -306,16 +305,16 @@ class Classifier(TokenEmbeddings):
         lengths: Sequence[int],
         build: Build,
         targets: IntArray,
-        objectives: Sequence[Objective] = (target_logit,),
+        objective: Objective = target_logit,
     ) -> Iterator[Gradients]:
-        """Differentiate functions of the logits with respect to input embeddings, batch by batch.
+        """Differentiate a function of the logits with respect to input embeddings, batch by batch.
 
-        Yields the position of an input, its (t, h) gradient of each objective and its (c,) logits.
-        Nothing but one batch is held, and several objectives share one forward pass.
+        Yields the position of an input, its (t, h) gradient and its (c,) logits. Nothing but one
+        batch is held.
         """
         if self.fp32_twin is not None:  # in fp16 those of a certain prediction vanish
             yield from self.fp32_twin.input_gradients(
-                lengths, lambda batch, width: build(batch, width).float(), targets, objectives
+                lengths, lambda batch, width: build(batch, width).float(), targets, objective
             )
             return
 
@@ -325,14 +324,10 @@ class Classifier(TokenEmbeddings):
             with torch.enable_grad():
                 logits = self.logits(inputs, sizes)
                 wanted = torch.as_tensor(targets[batch], device=self.device)
-                gradients = []
-                for position, objective in enumerate(objectives):
-                    keep = position + 1 < len(objectives)
-                    total = objective(logits, wanted).sum()
-                    gradients.append(_gradient(total, inputs, keep))
+                gradients = _gradient(objective(logits, wanted).sum(), inputs)
             values = logits.detach().cpu().numpy()
             return [
-                (position, tuple(g[place, :size] for g in gradients), values[place])
+                (position, gradients[place, :size], values[place])
                 for place, (position, size) in enumerate(zip(batch, sizes, strict=True))
             ]
 
@@ -406,10 +401,10 @@ def in_evaluation(model: torch.nn.Module) -> Iterator[None]:
             module.training = True
 
 
-def _gradient(total: torch.Tensor, inputs: torch.Tensor, keep: bool) -> torch.Tensor:
-    """Return the gradient of a total; ``keep`` the graph for another one."""
+def _gradient(total: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+    """Return the gradient of a total."""
     try:
-        (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
+        (gradient,) = torch.autograd.grad(total, inputs)
     except (AssertionError, NotImplementedError) as error:  # Reformer, in evaluation mode
         raise ExparityError(
             f"the model has no gradients ({reason_of(error)}); take a method that asks for "

@@ -152,9 +152,9 @@ class MethodBatch:
         from exparity.engine.batching import padded
 
         found = self.classifier.input_gradients(
-            self.lengths, padded(self.rows), self.targets, [objective or self.objective]
+            self.lengths, padded(self.rows), self.targets, objective or self.objective
         )
-        by_text = {index: gradient for index, (gradient,), _ in found}
+        by_text = {index: gradient for index, gradient, _ in found}
         return [by_text[index] for index in range(len(self))]
 
     def gradients_between(
@@ -190,8 +190,8 @@ class MethodBatch:
             return start + alphas[positions][:, None, None] * (end - start)
 
         lengths = [self.lengths[row] for row in owners]
-        for position, (gradient,), _ in self.classifier.input_gradients(
-            lengths, build, self.targets[owners], [objective or self.objective]
+        for position, gradient, _ in self.classifier.input_gradients(
+            lengths, build, self.targets[owners], objective or self.objective
         ):
             yield int(owners[position]), int(steps[position]), gradient
 

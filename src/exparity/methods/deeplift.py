@@ -48,8 +48,8 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
 
     scores = [np.zeros(0)] * len(batch)
     with Activations(classifier.model, rule):
-        for row, (multiplier,), _ in classifier.input_gradients(
-            batch.lengths, build, batch.targets, [batch.objective]
+        for row, multiplier, _ in classifier.input_gradients(
+            batch.lengths, build, batch.targets, batch.objective
         ):
             rule.check_done()
             scores[row] = pooled(multiplier, batch.rows[row] - starts[row], "times_input")

@@ -89,8 +89,8 @@ class Ascent:
         chosen = np.arange(len(self.owners)) if items is None else items
         lengths, build = self._work(chosen)
         all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
-        for place, (gradient,), logits in self.batch.classifier.input_gradients(
-            lengths, build, targets, [prediction_loss]
+        for place, gradient, logits in self.batch.classifier.input_gradients(
+            lengths, build, targets, prediction_loss
         ):
             all_logits[place] = logits
             self.climb(int(chosen[place]), gradient)

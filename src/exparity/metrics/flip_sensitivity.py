@@ -136,8 +136,8 @@ def _first_steps(batch: MetricBatch, owners: IntArray) -> tuple[IntArray, dict[i
     rows = [batch.rows[text] for text in texts]
     predicted = np.zeros(len(batch), dtype=np.int64)
     gradients: dict[int, torch.Tensor] = {}
-    for place, (gradient,), logits in batch.classifier.input_gradients(
-        [len(row) for row in rows], padded(rows), np.zeros_like(texts), [loss_of_predicted]
+    for place, gradient, logits in batch.classifier.input_gradients(
+        [len(row) for row in rows], padded(rows), np.zeros_like(texts), loss_of_predicted
     ):
         predicted[texts[place]] = logits.argmax()
         gradients[int(texts[place])] = gradient

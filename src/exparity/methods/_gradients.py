@@ -40,8 +40,7 @@ def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> Floa
     """
     parts = gradient.double()
     parts = parts.abs() if pooling == "l1" else parts * rows.double()
-    sums: FloatArray = parts.sum(-1).cpu().numpy()
-    return sums
+    return np.asarray(parts.sum(-1).cpu().numpy())
 
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:

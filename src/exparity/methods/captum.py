@@ -106,8 +106,7 @@ def _attributed(
         of_tokens = of_elements.abs().sum(-1)
     else:
         of_tokens = of_elements.sum(-1)
-    scores: FloatArray = of_tokens.cpu().numpy()
-    return scores
+    return np.asarray(of_tokens.cpu().numpy())
 
 
 def _on_rows(

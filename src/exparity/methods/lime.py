@@ -156,8 +156,7 @@ def fit_lime(
     x = (data - np.average(data, axis=0, weights=weights)) * roots[:, None]
     y = (values - np.average(values, weights=weights)) * roots
     if ridge == 0:  # several fits may be best: the shortest one
-        coefficients: FloatArray = np.linalg.lstsq(x, y)[0]
-        return coefficients
+        return np.asarray(np.linalg.lstsq(x, y)[0])
     return np.linalg.solve(x.T @ x + ridge * np.eye(masks.shape[1]), x.T @ y)
 
 

@@ -65,30 +65,28 @@ def reference_orders(
     odds most, as many as a stage takes; of ties the later unit first. To ``keep`` units, those
     go whose loss lowers them least, and the order is reversed. All texts are searched together.
     """
-    left = [list(range(length)) for length in lengths]
+    left = [np.ones(length, dtype=bool) for length in lengths]
     orders: list[list[int]] = [[] for _ in lengths]
     for stage in range(1, stages + 1):
         takes = [
             int(stage * length / stages + 1e-9) - len(order)  # the nudge is that of steps
             for length, order in zip(lengths, orders, strict=True)
         ]
-        asked: list[tuple[int, BoolArray]] = []
-        for index, take in enumerate(takes):
-            for token in left[index] if take else ():
-                kept = np.zeros(lengths[index], dtype=bool)
-                kept[left[index]] = True
-                kept[token] = False
-                asked.append((index, kept))
+        asked = [
+            (index, left[index] & (np.arange(lengths[index]) != token))
+            for index, take in enumerate(takes)
+            for token in (np.flatnonzero(left[index]) if take else ())
+        ]
         found, start = log_odds(asked) if asked else np.zeros(0), 0
         for index, take in enumerate(takes):
             if not take:
                 continue
-            own = found[start : start + len(left[index])]
-            start += len(left[index])
-            tokens = np.array(left[index])
-            first = np.lexsort((-tokens, -own if keep else own))[:take]
-            orders[index] += tokens[first].tolist()
-            left[index] = np.delete(tokens, first).tolist()
+            tokens = np.flatnonzero(left[index])
+            own = found[start : start + len(tokens)]
+            start += len(tokens)
+            first = tokens[np.lexsort((-tokens, -own if keep else own))[:take]]
+            orders[index] += first.tolist()
+            left[index][first] = False
     return [np.array(order[::-1] if keep else order, dtype=np.int64) for order in orders]
 
 

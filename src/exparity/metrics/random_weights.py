@@ -53,5 +53,4 @@ def random_weights(batch: MetricBatch, *, draws: Count = 5) -> FloatArray:
             if mask.sum() >= 2 and np.ptp(pair, axis=1).all() and np.isfinite(pair).all():
                 same = np.array_equal(*pair)  # rounding must not make it less than 1
                 similarities[draw, index] = 1.0 if same else spearmanr(*pair).statistic
-    mean: FloatArray = similarities.mean(0)
-    return mean
+    return np.asarray(similarities.mean(0))

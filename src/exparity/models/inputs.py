@@ -95,16 +95,13 @@ def words_of_tokens(
     Characters decide, so that it works for every family, and for words that hold blanks.
     """
     string = text.string
-    owner = np.full(len(string) + 1, max(len(text.spans) - 1, 0), dtype=np.int64)
-    start = 0
-    for index, (_, end) in enumerate(text.spans):
-        owner[start:end] = index
-        start = end
-    result = np.full(len(offsets), SPECIAL_WORD, dtype=np.int64)
-    for position, (start, end) in enumerate(offsets):
-        if not special[position]:
-            result[position] = owner[min(first_visible(string, start, end), len(string) - 1)]
-    return result
+    ends = [end for _, end in text.spans]
+    places = [
+        0 if mark else min(first_visible(string, *span), len(string) - 1)
+        for span, mark in zip(offsets, special, strict=True)
+    ]
+    owners = np.minimum(np.searchsorted(ends, places, side="right"), max(len(ends) - 1, 0))
+    return np.where(special, SPECIAL_WORD, owners)
 
 
 def first_visible(string: str, start: int, end: int) -> int:

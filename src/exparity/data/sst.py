@@ -48,7 +48,7 @@ def sst(source: DataSource, *, verify: bool = True) -> list[Example]:
     Returns:
         One example a sentence, of no group, labelled by its rating as a whole.
     """
-    return _examples(source, verify, lambda words: "", with_rationale=True)
+    return _examples(source, verify, None)
 
 
 @dataset("sst_gender", **known_facts("sst_gender"))
@@ -62,21 +62,17 @@ def sst_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
     Returns:
         One example a sentence, labelled by its rating as a whole.
     """
-    return _examples(source, verify, gender_named, with_rationale=False)
+    return _examples(source, verify, gender_named)
 
 
 def _examples(
-    source: DataSource,
-    verify: bool,
-    group_of: Callable[[Sequence[str]], str | None],
-    *,
-    with_rationale: bool,
+    source: DataSource, verify: bool, group_of: Callable[[Sequence[str]], str | None] | None
 ) -> list[Example]:
-    """Return the sentences of a group that are not neutral as a whole."""
+    """Return the sentences of a group that are not neutral as a whole, or all with rationales."""
 
     def example_of(line: str, part: str, number: int) -> Example | None:
         words, phrases = read_tree(line)
-        rating, group = phrases[-1].rating, group_of(words)
+        rating, group = phrases[-1].rating, group_of(words) if group_of else ""
         if rating == NEUTRAL or group is None:
             return None
         return Example(
@@ -85,7 +81,7 @@ def _examples(
             label=int(rating > NEUTRAL),
             group=group,
             split=split_of(part),
-            rationale=rationale_of(phrases) if with_rationale else None,
+            rationale=None if group_of else rationale_of(phrases),
         )
 
     return read_published(source, FILES, placed_lines, example_of, verify=verify)

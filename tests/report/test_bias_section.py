@@ -12,9 +12,9 @@ from report.reading import Page
 
 from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables
 from exparity.report.downloads import bias_export
-from exparity.report.flags import meanings
 from exparity.report.gather import gather
 from exparity.report.templating import html_environment
+from exparity.report.verdicts import meanings
 from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of

@@ -9,9 +9,9 @@ from made_up import GROUPS, LABELS, Results, config, make_study, options_of
 from exparity.artefacts.files import read_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables
 from exparity.report.context import build_context
-from exparity.report.flags import meanings
 from exparity.report.gather import gather
 from exparity.report.render import render_page
+from exparity.report.verdicts import meanings
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias

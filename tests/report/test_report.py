@@ -25,9 +25,9 @@ from exparity.core.formats import signed
 from exparity.methods._gradients import ROUNDING_NOISE
 from exparity.report import figures, gather
 from exparity.report.figures import style
-from exparity.report.flags import meaning_of, meanings
 from exparity.report.sections.disparity import cell_data
 from exparity.report.tables import disparity_tables
+from exparity.report.verdicts import meaning_of, meanings
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show

@@ -17,9 +17,9 @@ from exparity.artefacts.files import read_artefact
 from exparity.costs.finished import read_finished
 from exparity.costs.forecast import totals
 from exparity.report.context import build_context
-from exparity.report.costs import read_costs, totals_by_part
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
+from exparity.report.reading import read_costs, totals_by_part
 from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections.definitions import source_html, to_html

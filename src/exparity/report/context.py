@@ -15,12 +15,11 @@ from exparity.costs.finished import JobCost
 from exparity.costs.forecast import Total, totals
 from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import BiasTable, bias_tables
-from exparity.report.costs import read_costs
 from exparity.report.downloads import bias_export, disparity_export
 from exparity.report.gather import Study
 from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
-from exparity.report.reading import read_analysis
+from exparity.report.reading import read_analysis, read_costs
 from exparity.report.scores import Scores, read_study_scores
 from exparity.report.tables import Table, disparity_tables
 from exparity.report.verdicts import is_random

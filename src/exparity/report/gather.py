@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -214,7 +213,5 @@ def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
 
 def by_cell_and_quantity(rows: Iterable[Row]) -> Verdicts:
     """Return rows of the verdicts artefact by cell and quantity; see :attr:`Study.verdicts`."""
-    verdicts: dict[tuple[str, ...], dict[str, Row]] = defaultdict(dict)
-    for row in rows:
-        verdicts[tuple(row[id] for id in CELL_IDS)][row["quantity"]] = row
-    return dict(verdicts)
+    cells = grouped(rows, itemgetter(*CELL_IDS))
+    return {ids: {row["quantity"]: row for row in of_cell} for ids, of_cell in cells.items()}

@@ -1,4 +1,4 @@
-"""Reading the artefacts of an analysis."""
+"""Reading artefacts for the page: the rows of an analysis, and the costs of jobs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ import numpy as np
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.schemas import IDS
+from exparity.core.grouping import grouped
+from exparity.costs.finished import JobCost, artefact_of_stage
+from exparity.costs.forecast import Total, total
+
+_PARTS = {"explain": "method", "evaluate": "metric"}
 
 
 def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -34,3 +40,21 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
     if not len(defined):
         return None, None
     return float(defined.mean()), float(defined.std(ddof=1)) if len(defined) > 1 else None
+
+
+def read_costs(results: Path) -> list[JobCost]:
+    """Return the jobs of the cost table in the order of a run; none if there is no table."""
+    path = results / layout.path_of("cost", {})
+    rows = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
+    places = {stage: place for place, stage in enumerate(artefact_of_stage())}
+    jobs = [JobCost(ids={name: row.pop(name) for name in IDS}, **row) for row in rows]
+    return sorted(jobs, key=lambda job: places.get(job.stage, len(places)))
+
+
+def totals_by_part(jobs: list[JobCost]) -> dict[tuple[str, str], Total]:
+    """Return totals of explanations and scores, by stage and method or metric."""
+    parts = grouped(
+        (job for job in jobs if job.stage in _PARTS),
+        lambda job: (job.stage, str(job.ids[_PARTS[job.stage]])),
+    )
+    return {part: total(part[1], of) for part, of in parts.items()}

@@ -9,15 +9,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import Any
 
-from exparity.report.flags import meaning_of
+import yaml
+
+from exparity.report.templating import asset
 from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
 from exparity.stats.skill import LITTLE_ROOM
 from exparity.stats.verdicts import STANDING, Verdict
 
+ROUNDING_NOISE = "rounding_noise"
 Row = Mapping[str, Any]
 
 
@@ -294,3 +298,23 @@ def effect_size(row: Row) -> float:
     """Return the size of a gap: |d| if its verdict names a favoured group, else R."""
     d, rms = abs(row["d"]), row["rms_gap"]
     return d if named(row["verdict"]).favours or not math.isfinite(rms) else float(rms)
+
+
+@cache
+def meanings() -> dict[str, str]:
+    """Return the meaning of every flag of exparity."""
+    return dict(yaml.safe_load(asset("flags.yaml")))
+
+
+def meaning_of(flag: str) -> str:
+    """Return the meaning of a flag; a plug-in's flag is its own meaning."""
+    return meanings().get(flag, flag.replace("_", " "))
+
+
+def noise_of(rows: Iterable[Row]) -> set[tuple[str, str, str]]:
+    """Return (dataset, model, method) of the tests whose attributions are rounding errors."""
+    return {
+        (row["dataset"], row["model"], row["method"])
+        for row in rows
+        if ROUNDING_NOISE in row["flags"]
+    }

@@ -9,9 +9,9 @@ from typing import Any
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
-from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
+from exparity.report.verdicts import ROUNDING_NOISE, meaning_of, noise_of
 
 SHOWN_WORDS = 10
 _IDS = ("dataset", "model", "method", "group_a", "group_b", "word_a", "word_b")

@@ -10,9 +10,9 @@ from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
-from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.gather import Study
 from exparity.report.reading import mean_and_sd
+from exparity.report.verdicts import ROUNDING_NOISE, meaning_of, noise_of
 
 _IDS = ("dataset", "model", "method", "metric", "subset", "group")
 _COLUMNS = plain_schema(f"{' '.join(_IDS)}: string", "mean sd: float64", "n undefined: int64")

@@ -17,9 +17,9 @@ from exparity.published import output
 from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
-from exparity.report.costs import totals_by_part
 from exparity.report.means import mean_tables
 from exparity.report.names import display_name
+from exparity.report.reading import totals_by_part
 from exparity.report.scores import POINTS
 from exparity.report.sections import (
     answers,

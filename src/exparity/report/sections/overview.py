@@ -11,7 +11,6 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.core.grouping import grouped
 from exparity.report.context import Content, Context
-from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
 from exparity.report.provenance import (
@@ -31,6 +30,7 @@ from exparity.report.verdicts import (
     counts_of,
     is_random,
     legend,
+    meaning_of,
     missed_line,
 )
 from exparity.stats import verdicts

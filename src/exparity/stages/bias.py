@@ -104,9 +104,8 @@ def bias_model(
             notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
             measured += [*fpr_gaps(measured), *causal_bias(own, counterfactuals, draws)]
         elif len(own.classes) > 2:  # of two classes, one says everything
-            over_classes = list(rms_of_groups(own, draws))
-            marked = marked_if_collapsed(over_classes, own.predicted)
-            measured += [*fpr_gaps(measured), *marked]
+            over_classes = marked_if_collapsed([*rms_of_groups(own, draws)], own.predicted)
+            measured += [*fpr_gaps(measured), *over_classes]
         rows += [{**asdict(row), "seed": ids["seed"]} for row in measured]
     undefined = sum(math.isnan(row["value"]) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)

@@ -305,12 +305,9 @@ def predict(
     from exparity.engine.preflight import check_function
 
     examples = data.split("test")
-    classifier = load_classifier(
-        str(checkpoint),
-        machine.device,
-        token_budget=machine.token_budget,
-        max_calls=machine.max_calls,
-    )
+    settings = asdict(machine)
+    del settings["threads"]  # of torch, which runs already
+    classifier = load_classifier(str(checkpoint), **settings)
     _calibrate(classifier, data)
     classifier.head.write(checkpoint)
     encodings = classifier.encode([e.parts for e in examples])

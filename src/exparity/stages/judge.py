@@ -89,5 +89,4 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}
             known = {name: row[name] for name in nothing if name in row}
-            of_all = {"quantity": CHANGES[row["quantity"]]}
-            yield {**ids, **nothing, **known, **change, **of_all}
+            yield {**ids, **nothing, **known, **change, "quantity": CHANGES[row["quantity"]]}

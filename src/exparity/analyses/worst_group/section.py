@@ -72,5 +72,4 @@ def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     lines = worst_groups(rows, directions, study.statistics["alpha"])
     if not lines:
         return None
-    export = Export("worst_group", "Worst group", _COLUMNS, lines)
-    return Findings({"lines": lines}, [export])
+    return Findings({"lines": lines}, [Export("worst_group", "Worst group", _COLUMNS, lines)])

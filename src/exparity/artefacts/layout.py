@@ -108,11 +108,10 @@ def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
     """
     place = re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(pattern_of(artefact))))
     paths = {path.relative_to(results).as_posix(): path for path in results.glob(every(artefact))}
-    visible = {name: path for name, path in paths.items() if "/." not in name}
     return sorted(
         (match.groups(), path)
-        for name, path in visible.items()
-        if (match := place.fullmatch(name)) is not None
+        for name, path in paths.items()
+        if "/." not in name and (match := place.fullmatch(name)) is not None
     )
 
 

@@ -66,9 +66,7 @@ def counterfactuals_of(
 
     def make(example: Example) -> tuple[Example, ...]:
         made = []
-        for group in data.groups:
-            if group == example.group:
-                continue
+        for group in (one for one in data.groups if one != example.group):
             with entry.running():
                 other = entry.function(example, group, data, **options)
             if other is None:

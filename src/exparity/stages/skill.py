@@ -38,8 +38,12 @@ STEPLESS = "stepless"
 """Flag of a cell in which some explanation takes no step."""
 Training = tuple[str, int]
 """Model and seed of a classifier."""
-SCORED_ALIKE = ("use", "params", "precision")
-"""Parameters of the metric that scores must share with those of random explanations."""
+
+
+def are_scored_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two artefacts of scores were made by the same metric with the same options."""
+    own, theirs = one["parameters"], other["parameters"]
+    return all(own.get(name) == theirs.get(name) for name in ("use", "params", "precision"))
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,6 @@ class RandomScores:
         """Read a random_scores artefact."""
         table, metadata = read_artefact(path, "random_scores")
         return cls(path, metadata, table, _means(path, table))
-
-    def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
-        """Return whether a scores artefact was made by the same metric with the same options."""
-        own, theirs = self.metadata["parameters"], metadata["parameters"]
-        return all(theirs.get(name) == own.get(name) for name in SCORED_ALIKE)
 
     def draws(self) -> Iterator[tuple[int, pa.Table, RandomScores | None]]:
         """Yield the number and the rows of each random explanation; with the first, all others.
@@ -246,7 +245,7 @@ def quantities_of(
     """
     prefix = "random_" if is_drawn else ""
     quantities = {f"{prefix}score": Quantity({None: table.column("score").to_numpy()})}
-    if random is not None and random.are_scored_as(metadata):
+    if random is not None and are_scored_alike(random.metadata, metadata):
         quantities[f"{prefix}excess"] = Quantity({None: random.excess(table)})
         skill = skill_of(table, metadata, random, controls, is_drawn=is_drawn)
         if skill is not None:

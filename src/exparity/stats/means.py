@@ -53,8 +53,7 @@ def mean_score(
     mean = float(scores[defined].mean())
     units, sets = scores, set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
     if sets is not None:
-        undefined = np.isnan(scores)
-        units = set_means(np.nan_to_num(scores), undefined.astype(np.int64), sets, 2)[..., 0]
+        units = set_means(np.nan_to_num(scores), (~defined).astype(np.int64), sets, 2)[..., 0]
     units = units[~np.isnan(units).all(axis=1)][:, ~np.isnan(units).all(axis=0)]
     if units.shape[1] < 2:
         return MeanScore(*sizes, mean)

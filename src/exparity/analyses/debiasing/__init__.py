@@ -25,7 +25,7 @@ from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.stages.cell import compared_in
 from exparity.stages.compare import Cell, Scores, read_scores
-from exparity.stages.skill import SCORED_ALIKE, over_scales, scales_of
+from exparity.stages.skill import are_scored_alike, over_scales, scales_of
 from exparity.stats.gap_change import GapChange, GapChanges, gap_changes
 
 _OF_DEBIASING = ("debias", "counterfactuals")
@@ -175,8 +175,7 @@ def rows_of_changes(
         of_cells = [flag for cell in every for flag in cell.metadata.get("flags", [])]
         ids = {"model": recipe, "base": base, "method": method, "metric": metric}
         for pair in pairs:
-            settings = [[one.metadata["parameters"].get(k) for k in SCORED_ALIKE] for one in pair]
-            if settings[0] != settings[1]:
+            if not are_scored_alike(pair[0].metadata, pair[1].metadata):
                 raise InputError(
                     f"{pair[0].path}: was scored with other options than {pair[1].path}; give the "
                     "metric the same options for both models"

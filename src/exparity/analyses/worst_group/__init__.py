@@ -20,7 +20,7 @@ from exparity.core.flags import Range
 from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, compared_in, read_all
-from exparity.stages.skill import random_by
+from exparity.stages.skill import are_scored_alike, random_by
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg
@@ -84,7 +84,7 @@ def worst_group_cell(
         ids = {name: facts["wildcards"][name] for name in ("method", "metric")}
         of_metric = random.get((str(ids["metric"]),))
         quantities = {"score": table.column("score").to_numpy()}
-        if of_metric is not None and of_metric.are_scored_as(facts):
+        if of_metric is not None and are_scored_alike(of_metric.metadata, facts):
             quantities["excess"] = of_metric.excess(table)
         groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
         for quantity, values in quantities.items():

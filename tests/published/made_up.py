@@ -1,9 +1,13 @@
 """Rows of the disparity artefact that equal published numbers, or differ in a known way."""
 
+from types import SimpleNamespace
+
 from made_up import filled
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import grid_text
+from exparity.report.sections import SECTIONS
+from exparity.report.templating import html_environment
 
 OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}
 
@@ -34,3 +38,11 @@ def write_report(results, rows, options=OPTIONS):
     path = results / "disparity.parquet"
     write_artefact(path, "disparity", rows, {}, parameters={})
     (results / "grid.json").write_text(grid_text(options))
+
+
+def page_of(id, **comparisons):
+    """Return the HTML of a section of the page on comparisons; None where it has nothing to say."""
+    (section,) = (section for section in SECTIONS if section.id == id)
+    content = section.build(SimpleNamespace(published=comparisons))
+    template = html_environment().get_template(f"sections/{id}.html.j2")
+    return content and template.render(content.values)

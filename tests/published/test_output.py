@@ -1,16 +1,13 @@
 """Output of the command, and the section of the page."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
-from published.made_up import row, rows_like, write_report
+from published.made_up import page_of, row, rows_like, write_report
 
 from exparity import cli
 from exparity.published.cells import compare_results
 from exparity.published.output import comparison_summary
-from exparity.report.sections import SECTIONS
-from exparity.report.templating import html_environment
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 
@@ -56,21 +53,15 @@ class TestCommand:
 def test_sizes_of_tests_are_said():
     cells = [("geco_all", "bert", "lime", "gini"), ("geco_all", "bert", "shap", "gini")]
     rows = [row(c, 0, 0.01, 0.5, n_examples=n) for c, n in zip(cells, (80, 1234), strict=True)]
-    for said in (comparison_summary, page):
-        assert "test of ours: 80 to 1,234;" in said(compare_results(rows, {}))
+    found = compare_results(rows, {})
+    for said in (comparison_summary(found), page_of("published", cells=found)):
+        assert "test of ours: 80 to 1,234;" in said
     assert "test of ours: 80;" in comparison_summary(compare_results(rows[:1], {}))
-
-
-def page(comparison):
-    (section,) = (section for section in SECTIONS if section.id == "published")
-    content = section.build(SimpleNamespace(published={"cells": comparison}))
-    template = html_environment().get_template("sections/published.html.j2")
-    return template.render(content.values)
 
 
 class TestPage:
     def test_agreement_is_shown_of_all_cells_and_by_dataset(self, equal, study):
-        text = page(equal)
+        text = page_of("published", cells=equal)
         heads = re.findall(r'<th scope="row">([^<]*)</th>', text)
         assert heads[0] == "All"
         assert len(heads) == 1 + len(study.names("dataset"))

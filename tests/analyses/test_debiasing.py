@@ -1,6 +1,5 @@
 """The analysis debiasing: what it reads and writes, what it finds, what it refuses."""
 
-import copy
 import math
 from dataclasses import asdict
 from functools import partial
@@ -9,14 +8,13 @@ import numpy as np
 import pytest
 from analyses.page import page_of
 from made_up import GROUPS, Results, keys_of
-from support import TINY
+from support import TINY, tiny
 
 from exparity import InputError
 from exparity.analyses.debiasing import debiasing_cell
 from exparity.analyses.debiasing.section import findings, outcome_of
 from exparity.artefacts.files import read_artefact
 from exparity.config.cautions import cautions
-from exparity.config.experiment import Experiment
 from exparity.core.seeding import derive_seed
 from exparity.report.gather import Declared, Study
 from exparity.stages.judge import judge_cells
@@ -146,15 +144,8 @@ def test_the_section_says_what_is_planted(gap, outcome, tmp_path):
 
 
 def experiment(settings, **models):
-    tiny = TINY["models"]["bert_tiny"]
-    return Experiment.from_mapping(
-        {
-            **copy.deepcopy(TINY),
-            "datasets": {"bios": {}},
-            "models": {name: {**tiny, **own} for name, own in models.items()},
-            "analyses": {"debiasing": settings},
-        }
-    )
+    models = {name: {**TINY["models"]["bert_tiny"], **own} for name, own in models.items()}
+    return tiny(datasets={"bios": {}}, models=models, analyses={"debiasing": settings})
 
 
 LONGER = {"debias": "os", "training": {"epochs": 5}}
@@ -184,9 +175,10 @@ class TestConfig:
 
 
 def test_jobs_of_a_metric_of_changed_words_read_counterfactuals():
-    metrics = {"term_attribution": {}}
-    config = {**copy.deepcopy(TINY), "datasets": {"bios": {"paired": False}}, "metrics": metrics}
-    found = Experiment.from_mapping({**config, "counterfactuals": {"bios": "gender_words"}})
+    found = tiny(
+        datasets={"bios": {"paired": False}}, metrics={"term_attribution": {}},
+        counterfactuals={"bios": "gender_words"},
+    )  # fmt: skip
     cell = {"dataset": "bios", "model": "bert_tiny", "seed": 0, "metric": "term_attribution"}
     artefact = "results/counterfactuals/bios.parquet"
     assert found.reads("evaluate", {**cell, "method": "gradient"})[-1] == artefact

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from exparity.data.training_set import TrainingSet
+from exparity.debiasing.recipes import calls_of
 from exparity.types import Example
 
 GROUPS = ("male", "female", "neutral")
@@ -50,3 +51,9 @@ def content_of(training_set: TrainingSet) -> Counter[tuple[str, str, tuple[str, 
         (example.example_id, example.group, example.words, weight)
         for example, weight in zip(training_set.examples, training_set.weights, strict=True)
     )
+
+
+def interventions(recipe: str) -> list[dict]:
+    """Return the calls of a recipe as artefacts record them; none of "none"."""
+    calls = [] if recipe == "none" else calls_of(recipe, "")
+    return [{"use": call.pop("use"), "params": call} for call in calls]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from debiasing.examples import interventions
 from support import REAL, need
 
 from exparity.data import load_dataset
@@ -12,7 +13,6 @@ from exparity.data.compas import FILE, GROUPS, LABELS
 from exparity.data.files import DataSource
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply
-from exparity.debiasing.recipes import calls_of
 
 pytestmark = pytest.mark.reference
 OTHER = {"male": "female", "female": "male"}
@@ -39,13 +39,8 @@ def rows() -> TrainingSet:
     )  # fmt: skip
 
 
-def debiased(rows, recipe) -> TrainingSet:
-    calls = calls_of(recipe, "")
-    return apply(rows, [{"use": call.pop("use"), "params": call} for call in calls])
-
-
 def test_weights(rows):
-    after = debiased(rows, "rw")
+    after = apply(rows, interventions("rw"))
     cells = [(label, group) for label in (0, 1) for group in ("male", "female")]
     found = {
         cell: {
@@ -60,7 +55,7 @@ def test_weights(rows):
 
 @pytest.mark.parametrize("recipe", SIZES)
 def test_sizes(rows, recipe):
-    after = debiased(rows, recipe)
+    after = apply(rows, interventions(recipe))
     assert len(after.examples) == SIZES[recipe]
     sizes = Counter((example.label, example.group) for example in after.examples)
     if recipe != "rw":

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from debiasing.examples import interventions
 from scipy.stats import ttest_1samp
 from support import CPU
 
@@ -20,7 +21,6 @@ from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply
-from exparity.debiasing.recipes import calls_of
 from exparity.stages.bias import bias_model
 from exparity.stages.counterfactuals import counterfactual_predictions_cell, make_counterfactuals
 from exparity.stages.finetune import finetune_cell
@@ -58,11 +58,6 @@ def population(tmp_path_factory):
         return data
 
     return of
-
-
-def interventions(recipe):
-    calls = [] if recipe == "none" else calls_of(recipe, "")
-    return [{"use": call.pop("use"), "params": call} for call in calls]
 
 
 def of_bag_of_words(data, recipe):

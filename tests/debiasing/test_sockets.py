@@ -17,8 +17,6 @@ from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.models.training import finetune
 from exparity.stages.prepare import prepare
 
-HERE = Path(__file__).parent
-PLUGINS = [str(HERE / "pronouns_plugin.py"), str(HERE / "mending_plugin.py")]
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 BERT = {"init": "scratch", "architecture": "bert", "size": {**NARROW, **NO_DROPOUT}}
 
@@ -124,10 +122,10 @@ class TestLoop:
         assert found.history[0].step == -(-len(plain.examples) // 8)
 
 
-def test_the_source_and_the_files_count(tmp_path):
+def test_the_source_and_the_files_count(tmp_path, plugins):
     pairs, debias = tmp_path / "pairs.tsv", [{"use": "mirrored", "weight": 0.5}, "sampled"]
     config = {
-        "plugins": PLUGINS,
+        "plugins": plugins,
         "datasets": {"pairs": {"use": "bios"}},
         "models": {"mended": {**BERT, "debias": debias}},
         "counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": str(pairs)}},

@@ -1,13 +1,14 @@
 """Chen et al. (2024): its printed tables, and our gaps beside the published."""
 
 import pytest
+from debiasing.examples import interventions
 from made_up import Results, filled
 from published.made_up import page_of
 
 from exparity import InputError, cli
 from exparity.artefacts.layout import grid_text
 from exparity.debiasing import INTERVENTIONS
-from exparity.debiasing.recipes import RECIPES, calls_of
+from exparity.debiasing.recipes import RECIPES
 from exparity.published.gaps import compare_gaps, recipe_of
 from exparity.published.output import comparison_summary
 from exparity.stages.compare_published import compare_published
@@ -15,17 +16,11 @@ from exparity.stages.compare_published import compare_published
 CHECKPOINTS = {"bert": "bert-base-uncased", "zari": "fairnlp/albert-cda", "mine": "./mine"}
 
 
-def recorded(recipe):
-    """Interventions as artefacts record them."""
-    written = calls_of(recipe, "x") if recipe else []
-    return [{"use": c["use"], "params": {k: c[k] for k in c if k != "use"}} for c in written]
-
-
 def classifier(results, dataset, model, seed, recipe, rows, order=("male", "female")):
     """Write predictions' metadata and a bias artefact of (quantity, class, value)."""
     parameters = {"model": {"checkpoint": CHECKPOINTS[model.partition("_")[0]]}}
     if recipe:
-        parameters["debias"] = recorded(recipe)
+        parameters["debias"] = interventions(recipe)
     made, of_groups = Results(results, order), {"group": order[0], "group_b": order[1]}
     made.write("predictions", [], dataset, model, seed, parameters=parameters)
     row = filled("bias", seed=seed, group="", group_b="")
@@ -133,9 +128,9 @@ def test_the_command_prints_and_writes_it(tmp_path, capsys):
 
 
 def test_recipes_are_known_by_what_they_do():
-    names = {name: recipe_of(recorded(name)) for name in RECIPES}
+    names = {name: recipe_of(interventions(name)) for name in RECIPES}
     # Some are the same under two names: alone, an order says nothing.
-    assert all(recorded(name) == recorded(found) for name, found in names.items())
+    assert all(interventions(name) == interventions(found) for name, found in names.items())
     assert recipe_of([]) == ""
     assert recipe_of([{"use": "my_own", "params": {}}]) is None
     assert "my_own" not in INTERVENTIONS.ids()

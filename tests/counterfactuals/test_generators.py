@@ -88,20 +88,20 @@ class TestWordPairs:
             made("x", groups[0], groups, **params)
 
 
-class TestMatched:
-    MEMBERS = (
-        example("he came", "m", "1-m", match_id="1"),
-        example("she came along", "f", "1-f", match_id="1", rationale=(1, 0, 0)),
-        example("he left", "m", "2-m", match_id="2"),
-        example("he stayed", "m", "3-m"),
-    )
+MEMBERS = (
+    example("he came", "m", "1-m", match_id="1"),
+    example("she came along", "f", "1-f", match_id="1", rationale=(1, 0, 0)),
+    example("he left", "m", "2-m", match_id="2"),
+    example("he stayed", "m", "3-m"),
+)
 
-    def test_the_other_member_or_none(self):
-        make = counterfactuals_of(data_of(self.MEMBERS, ("m", "f")), "matched", {})
-        found = [make(member) for member in self.MEMBERS]
-        assert [len(others) for others in found] == [1, 1, 0, 0]
-        (other,) = found[0]
-        assert (other.example_id, other.group, other.words) == ("1-m", "f", self.MEMBERS[1].words)
+
+def test_matched_is_the_other_member_or_none():
+    make = counterfactuals_of(data_of(MEMBERS, ("m", "f")), "matched", {})
+    found = [make(member) for member in MEMBERS]
+    assert [len(others) for others in found] == [1, 1, 0, 0]
+    (other,) = found[0]
+    assert (other.example_id, other.group, other.words) == ("1-m", "f", MEMBERS[1].words)
 
 
 PAIR = [example("he", "male", "1", label=0), example("she", "female", "2", label=1)]

@@ -67,17 +67,16 @@ def finetune(found: Experiment, model="mended"):
     return found.finetune_options("bios", model, 0)
 
 
-class TestConfig:
-    def test_without_debias_a_training_depends_on_what_it_did(self, repository):
-        without = experiment(repository, counterfactuals={})
-        assert finetune(without, "plain").keys() == {"model", "training", "digest"}
-        # A generator for others changes nothing, nor does debiasing another model.
-        for debias in (None, "us_cda"):
-            beside = experiment(repository, debias)
-            for model in ("plain", "second"):
-                assert beside.finetune_options("bios", model, 0) == without.finetune_options(
-                    "bios", model, 0
-                )
+def test_without_debias_a_training_depends_on_what_it_did(repository):
+    without = experiment(repository, counterfactuals={})
+    assert finetune(without, "plain").keys() == {"model", "training", "digest"}
+    # A generator for others changes nothing, nor does debiasing another model.
+    for debias in (None, "us_cda"):
+        beside = experiment(repository, debias)
+        for model in ("plain", "second"):
+            assert beside.finetune_options("bios", model, 0) == without.finetune_options(
+                "bios", model, 0
+            )
 
 
 def test_the_page_tells_of_every_name(repository):

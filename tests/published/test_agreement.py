@@ -49,22 +49,21 @@ def matches_of(decisions):
     ]  # fmt: skip
 
 
-class TestRates:
-    @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
-    def test_properties(self, decisions):
-        found = agreements(matches_of(decisions))
-        answer = overall(found, "significant")
-        assert answer.agree == sum(a == b for a, b in decisions)
-        ours, theirs = zip(*decisions, strict=True)
-        if answer.kappa is None:
-            assert len(set(ours)) == len(set(theirs)) == 1
-            assert ours[0] == theirs[0]
-        else:
-            assert answer.kappa == pytest.approx(cohen_kappa_score(ours, theirs), abs=1e-12)
-        # parts make up the whole
-        parts = [a for a in found if (a.question, a.by) == ("significant", "method")]
-        assert sum(a.n for a in parts) == answer.n
-        assert sum(a.agree for a in parts) == answer.agree
-        # who is asked first does not matter
-        turned = overall(agreements(matches_of([(b, a) for a, b in decisions])), "significant")
-        assert turned.kappa == pytest.approx(answer.kappa) or answer.kappa is None
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_properties_of_rates(decisions):
+    found = agreements(matches_of(decisions))
+    answer = overall(found, "significant")
+    assert answer.agree == sum(a == b for a, b in decisions)
+    ours, theirs = zip(*decisions, strict=True)
+    if answer.kappa is None:
+        assert len(set(ours)) == len(set(theirs)) == 1
+        assert ours[0] == theirs[0]
+    else:
+        assert answer.kappa == pytest.approx(cohen_kappa_score(ours, theirs), abs=1e-12)
+    # parts make up the whole
+    parts = [a for a in found if (a.question, a.by) == ("significant", "method")]
+    assert sum(a.n for a in parts) == answer.n
+    assert sum(a.agree for a in parts) == answer.agree
+    # who is asked first does not matter
+    turned = overall(agreements(matches_of([(b, a) for a, b in decisions])), "significant")
+    assert turned.kappa == pytest.approx(answer.kappa) or answer.kappa is None

@@ -59,10 +59,9 @@ def test_sizes_of_tests_are_said():
     assert "test of ours: 80;" in comparison_summary(compare_results(rows[:1], {}))
 
 
-class TestPage:
-    def test_agreement_is_shown_of_all_cells_and_by_dataset(self, equal, study):
-        text = page_of("published", cells=equal)
-        heads = re.findall(r'<th scope="row">([^<]*)</th>', text)
-        assert heads[0] == "All"
-        assert len(heads) == 1 + len(study.names("dataset"))
-        assert f"({len(study.cells)} of {len(study.cells)})" in text
+def test_agreement_is_shown_of_all_cells_and_by_dataset(equal, study):
+    text = page_of("published", cells=equal)
+    heads = re.findall(r'<th scope="row">([^<]*)</th>', text)
+    assert heads[0] == "All"
+    assert len(heads) == 1 + len(study.names("dataset"))
+    assert f"({len(study.cells)} of {len(study.cells)})" in text

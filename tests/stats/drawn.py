@@ -62,8 +62,8 @@ def predictions(draw, least_groups=2):
 
 
 @st.composite
-def counterfactuals(draw, complete=False):
-    """Predictions, and those of other groups, of which some are missing unless ``complete``."""
+def counterfactuals(draw):
+    """Predictions, and those of other groups, of which some are missing."""
     given = draw(predictions())
     classes = len(given["classes"])
     shares = st.lists(st.integers(0, 5), min_size=classes, max_size=classes).filter(any)
@@ -77,7 +77,7 @@ def counterfactuals(draw, complete=False):
         )
         for i, own in enumerate(given["groups"])
         for to in given["order"]
-        if to != own and (complete or draw(st.integers(0, 5)))
+        if to != own and draw(st.integers(0, 5))
     ]
     return given
 

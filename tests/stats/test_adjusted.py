@@ -158,16 +158,15 @@ class TestEdges:
 
 
 @pytest.mark.property
-class TestBehaviour:
-    @settings(max_examples=25)
-    @given(seed=st.integers(0, 10**6), paired=st.booleans(), slope=st.floats(-5, 5))
-    def test_what_the_covariate_explains_is_taken_off(self, seed, paired, slope):
-        values, groups, sets, _, lengths = matched(np.random.default_rng(seed), 15)
-        pairs = sets if paired else None
-        base = one(values, groups, pairs, length=lengths)
-        other = one(values + slope * lengths, groups, pairs, length=lengths)
-        assert other.estimate == pytest.approx(base.estimate, rel=1e-6, abs=1e-6)
-        assert other.standard_error == pytest.approx(base.standard_error, rel=1e-6)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), paired=st.booleans(), slope=st.floats(-5, 5))
+def test_what_the_covariate_explains_is_taken_off(seed, paired, slope):
+    values, groups, sets, _, lengths = matched(np.random.default_rng(seed), 15)
+    pairs = sets if paired else None
+    base = one(values, groups, pairs, length=lengths)
+    other = one(values + slope * lengths, groups, pairs, length=lengths)
+    assert other.estimate == pytest.approx(base.estimate, rel=1e-6, abs=1e-6)
+    assert other.standard_error == pytest.approx(base.standard_error, rel=1e-6)
 
 
 @pytest.mark.property

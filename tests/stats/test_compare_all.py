@@ -62,33 +62,31 @@ class TestAtOnce:
         assert row.friedman_p == pytest.approx(expected.pvalue, rel=1e-9)
 
 
-class TestPairs:
-    def test_each_is_the_comparison_of_these_two(self, sample):
-        _, values, groups, sets = sample
-        rows = compare_all(values, groups, ORDER, sets, resamples=0, alpha=0.3, ddof=0)
-        assert [(r.group_a, r.group_b) for r in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
-        for row in rows:
-            kept = [i for i, g in enumerate(groups) if g in (row.group_a, row.group_b)]
-            alone = compare_groups(
-                values[kept], [groups[i] for i in kept], (row.group_a, row.group_b),
-                [sets[i] for i in kept], resamples=0, alpha=0.3, ddof=0,
-            )  # fmt: skip
-            same = {name: getattr(row, name) for name in AT_ONCE}
-            # As text: from Python 3.13 on, a NaN makes a dataclass unequal to itself.
-            assert repr(dataclasses.replace(alone, **same)) == repr(row)
+def test_each_pair_is_the_comparison_of_these_two(sample):
+    _, values, groups, sets = sample
+    rows = compare_all(values, groups, ORDER, sets, resamples=0, alpha=0.3, ddof=0)
+    assert [(r.group_a, r.group_b) for r in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
+    for row in rows:
+        kept = [i for i, g in enumerate(groups) if g in (row.group_a, row.group_b)]
+        alone = compare_groups(
+            values[kept], [groups[i] for i in kept], (row.group_a, row.group_b),
+            [sets[i] for i in kept], resamples=0, alpha=0.3, ddof=0,
+        )  # fmt: skip
+        same = {name: getattr(row, name) for name in AT_ONCE}
+        # As text: from Python 3.13 on, a NaN makes a dataclass unequal to it
+        assert repr(dataclasses.replace(alone, **same)) == repr(row)
 
 
-class TestTwoGroups:
-    def test_the_rest_is_left_empty(self, sample):
-        _, values, groups, sets = sample
-        kept = [i for i, g in enumerate(groups) if g != "b"]
-        (row,) = compare_all(
-            values[kept], [groups[i] for i in kept], ("a", "c"), [sets[i] for i in kept]
-        )
-        assert (row.n_groups, row.omnibus, row.n_sets) == (2, "", 0)
-        for name in ("omnibus_statistic", "omnibus_p", "epsilon_squared", "friedman_p"):
-            assert math.isnan(getattr(row, name))
-        assert row.flags == ["interval_none"]  # of twelve sets
+def test_of_two_groups_the_rest_is_left_empty(sample):
+    _, values, groups, sets = sample
+    kept = [i for i, g in enumerate(groups) if g != "b"]
+    (row,) = compare_all(
+        values[kept], [groups[i] for i in kept], ("a", "c"), [sets[i] for i in kept]
+    )
+    assert (row.n_groups, row.omnibus, row.n_sets) == (2, "", 0)
+    for name in ("omnibus_statistic", "omnibus_p", "epsilon_squared", "friedman_p"):
+        assert math.isnan(getattr(row, name))
+    assert row.flags == ["interval_none"]  # of twelve sets
 
 
 class TestDegenerate:

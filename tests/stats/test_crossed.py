@@ -262,24 +262,23 @@ class TestDegenerate:
 
 
 @pytest.mark.property
-class TestProperties:
-    @given(scores(seeds=5))
-    def test_ranges(self, study):
-        rows, groups, pairs = (study[name] for name in ("values", "groups", "pairs"))
-        before = rows.copy()
-        (test,) = crossed_tests(rows, groups, GROUPS[:2], pairs)
-        np.testing.assert_array_equal(rows, before)
-        assert test.seeds_above + test.seeds_below <= test.n_seeds <= len(rows)
-        assert test.n_sets in (0, test.n_a)
-        if math.isnan(test.p_mean):
-            assert test.flags
-            return
-        for name in TESTED:
-            if name.startswith(("p_", "next_")) or name == "equivalence_p":
-                value = getattr(test, name)
-                assert math.isnan(value) or 0 <= value <= 1, name
-        assert test.ci_low <= test.estimate <= test.ci_high
-        assert math.isnan(test.rms_low) or 0 <= test.rms_low <= test.rms_high
-        # the interval of 95 % holds zero where the test at 5 % does not reject
-        if abs(test.p_mean - 0.05) > 1e-6:
-            assert (test.ci_low <= 0 <= test.ci_high) == (test.p_mean > 0.05)
+@given(scores(seeds=5))
+def test_ranges(study):
+    rows, groups, pairs = (study[name] for name in ("values", "groups", "pairs"))
+    before = rows.copy()
+    (test,) = crossed_tests(rows, groups, GROUPS[:2], pairs)
+    np.testing.assert_array_equal(rows, before)
+    assert test.seeds_above + test.seeds_below <= test.n_seeds <= len(rows)
+    assert test.n_sets in (0, test.n_a)
+    if math.isnan(test.p_mean):
+        assert test.flags
+        return
+    for name in TESTED:
+        if name.startswith(("p_", "next_")) or name == "equivalence_p":
+            value = getattr(test, name)
+            assert math.isnan(value) or 0 <= value <= 1, name
+    assert test.ci_low <= test.estimate <= test.ci_high
+    assert math.isnan(test.rms_low) or 0 <= test.rms_low <= test.rms_high
+    # the interval of 95 % holds zero where the test at 5 % does not reject
+    if abs(test.p_mean - 0.05) > 1e-6:
+        assert (test.ci_low <= 0 <= test.ci_high) == (test.p_mean > 0.05)

@@ -131,20 +131,6 @@ class TestReference:
         assert (row.ci_low, row.ci_high) == pytest.approx(ends)
 
 
-@pytest.mark.property
-class TestProperties:
-    @given(predictions())
-    def test_bounds_and_ends_around_the_value(self, given):
-        for key, row in statistical(given).items():
-            if not math.isnan(row.value):
-                least = -1 if key[0].endswith("_gap") else 0
-                assert least - 1e-12 <= row.value <= 1 + 1e-12, key
-            if not math.isnan(row.ci_low):
-                assert row.ci_low - 1e-12 <= row.value <= row.ci_high + 1e-12, key
-                assert row.ci_low >= -1 - 1e-12
-                assert row.ci_high <= 1 + 1e-12
-
-
 class TestDraws:
     @pytest.mark.parametrize("matched", [True, False])
     def test_every_difference_has_an_interval_around_it(self, matched):

@@ -57,13 +57,12 @@ def as_given(value, digits, units=0.5001):
 
 
 @pytest.mark.reference
-class TestNumbers:
-    @pytest.mark.parametrize("row", range(len(ROWS)))
-    def test_of_the_table(self, table, row):
-        names = ("p_mean", "p_large", "p_small", "rms", "rms_low", "rms_high")
-        for name, digits in zip(names, ROWS[row][6:], strict=True):
-            units = 1.0 if name in ("rms_low", "rms_high") else 0.5001  # ends were looked for
-            assert as_given(getattr(table, name)[row], digits, units), name
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_numbers_of_the_table(table, row):
+    names = ("p_mean", "p_large", "p_small", "rms", "rms_low", "rms_high")
+    for name, digits in zip(names, ROWS[row][6:], strict=True):
+        units = 1.0 if name in ("rms_low", "rms_high") else 0.5001  # ends were looked for
+        assert as_given(getattr(table, name)[row], digits, units), name
 
 
 def p_of_size(cell, rms, **options):

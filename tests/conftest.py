@@ -146,6 +146,40 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.fixture
+def run(capsys, monkeypatch, logging_as_before):
+    """Run a command in this process, without its log: (exit code, stdout, stderr)."""
+    from exparity import cli
+
+    for name in [name for name in os.environ if name.startswith("EXPARITY_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
+
+    def call(*arguments):
+        capsys.readouterr()
+        try:
+            code = cli.main([str(a) for a in arguments])
+        except SystemExit as stop:  # help
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command that ends with 2 and one line, and return that."""
+
+    def call(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert err.startswith("exparity: ")
+        return err
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).resolve().parents[1]

@@ -7,7 +7,6 @@ from made_up import config, make_study, options_of
 
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.layout import grid_text, read_grid
-from exparity.cli import main
 from exparity.core.errors import InputError
 from exparity.tools.compare import cells_of_both, differing, read_run
 
@@ -40,9 +39,10 @@ def second(first, tmp_path_factory):
     return finish(folder, settings)
 
 
-def test_a_run_beside_itself(first, capsys):
-    assert main(["compare", str(first), str(first)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_a_run_beside_itself(first, run):
+    code, out, _ = run("compare", first, first)
+    lines = out.splitlines()
+    assert code == 0
     assert "configuration: the same" in lines
     assert "versions: the same" in lines
     assert lines[-1] == (
@@ -62,23 +62,21 @@ def test_what_differs_is_named(first, second):
     assert len(cells) == 4
 
 
-def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, capsys):
+def test_gaps_of_single_trainings_are_not_said_to_agree(tmp_path, run):
     settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
     folder = finish(make_study(tmp_path, settings, pairs=12), settings)
-    main(["compare", str(folder), str(folder)])
-    (extent,) = [line for line in capsys.readouterr().out.splitlines() if "cells of both" in line]
+    lines = run("compare", folder, folder)[1].splitlines()
+    (extent,) = [line for line in lines if "cells of both" in line]
     assert extent.endswith("4 whose gaps cannot be tested, with one training in a run")
     assert "further apart" not in extent
 
 
-def test_on_the_terminal(first, second, capsys):
-    main(["compare", str(first), str(second)])
-    out = capsys.readouterr().out
+def test_on_the_terminal(first, second, run):
+    out = run("compare", first, second)[1]
     assert "4 of A alone" in out
     (line,) = [line for line in out.splitlines() if "+50.00" in line]
     assert line.split()[:4] == list(CELL[:4])
-    main(["compare", str(first), str(second), "--all"])
-    assert len(capsys.readouterr().out.splitlines()) > len(out.splitlines())
+    assert len(run("compare", first, second, "--all")[1].splitlines()) > len(out.splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +90,10 @@ def with_plugins(first, tmp_path_factory):
     return folder
 
 
-def test_a_run_with_plugins_is_compared_without_them(first, with_plugins, capsys):
-    assert main(["compare", str(with_plugins), str(first)]) == 0
-    assert "8 cells of both, 8 with the same verdict" in capsys.readouterr().out
+def test_a_run_with_plugins_is_compared_without_them(first, with_plugins, run):
+    code, out, _ = run("compare", with_plugins, first)
+    assert code == 0
+    assert "8 cells of both, 8 with the same verdict" in out
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Shared fixtures: tiny checkpoints of three families, made here without a network."""
 
 import gc
-import logging
 import os
 import sys
 import zlib
@@ -20,7 +19,7 @@ os.environ.setdefault("SLURM_CONF", os.devnull)
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-from support import CPU, PAIRS
+from support import CPU, PAIRS, logging_kept
 
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
@@ -126,13 +125,8 @@ def _urgency(item) -> int:
 @pytest.fixture
 def logging_as_before():
     """``main`` sets up logging for a process of its own; put pytest's back."""
-    root, data = logging.getLogger(), logging.getLogger("exparity.data")
-    handlers, level, of_data = list(root.handlers), root.level, data.level
-    yield
-    logging.captureWarnings(False)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    data.setLevel(of_data)  # `plan` leaves what is odd in data to the job that prepares them
+    with logging_kept():
+        yield
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import logging
 import os
 import random
 import resource
@@ -68,6 +69,20 @@ def killed_after(epoch: int) -> Iterator[None]:
         patch.setattr(StateFolder, "save", save_then_die)
         with pytest.raises(KeyboardInterrupt):
             yield
+
+
+@contextmanager
+def logging_kept() -> Iterator[None]:
+    """Put the logging of this process back when the context ends; commands set up their own."""
+    root, data = logging.getLogger(), logging.getLogger("exparity.data")
+    handlers, level, of_data = list(root.handlers), root.level, data.level
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        data.setLevel(of_data)  # `plan` leaves what is odd in data to the job that prepares them
 
 
 def refused_by(test: str) -> dict[str, list]:

@@ -9,7 +9,6 @@ import copy
 import datetime
 import io
 import json
-import logging
 import os
 import shutil
 from pathlib import Path
@@ -19,7 +18,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import TINY
+from support import TINY, logging_kept
 
 from exparity import InputError, cli
 from exparity.cli import main
@@ -186,16 +185,9 @@ def study(tmp_path_factory):
 @contextlib.contextmanager
 def quiet():
     """Take what is printed and logged, and put pytest's logging back."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            yield said
-    finally:
-        logging.captureWarnings(False)
-        root.handlers[:] = handlers
-        root.setLevel(level)
+    said, out = io.StringIO(), io.StringIO()
+    with logging_kept(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+        yield said
 
 
 PATHS = {

@@ -34,17 +34,13 @@ def modules_of(package) -> dict[str, Path]:
     return named
 
 
-def imports_of(path, modules):
-    """The module of every exparity import in a file, late and type-only ones too."""
+def imports_of(path):
+    """What a file imports, late and for types alone too, as (module, name) or (module,)."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exparity"):
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                yield full if full in modules else node.module
+        if isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.startswith("exparity."):
-                    yield alias.name
+            yield from ((alias.name,) for alias in node.names)
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +49,27 @@ def modules(repository):
 
 
 @pytest.fixture(scope="module")
-def graph(modules):
-    """What every module imports, inside functions and for types alone too."""
-    return {name: {*imports_of(path, modules)} - {name} for name, path in modules.items()}
+def imported(modules):
+    """What every module imports."""
+    return {name: [*imports_of(path)] for name, path in modules.items()}
 
 
-def test_every_package_that_is_imported_is_declared(repository, modules):
+@pytest.fixture(scope="module")
+def graph(modules, imported):
+    """The modules of exparity that each of them imports."""
+    found = {}
+    for module, names in imported.items():
+        ours = [parts for parts in names if parts[0].partition(".")[0] == "exparity"]
+        full = {".".join(parts) if ".".join(parts) in modules else parts[0] for parts in ours}
+        found[module] = full - {module}
+    return found
+
+
+def test_every_package_that_is_imported_is_declared(repository, imported):
     """And not only there because another package wants it."""
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
     declared = {_normal(Requirement(line).name) for line in project["dependencies"]}
-    named = {
-        name.partition(".")[0]
-        for path in modules.values()
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    }
+    named = {parts[0].partition(".")[0] for names in imported.values() for parts in names}
     rules = (repository / "workflow").rglob("*.smk")
     for path in (repository / "workflow" / "Snakefile", *rules):
         named |= set(re.findall(r"^ *(?:from|import) (\w+)", path.read_text(), re.M))
@@ -122,10 +118,11 @@ def test_no_modules_import_each_other(graph):
     assert len(list(sorter.static_order())) > 200
 
 
-def test_private_modules_are_used_by_their_own_package_alone(modules):
-    for module, path in modules.items():
-        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        for target in imports_of(path, modules):
+def test_private_modules_are_used_by_their_own_package_alone(modules, graph):
+    for module, targets in graph.items():
+        is_package = modules[module].name == "__init__.py"
+        package = module if is_package else module.rpartition(".")[0]
+        for target in targets:
             parts = target.split(".")
             private = [i for i, part in enumerate(parts) if part[0] == "_" and part[:2] != "__"]
             if private:

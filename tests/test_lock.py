@@ -102,12 +102,14 @@ def checkout(repository, tmp_path) -> Path:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(repository / name, tmp_path / name)
     (tmp_path / "wheels").mkdir()
-    torch = _wheel(tmp_path / "wheels", "torch-1.0+cpu")
-    (tmp_path / "requirements-cpu.lock").write_text(f"torch==1.0+cpu \\\n    {torch}\n")
-    libraries = _wheel(tmp_path / "wheels", "cuda_libraries-1.0")
-    (tmp_path / "requirements-cuda.lock").write_text(f"cuda-libraries==1.0 \\\n    {libraries}\n")
-    rest = _wheel(tmp_path / "wheels", "rest-1.0")
-    (tmp_path / "requirements.lock").write_text(f"rest==1.0 \\\n    {rest}\n")
+    for kind, name in (
+        ("-cpu", "torch-1.0+cpu"),
+        ("-cuda", "cuda_libraries-1.0"),
+        ("", "rest-1.0"),
+    ):
+        pin = name.replace("-", "==").replace("_", "-")
+        lock = f"{pin} \\\n    {_wheel(tmp_path / 'wheels', name)}\n"
+        (tmp_path / f"requirements{kind}.lock").write_text(lock)
     return tmp_path
 
 

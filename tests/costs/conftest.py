@@ -2,9 +2,7 @@
 
 import pytest
 from made_up import MadeUp
-from support import TINY
-
-from exparity.config.experiment import Experiment
+from support import tiny
 
 
 @pytest.fixture
@@ -13,11 +11,7 @@ def made(tmp_path) -> MadeUp:
 
 
 @pytest.fixture
-def experiment(repository, tmp_path, monkeypatch):
+def experiment(tmp_path, monkeypatch):
     """Return a function that makes an experiment in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def make(**changes) -> Experiment:
-        return Experiment.from_mapping({**TINY, **changes})
-
-    return make
+    return tiny

@@ -1,16 +1,10 @@
 """The command cost: one row for every finished job."""
 
-import pytest
-from made_up import MadeUp
+from costs.conftest import made as made
 
 import exparity
 from exparity.artefacts.files import read_artefact
 from exparity.tools.cost import cost
-
-
-@pytest.fixture
-def made(tmp_path) -> MadeUp:
-    return MadeUp(tmp_path / "results")
 
 
 def test_one_row_a_job(made, capsys):

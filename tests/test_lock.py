@@ -63,10 +63,11 @@ def test_what_the_project_and_its_packages_require_is_locked(repository):
         *project["dependency-groups"]["dev"],
         *(line for name in locked for line in distribution(name).requires or []),
     ]
+    versions = _tested(repository)
     needed = {
         _name(requirement.name)
         for requirement in map(Requirement, required)
-        for version in _tested(repository)
+        for version in versions
         if requirement.marker is None
         or requirement.marker.evaluate(
             {"extra": "", "python_version": version, "python_full_version": f"{version}.0"}
@@ -102,11 +103,8 @@ def checkout(repository, tmp_path) -> Path:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(repository / name, tmp_path / name)
     (tmp_path / "wheels").mkdir()
-    for kind, name in (
-        ("-cpu", "torch-1.0+cpu"),
-        ("-cuda", "cuda_libraries-1.0"),
-        ("", "rest-1.0"),
-    ):
+    wheels = {"-cpu": "torch-1.0+cpu", "-cuda": "cuda_libraries-1.0", "": "rest-1.0"}
+    for kind, name in wheels.items():
         pin = name.replace("-", "==").replace("_", "-")
         lock = f"{pin} \\\n    {_wheel(tmp_path / 'wheels', name)}\n"
         (tmp_path / f"requirements{kind}.lock").write_text(lock)

@@ -56,6 +56,14 @@ def runs(tmp_path, monkeypatch):
     return asked
 
 
+def copy_checkpoint(checkpoint, folder, **settings):
+    """Copy a checkpoint that says other things of itself, and return where it lies."""
+    shutil.copytree(checkpoint, folder)
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    return str(folder)
+
+
 @pytest.fixture
 def asked(checkpoints):
     """What every call names."""
@@ -160,17 +168,12 @@ def test_a_dry_run_replaces_no_config(runs, asked, capsys):
     assert yaml.safe_load(path.read_text())["methods"] == {"lime": {}}
 
 
-def test_without_names_of_outputs_their_order_is_asked_for(
-    runs, asked, checkpoints, tmp_path, capsys
-):
-    unnamed = tmp_path / "unnamed" / "0"
-    shutil.copytree(checkpoints["bert"], unnamed)
-    settings = unnamed / "config.json"
-    text = settings.read_text().replace('"female"', '"LABEL_0"').replace('"male"', '"LABEL_1"')
-    settings.write_text(text)
+def test_without_names_of_outputs_their_order_is_asked_for(runs, asked, checkpoints, tmp_path):
+    names = {"id2label": {0: "LABEL_0", 1: "LABEL_1"}, "label2id": {"LABEL_0": 0, "LABEL_1": 1}}
+    asked["checkpoint"] = copy_checkpoint(checkpoints["bert"], tmp_path / "unnamed" / "0", **names)
     with pytest.raises(InputError, match=r"does not name its 2 classes.*: --labels Female Male"):
-        audit(**{**asked, "checkpoint": str(unnamed)})
-    audit(**{**asked, "checkpoint": str(unnamed)}, labels=["Male", "Female"])
+        audit(**asked)
+    audit(**asked, labels=["Male", "Female"])
     ((config, *_),) = runs
     assert config["datasets"]["reviews_2026"]["labels"] == ["Male", "Female"]
     assert list(config["models"]) == ["unnamed_0"]
@@ -180,21 +183,18 @@ def test_without_names_of_outputs_their_order_is_asked_for(
     table["author"] = table["author"].map(declared["names"].index)
     made = pa.Table.from_pandas(table).replace_schema_metadata({"huggingface": features})
     parquet.write_table(made, "hub.parquet")
-    audit(**{**asked, "checkpoint": str(unnamed), "table": "hub.parquet"})
+    audit(**{**asked, "table": "hub.parquet"})
     assert runs[-1][0]["datasets"]["hub"]["labels"] == ["Male", "Female"]
 
 
 @pytest.fixture
 def posts(checkpoints, tmp_path, runs):
     """A checkpoint of the labels female and male, and a table with a column of each."""
-    folder = tmp_path / "several"
-    shutil.copytree(checkpoints["bert"], folder)
-    settings = folder / "config.json"
-    written = json.loads(settings.read_text()) | {"problem_type": "multi_label_classification"}
-    settings.write_text(json.dumps(written))
+    kind = {"problem_type": "multi_label_classification"}
+    folder = copy_checkpoint(checkpoints["bert"], tmp_path / "several", **kind)
     labels = {"Female": (0, 1), "male": (0, 0, 1, 1), "town": "nsn", "race": "ababa"}
     write(Path("posts.csv"), rows_of(60, text=lambda i: f"the girl sings {i}", **labels))
-    return {"table": "posts.csv", "checkpoint": str(folder), "methods": ["lime"]}
+    return {"table": "posts.csv", "checkpoint": folder, "methods": ["lime"]}
 
 
 def test_of_several_labels_the_column_names_one(runs, posts):
@@ -217,19 +217,6 @@ def test_what_is_wrong_is_said_before_any_job(runs, asked, changes, message):
         audit(**{**asked, **changes})
     assert not runs
     assert not Path("results").exists()
-
-
-def run_audit(folder, package, method, *named):
-    """Run the command on the table of a folder, with the package that lies elsewhere."""
-    path = os.pathsep.join([str(package), str(held.HERE)])
-    source = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv", "--quick"]
-    command += ["--text", "review", "--label", "author", "--group", "town", "--drop-incomplete"]
-    command += ["--methods", method, "--metrics", "mass_accuracy", "--rationale", "marks", *named]
-    return subprocess.run(
-        [*command, "--max-examples", "40", "--cores", "2"],
-        cwd=folder, env=source, capture_output=True, text=True,
-    )  # fmt: skip
 
 
 def spoil(path):
@@ -317,7 +304,17 @@ def test_a_whole_run(repository, checkpoints, tmp_path, monkeypatch):
     """Every whole row is explained, others are counted, and nothing is made again."""
     write_table(tmp_path / "reviews.csv")
     spoil(tmp_path / "reviews.csv")
-    run = run_audit(tmp_path, repository / "src", "gradient", "--checkpoint", checkpoints["bert"])
+    path = os.pathsep.join([str(repository / "src"), str(held.HERE)])
+    source = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
+    command = (
+        "audit --table reviews.csv --quick --text review --label author --group town "
+        "--drop-incomplete --methods gradient --metrics mass_accuracy --rationale marks "
+        "--max-examples 40 --cores 2 --checkpoint"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "exparity", *command.split(), checkpoints["bert"]],
+        cwd=tmp_path, env=source, capture_output=True, text=True,
+    )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
     page = tmp_path / run.stdout.splitlines()[-1].split()[1]
     text = page.read_text()

@@ -127,14 +127,7 @@ class Cluster:
 
     def command(self, *words: str) -> str:
         """Run one of SLURM's commands and return what it prints."""
-        run = subprocess.run(
-            words,
-            env={**os.environ, **self.environment},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        run = self._run(*words)
         assert run.returncode == 0, f"{' '.join(words)}: {run.stderr}"
         return run.stdout
 
@@ -163,14 +156,6 @@ class Cluster:
         return self.command("sinfo", "--noheader", "--format=%t", "--partition=cpu").strip()
 
     # What befalls it
-
-    def crash(self, daemon: str, seconds: float) -> None:
-        """Kill ``slurmctld`` or ``slurmd``, and start it again after a while."""
-        killed = self._daemons.pop(daemon)
-        killed.kill()
-        killed.wait()
-        time.sleep(seconds)
-        self._launch(daemon, "-D")
 
     def expire(self, job: QueuedJob) -> None:
         """Let a job's time limit end now; slurmctld acts on it within half a minute."""
@@ -248,10 +233,11 @@ class Cluster:
             daemon.wait()
 
     def _answers(self, *words: str) -> bool:
-        run = subprocess.run(
-            words, env={**os.environ, **self.environment}, capture_output=True, check=False
-        )
-        return run.returncode == 0
+        return self._run(*words).returncode == 0
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **self.environment}
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
 
     def _until(self, holds: Callable[[], bool], what: str, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds

@@ -1,7 +1,6 @@
 """Runs of the workflow through ``profiles/slurm``, on a cluster that the tests start themselves."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import pytest
 from held import Held
 from slurm.cluster import Cluster, missing_programs
 from support import need, wait_until
-from workflow.conftest import Checkout, add_slow, copy_checkout
+from workflow.conftest import Checkout, add_slow, copy_checkout, copy_run
 from workflow.conftest import baseline as baseline
 
 from workflow import forked
@@ -121,11 +120,8 @@ def unevaluated(undisturbed, cluster, tmp_path_factory) -> Callable[..., Cluster
     """Return a function that copies that run without its scores."""
 
     def copy(name: str, **settings) -> ClusterCheckout:
-        root = tmp_path_factory.mktemp(name) / "checkout"
-        shutil.copytree(undisturbed.root, root, symlinks=True)
-        made = ClusterCheckout(root, cluster, Path("config/tiny.yaml"), **settings)
-        shutil.rmtree(made.results / "scores")
-        return made
+        root = copy_run(undisturbed, tmp_path_factory.mktemp(name) / "checkout", "scores")
+        return ClusterCheckout(root, cluster, Path("config/tiny.yaml"), **settings)
 
     return copy
 

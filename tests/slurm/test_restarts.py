@@ -7,7 +7,6 @@ result into place. The runs mostly wait, so they share the cluster.
 import json
 import os
 import re
-import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -16,21 +15,20 @@ from typing import Self
 
 import pytest
 from slurm.conftest import SCORES, ClusterCheckout, kill
-from workflow.conftest import Checkout
+from workflow.conftest import Checkout, copy_run
 from workflow.test_kills import tables
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
 METHODS = {f"gradient_{letter}": {"use": "gradient"} for letter in "abcd"}
 FINISHED = 2
+MADE = ("explanations", "scores")
+"""What the submissions make."""
 
 
 @pytest.fixture(scope="module")
 def undisturbed(baseline, tmp_path_factory) -> Checkout:
     """A finished local run of four methods and a metric, with the training of the baseline."""
-    made = Checkout(tmp_path_factory.mktemp("undisturbed") / "checkout")
-    shutil.copytree(baseline.root, made.root, symlinks=True)
-    for folder in ("explanations", "scores"):
-        shutil.rmtree(made.results / folder)
+    made = Checkout(copy_run(baseline, tmp_path_factory.mktemp("undisturbed") / "checkout", *MADE))
     none = {"random": {"draws": 0}}
     made.configure(methods=METHODS, metrics={"gini": {}}, controls=none)
     made.snakemake(*SCORES)
@@ -133,10 +131,8 @@ def restarts(undisturbed, cluster, tmp_path_factory, request):
     scenarios = SCENARIOS + OTHERS * request.config.getoption("--exhaustive")
 
     def disturb(scenario) -> Restart:
-        root = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
-        shutil.copytree(undisturbed.root, root, symlinks=True)
-        for folder in ("explanations", "scores"):
-            shutil.rmtree(root / "results" / folder)
+        target = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
+        root = copy_run(undisturbed, target, *MADE)
         spoil_notes(root)
         config = undisturbed.config_path.relative_to(undisturbed.root)
         restart = Restart(
@@ -189,11 +185,9 @@ def test_leftovers_end_before_the_run_looks_at_files_and_a_terminated_run_leaves
 
 def test_a_job_that_fails_ends_alone(undisturbed, cluster, tmp_path):
     """The others of the submission go on, without another attempt."""
-    shutil.copytree(undisturbed.root, tmp_path / "checkout", symlinks=True)
+    root = copy_run(undisturbed, tmp_path / "checkout", *MADE)
     config = undisturbed.config_path.relative_to(undisturbed.root)
-    checkout = ClusterCheckout(tmp_path / "checkout", cluster, config)
-    for folder in ("explanations", "scores"):
-        shutil.rmtree(checkout.results / folder)
+    checkout = ClusterCheckout(root, cluster, config)
     (checkout.root / "bad.parquet").write_text("no explanations")
     methods = {**METHODS, "gradient_b": {"use": "imported", "path": "bad.parquet"}}
     checkout.configure(methods=methods, metrics={"gini": {}}, controls={"random": {"draws": 0}})

@@ -129,12 +129,19 @@ def baseline(repository, tmp_path_factory) -> Checkout:
     return made_once("baseline", repository, tmp_path_factory, Checkout.configure)
 
 
+def copy_run(run: Checkout, target: Path, *without: str) -> Path:
+    """Copy a finished run to a folder that is new, but for some folders of its results."""
+    # Times are kept: Snakemake decides by them too.
+    shutil.copytree(run.root, target, symlinks=True)
+    for name in without:
+        shutil.rmtree(target / "results" / name)
+    return target
+
+
 @pytest.fixture
 def finished(baseline, tmp_path) -> Checkout:
     """A copy of the finished run that a test may change."""
-    # Times are kept: Snakemake decides by them too.
-    shutil.copytree(baseline.root, tmp_path / "checkout", symlinks=True)
-    return Checkout(tmp_path / "checkout")
+    return Checkout(copy_run(baseline, tmp_path / "checkout"))
 
 
 def add_slow(checkout: Checkout, repository: Path, **changes) -> None:

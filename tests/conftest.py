@@ -226,8 +226,7 @@ def loaded(checkpoints: dict[str, str]) -> dict:
 def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
     """Folders of random classifiers by family."""
     folder, texts = tmp_path_factory.mktemp("checkpoints"), [e.text for e in examples]
-    sizes = {family: _SIZES[family] for family in FAMILIES}
-    return random_checkpoints(folder, sizes, 600, ["female", "male"], texts)
+    return random_checkpoints(folder, _SIZES, 600, ["female", "male"], texts)
 
 
 @pytest.fixture(scope="session")

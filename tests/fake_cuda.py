@@ -249,8 +249,6 @@ class _Names(TorchFunctionMode):
         of = torch.Tensor
         if func is of.cpu:
             return _to_cpu(args[0])
-        if func in (of.numpy, of.__array__) and isinstance(args[0], FakeCuda):
-            return args[0].numpy()
         if func is of.tolist and isinstance(args[0], FakeCuda):
             _gpus.waits["tolist", _line()] += 1
             return args[0].elem.tolist()
@@ -285,17 +283,14 @@ def _made_on_gpu(func, args, kwargs, index):
     return FakeCuda(made.detach(), index).requires_grad_(made.requires_grad)
 
 
-def _to(x, *rest, device=None, dtype=None, other=None, non_blocking=False, copy=False, **kwargs):
+def _to(x, *rest, device=None, dtype=None, non_blocking=False, copy=False, **kwargs):
     """Return what ``Tensor.to`` does."""
     for value in rest:
-        if isinstance(value, torch.Tensor):
-            other = value
-        elif isinstance(value, torch.dtype):
+        assert not isinstance(value, torch.Tensor)  # nothing here moves to where another one is
+        if isinstance(value, torch.dtype):
             dtype = value
         elif isinstance(value, str | torch.device) or type(value) is int:
             device = value
-    if other is not None:
-        device, dtype = other.device, other.dtype
     if dtype is not None or copy or kwargs:
         x = torch.Tensor.to(x, dtype=x.dtype if dtype is None else dtype, copy=copy, **kwargs)
     if device is None:

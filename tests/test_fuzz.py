@@ -65,14 +65,9 @@ VALUES = st.recursive(
 
 def places(node, above=()):
     """Every place in nested lists and mappings."""
-    items = (
-        node.items()
-        if isinstance(node, dict)
-        else enumerate(node)
-        if isinstance(node, list)
-        else ()
-    )
-    for key, inner in items:
+    if isinstance(node, list):
+        node = dict(enumerate(node))
+    for key, inner in node.items() if isinstance(node, dict) else ():
         yield (*above, key)
         yield from places(inner, (*above, key))
 

@@ -35,14 +35,6 @@ def test_overrides_are_read_as_snakemake_reads_them(override, changes, files):
     assert read_config([Path("a.yaml"), Path("b.yaml")], [override]) == {**before, **changes}
 
 
-def test_later_files_change_what_they_name_alone(files):
-    assert read_config([Path("a.yaml"), Path("b.yaml")])["training"] == {
-        "epochs": 2,
-        "batch_size": 8,
-    }
-    assert read_config([Path("b.yaml"), Path("a.yaml")])["training"]["epochs"] == 1
-
-
 def test_the_default_config_is_changed_where_no_file_is_named(files):
     Path("config").mkdir()
     Path("a.yaml").rename("config/config.yaml")

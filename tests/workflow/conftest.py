@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,20 +66,9 @@ class Checkout:
 
     def plan(self, *flags: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces."""
-        lines = iter((self.snakemake("-n", *flags).stdout).splitlines())
-        counts: dict[str, int] = {}
-        for line in lines:
-            if line.split() == ["job", "count"]:
-                next(lines)
-                for row in lines:
-                    if not row.strip():
-                        break
-                    rule, count = row.split()
-                    counts[rule] = int(count)
-                break
-        for unasked in ("total", "all"):
-            counts.pop(unasked, None)
-        return counts
+        _, _, table = self.snakemake("-n", *flags).stdout.partition("\njob  ")
+        counts = re.findall(r"^(\w+) +(\d+)$", table.partition("\n\n")[0], re.MULTILINE)
+        return {rule: int(count) for rule, count in counts if rule not in ("total", "all")}
 
 
 def copy_checkout(repository: Path, target: Path) -> Checkout:

@@ -2,10 +2,12 @@
 
 import copy
 import hashlib
+import json
 import logging
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -51,6 +53,21 @@ def run_code(code: str, *arguments: object, **options: Any) -> str:
     run = subprocess.run(command, capture_output=True, text=True, **options)
     assert run.returncode == 0, run.stderr
     return run.stdout
+
+
+def write_program(path: Path, script: str) -> None:
+    """Write a shell script that can be run by its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def copy_checkpoint(checkpoint: str, folder: Path, **settings: Any) -> str:
+    """Copy a checkpoint, with other settings in its configuration, and return where it lies."""
+    shutil.copytree(checkpoint, folder)
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    return str(folder)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from support import write_program
 
 LOCKS = tuple(f"requirements{kind}.lock" for kind in ("", "-cpu", "-cuda", "-docs"))
 
@@ -116,7 +117,7 @@ def python(checkout) -> str:
     """This Python, whose environments have a link to its pip: unpacking one takes seconds."""
     pip = distribution("pip").locate_file("pip")
     script = checkout / "bin" / "python"
-    _script(
+    write_program(
         script,
         f'[ "$2" = venv ] || exec {sys.executable} "$@"\n'
         f"{sys.executable} -m venv --without-pip $3 && ln -s {pip} $3/lib/python*/site-packages/",
@@ -201,13 +202,7 @@ class TestPython:
 def _fake_python(path: Path, version: str) -> None:
     """Write an interpreter that tells its version; without one, as pyenv writes them, none."""
     answer = f'[ "$1" = -c ] && echo {version} && exit' if version else "exit 127"
-    _script(path, f'{answer}\necho "$(basename "$0") makes an environment" >&2; exit 1')
-
-
-def _script(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
+    write_program(path, f'{answer}\necho "$(basename "$0") makes an environment" >&2; exit 1')
 
 
 def test_both_builds_of_torch_are_of_one_version(repository):

@@ -5,6 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from support import write_program
 
 from exparity.runs import queue
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
@@ -22,8 +23,7 @@ def slurm(tmp_path_factory, monkeypatch):
 
     def install(**commands: str) -> None:
         for name, script in commands.items():
-            (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-            (folder / name).chmod(0o755)
+            write_program(folder / name, script)
 
     return install
 

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from support import write_program
+
 PROGRAMS = (
     "munged", "slurmctld", "slurmd", "sbatch", "srun", "scancel", "squeue", "scontrol", "setpriv",
 )  # fmt: skip
@@ -157,6 +159,14 @@ class Cluster:
 
     # What befalls it
 
+    def crash(self, daemon: str, seconds: float) -> None:
+        """Kill ``slurmctld`` or ``slurmd``, and start it again after a while."""
+        killed = self._daemons.pop(daemon)
+        killed.kill()
+        killed.wait()
+        time.sleep(seconds)
+        self._launch(daemon, "-D")
+
     def expire(self, job: QueuedJob) -> None:
         """Let a job's time limit end now; slurmctld acts on it within half a minute."""
         self.command("scontrol", "update", f"JobId={job.id}", "EndTime=now+1")
@@ -186,9 +196,7 @@ class Cluster:
         key.write_bytes(secrets.token_bytes(128))
         tasks = self.folder / "tasks"
         tasks.touch()
-        script = self.folder / "task_prolog"
-        script.write_text(f"#!/bin/sh\necho $SLURM_JOB_ID >> {tasks}\n")
-        script.chmod(0o755)
+        write_program(self.folder / "task_prolog", f"echo $SLURM_JOB_ID >> {tasks}")
         facts = {
             "host": self.host,
             "cpus": self.cpus,
@@ -200,12 +208,8 @@ class Cluster:
         (self.folder / "slurm.conf").write_text(CONF.format(**facts))
         # Snakemake's plugin takes SLURM's variables out of the environment in which it calls srun,
         # so that srun would look for its configuration in /etc.
-        srun = self.folder / "bin" / "srun"
-        srun.parent.mkdir()
-        srun.write_text(
-            f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {shutil.which("srun")} "$@"\n'
-        )
-        srun.chmod(0o755)
+        srun = f'SLURM_CONF={self.folder}/slurm.conf exec {shutil.which("srun")} "$@"'
+        write_program(self.folder / "bin" / "srun", srun)
         gpus = f"NodeName={self.host} Name=gpu Type=v100 File=/dev/null,/dev/zero\n"
         (self.folder / "gres.conf").write_text(gpus)
 

@@ -1,11 +1,10 @@
 """Classes of a table whose order nothing says, for a checkpoint that is not trained."""
 
 import csv
-import json
-from shutil import copytree
 
 import pytest
 from stages.cells import inputs_of, train
+from support import copy_checkpoint
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
@@ -15,14 +14,8 @@ from exparity.stages.prepare import prepare
 @pytest.fixture
 def unnamed(checkpoints, tmp_path):
     """A checkpoint whose outputs are LABEL_0 and LABEL_1."""
-    folder = tmp_path / "unnamed"
-    copytree(checkpoints["bert"], folder)
-    settings = folder / "config.json"
-    written = json.loads(settings.read_text())
-    names = ["LABEL_0", "LABEL_1"]
-    written |= {"id2label": dict(enumerate(names)), "label2id": {n: i for i, n in enumerate(names)}}
-    settings.write_text(json.dumps(written))
-    return str(folder)
+    names = {"id2label": {0: "LABEL_0", 1: "LABEL_1"}, "label2id": {"LABEL_0": 0, "LABEL_1": 1}}
+    return copy_checkpoint(checkpoints["bert"], tmp_path / "unnamed", **names)
 
 
 def as_it_is(folder, checkpoint, classes, **options):

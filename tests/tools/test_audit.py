@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import yaml
 from data.tables import rows_of, write
 from pyarrow import parquet
-from support import refused_by
+from support import copy_checkpoint, refused_by
 
 import exparity
 from exparity.config.experiment import Experiment
@@ -54,14 +53,6 @@ def runs(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_say_what_was_found", lambda experiment: None)  # nothing was run
     write_table(Path("Reviews 2026.csv"))
     return asked
-
-
-def copy_checkpoint(checkpoint, folder, **settings):
-    """Copy a checkpoint that says other things of itself, and return where it lies."""
-    shutil.copytree(checkpoint, folder)
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
-    return str(folder)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 import held
 import pytest
 import yaml
-from support import TINY
+from support import TINY, write_program
 
 from workflow import forked
 
@@ -82,9 +82,7 @@ def copy_checkout(repository: Path, target: Path) -> Checkout:
             shutil.copy(source, target / name)
     checkout = Checkout(target)
     checkout.configure()
-    checkout.decoy.parent.mkdir()
-    checkout.decoy.write_text('#!/bin/sh\ntouch "$0.ran"\nexit 1\n')
-    checkout.decoy.chmod(0o755)
+    write_program(checkout.decoy, 'touch "$0.ran"\nexit 1')
     return checkout
 
 

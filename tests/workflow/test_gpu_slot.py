@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from support import write_program
 from workflow.conftest import Checkout, add_slow, copy_checkout
 
 pytestmark = pytest.mark.workflow
@@ -17,10 +18,7 @@ class WithGpu(Checkout):
     @property
     def environment(self) -> dict[str, str]:
         programs = self.root / "bin"
-        programs.mkdir(exist_ok=True)
-        program = programs / "nvidia-smi"
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o755)
+        write_program(programs / "nvidia-smi", "")
         path = os.pathsep.join([str(programs), os.environ["PATH"]])
         return {**super().environment, "PATH": path, "SLOW_SECONDS": "0.05"}
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 import yaml
-from support import N_METHODS, N_METRICS, TINY
+from support import N_METHODS, N_METRICS, TINY, write_program
 
 from workflow import forked
 
@@ -51,7 +51,7 @@ module exparity:
 
 use rule * from exparity
 """
-SQUEUE = """#!/bin/sh
+SQUEUE = """\
 [ -e cancelled ] || echo "7|$PWD|rule_exparity_explain_wildcards_gradient"
 """
 
@@ -65,10 +65,8 @@ def study(finished):
         shutil.move(finished.root / name, folder / name)
     config = {"count": "count.txt", "exparity": TINY}
     finished.config_path.write_text(yaml.safe_dump(config))
-    programs = {"squeue": SQUEUE, "scancel": "#!/bin/sh\necho $@ > cancelled\n"}
-    for name, text in programs.items():
-        (finished.decoy.parent / name).write_text(text)
-        (finished.decoy.parent / name).chmod(0o755)
+    for name, script in {"squeue": SQUEUE, "scancel": "echo $@ > cancelled"}.items():
+        write_program(finished.decoy.parent / name, script)
     return folder
 
 

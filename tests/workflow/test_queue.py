@@ -1,6 +1,7 @@
 """Runs and submissions on a SLURM that commands on the path stand in for."""
 
 import pytest
+from support import write_program
 
 pytestmark = pytest.mark.workflow
 
@@ -9,9 +10,7 @@ def test_a_queue_that_tells_no_ends_gets_no_jobs(checkout):
     """SLURM without accounting, whose settings cannot be read."""
     scripts = {"sbatch": 'touch "$0.ran"', "squeue": "", "sinfo": "", "scontrol": "exit 1"}
     for name, script in {**scripts, "sacct": "exit 1"}.items():
-        program = checkout.decoy.parent / name
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
+        write_program(checkout.decoy.parent / name, script)
     run = checkout.snakemake("--profile", "profiles/slurm", check=2)
     (line,) = [line for line in run.stderr.splitlines() if line.startswith("exparity: ")]
     assert "have MinJobAge set to 300 in slurm.conf, or accounting switched on" in line

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from golden.checkpoint import build_checkpoint
+from metrics.sweep import explanation, scored
 from support import REAL, need
 
 import exparity
@@ -77,7 +78,7 @@ def goldens(rows, method):
 
 def explained(classifier, texts, rows, method, **options):
     found = exparity.explain(classifier, texts, [r["target"] for r in rows], method, **options)
-    return [explanation.scores for explanation in found]
+    return [one.scores for one in found]
 
 
 def lime_samples(row):
@@ -137,14 +138,7 @@ def test_lime_probabilities(classifier, encodings, rows, every):
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_faithfulness_of_the_same_scores(method, metric, classifier, encodings, rows):
     explanations = [
-        exparity.Explanation(
-            text=encoding.text,
-            target=row["target"],
-            token_ids=encoding.token_ids,
-            tokens=encoding.tokens,
-            scores=scores,
-            special_mask=encoding.special_mask,
-        )
+        scored(encoding, scores, row["target"])
         for encoding, row, scores in zip(encodings, rows, goldens(rows, method), strict=True)
     ]
     found = exparity.evaluate(classifier, explanations, metric)
@@ -156,14 +150,7 @@ def test_plausibility_of_the_same_scores():
     """With the options of ``study: ferret``, where each token is a word."""
     golden = json.loads(gzip.decompress((HERE / "plausibility.json.gz").read_bytes()))
     explanations = [
-        exparity.Explanation(
-            text="",
-            target=0,
-            tokens=["t"] * len(case["scores"]),
-            scores=case["scores"],
-            special_mask=[True, *[False] * len(case["marks"]), True],
-            rationale=case["marks"],
-        )
+        explanation(case["scores"], case["marks"], special_mask=[1, *[0] * len(case["marks"]), 1])
         for case in golden["cases"]
     ]
     for metric, options in preset("ferret")["metrics"].items():

@@ -1,6 +1,6 @@
 """Every method and metric stays on its GPU, gives what the CPU gives, and waits once a batch."""
 
-from itertools import cycle
+from itertools import cycle, repeat
 
 import numpy as np
 import pytest
@@ -19,6 +19,8 @@ WITH_MODEL = [
     for id, facts in METHOD_FACTS.items()
     if not facts.model_free and facts.repeatable and not facts.needs_training
 ]
+# An algorithm of captum that masks tokens.
+MASKING = {"algorithm": "KernelShap", "options": {"n_samples": 8}}
 SCORED = [id for id in METRICS.ids() if METRICS.get(id).facts.runs_model]
 # A metric repeats a method: one that takes gradients at embeddings, and one that masks tokens.
 REPEATING = [id for id in SCORED if METRICS.get(id).facts.needs == "explainer"]
@@ -28,11 +30,16 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(("method", "family"), [*zip(WITH_MODEL, cycle(["bert", "gpt2"]))])
-def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(classifiers, on_gpu, gpus, method, family):
+@pytest.mark.parametrize(
+    ("method", "family", "options"),
+    [*zip(WITH_MODEL, cycle(["bert", "gpt2"]), repeat({})), ("captum", "bert", MASKING)],
+)
+def test_a_method_gives_on_a_gpu_what_it_gives_on_a_cpu(
+    classifiers, on_gpu, gpus, method, family, options
+):
     """Where texts of any length share a batch, all but the first and longest."""
     found, expected = (
-        explained(one[family], TEXTS, TARGETS, method) for one in (on_gpu, classifiers)
+        explained(one[family], TEXTS, TARGETS, method, **options) for one in (on_gpu, classifiers)
     )
     close(scores_of(found), scores_of(expected))
 
@@ -49,17 +56,6 @@ def test_a_metric_gives_on_a_gpu_what_it_gives_on_a_cpu(
 ):
     made = explained(classifiers[family], TEXTS, TARGETS, method)
     close(*(evaluated(one[family], made, metric) for one in (on_gpu, classifiers)))
-
-
-def test_an_algorithm_of_captum_that_masks_tokens_stays_on_the_gpu(
-    classifiers, on_gpu, sentences, gpus
-):
-    given = {"algorithm": "KernelShap", "options": {"n_samples": 20}}
-    found, expected = (
-        exparity.explain(one["bert"], sentences[:2], 0, "captum", **given)
-        for one in (on_gpu, classifiers)
-    )
-    close(scores_of(found), scores_of(expected))
 
 
 @pytest.mark.parametrize("family", ["bert", "distilbert"])

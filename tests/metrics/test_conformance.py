@@ -14,7 +14,7 @@ from methods.training import (
     check_invariance,
 )
 from methods.training import explained as explained_quickly
-from metrics.sweep import bits_of, drawn, evaluated, with_marks
+from metrics.sweep import bits_of, drawn, evaluated, explanation, with_marks
 
 import exparity
 from exparity import ExparityError, Explanation, InputError
@@ -150,14 +150,7 @@ def test_unfinite_scores_are_undefined_not_a_number(classifier, metric):
 @pytest.mark.contract
 def test_only_metrics_that_run_it_need_a_classifier_and_ids(classifier, metric):
     made = explained(classifier)
-    by_hand = Explanation(
-        text="good film",
-        target=1,
-        tokens=["good", "film"],
-        scores=[0.9, 0.1],
-        rationale=[1, 0],
-        changed_words=[1, 0],
-    )
+    by_hand = explanation([0.9, 0.1], [1, 0], changed_words=[1, 0])
     if not METRICS.get(metric).facts.runs_model:
         alone, beside = (evaluated(given, made, metric) for given in (None, classifier))
         np.testing.assert_array_equal(alone, beside)
@@ -196,17 +189,7 @@ def test_normalisation_survives_extreme_scales(scale):
     np.testing.assert_allclose(found, [0.75, -0.25])
 
 
-@pytest.fixture
-def explanation():
-    return Explanation(
-        text="a b",
-        target=1,
-        token_ids=[1, 2],
-        tokens=["a", "b"],
-        scores=[1, 3],
-        special_mask=[False, False],
-        rationale=[1, 0],
-    )
+ONE = explanation([1, 3], [1, 0], token_ids=[1, 2], special_mask=[0, 0])
 
 
 @pytest.fixture
@@ -231,17 +214,17 @@ def replaced(monkeypatch):
         ([1.5], (0, 1), r"metric gini: gives 1.5, and says bounds=\(0, 1\)"),
     ],
 )
-def test_what_is_not_declared_is_refused(replaced, explanation, returned, bounds, message):
+def test_what_is_not_declared_is_refused(replaced, returned, bounds, message):
     replaced("gini", lambda scores, mask: returned, bounds)
     with pytest.raises(ExparityError, match=message):
-        exparity.evaluate(None, [explanation], "gini")
+        exparity.evaluate(None, [ONE], "gini")
 
 
 @pytest.mark.contract
 @pytest.mark.parametrize("value", [np.nan, 1.0, 1 + 1e-12, -1e-12, True, 0])
-def test_undefined_values_and_rounding_are_not(replaced, explanation, value):
+def test_undefined_values_and_rounding_are_not(replaced, value):
     replaced("gini", lambda scores, mask: [value])
-    np.testing.assert_array_equal(exparity.evaluate(None, [explanation], "gini"), [value])
+    np.testing.assert_array_equal(exparity.evaluate(None, [ONE], "gini"), [value])
 
 
 def adding(*arrays):
@@ -266,10 +249,10 @@ def reach(read):
         ("sufficiency", reach(lambda batch: batch.explanations[0].word_ids)),
     ],
 )
-def test_inputs_cannot_be_written_to(replaced, classifiers, explanation, metric, function):
+def test_inputs_cannot_be_written_to(replaced, classifiers, metric, function):
     replaced(metric, function)
     with pytest.raises(ExparityError, match=f"^'{metric}' in .*: writes to a read-only array"):
-        exparity.evaluate(classifiers["bert"], [explanation], metric)
+        exparity.evaluate(classifiers["bert"], [ONE], metric)
 
 
 @pytest.mark.contract

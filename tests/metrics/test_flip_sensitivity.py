@@ -15,10 +15,6 @@ from exparity.metrics import evaluate_keyed
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter ."]
 
 
-def make(classifier, texts=TEXTS, scorer=None):
-    return drawn(classifier, texts, scorer=scorer)
-
-
 def run(classifier, explanations, **params):
     """Values and notes."""
     notes = Counter()
@@ -71,7 +67,7 @@ def naive(exact, one, max_tokens, max_radius, steps, bisections):
     ("max_tokens", "max_radius"), [(1, 1.0), (3, 1.0), (3, 0.03)], ids=["one", "three", "tight"]
 )
 def test_equals_the_loop(classifier, max_tokens, max_radius):
-    explanations = make(classifier)
+    explanations = drawn(classifier, TEXTS)
     options = {"max_tokens": max_tokens, "max_radius": max_radius, "steps": 3, "bisections": 5}
     found, notes = run(classifier, explanations, **options)
     exact = ExactModel(classifier)
@@ -89,7 +85,7 @@ def test_equals_the_loop(classifier, max_tokens, max_radius):
 def test_never_flipped_is_censored_and_counted(classifier, never_flipped, value):
     """As in the published code, what nothing can flip may look like what flips at once."""
     options = {} if never_flipped == "bound" else {"never_flipped": never_flipped}
-    made = make(classifier)
+    made = drawn(classifier, TEXTS)
     found, notes = run(classifier, made, max_radius=1e-7, max_tokens=2, **options)
     np.testing.assert_array_equal(found, value)
     assert notes == {"searched": 6, "censored": 6}
@@ -98,7 +94,7 @@ def test_never_flipped_is_censored_and_counted(classifier, never_flipped, value)
 def test_counting_as_zero_leaves_what_flipped_alone(classifiers):
     """With one token a text has one search: it is at the bound, or the same under both."""
     classifier = classifiers["gpt2"]
-    explanations = make(classifier)
+    explanations = drawn(classifier, TEXTS)
     options = {"max_tokens": 1, "max_radius": 0.5, "steps": 3, "bisections": 3}
     censored, notes = run(classifier, explanations, **options)
     zero, same = run(classifier, explanations, **options, never_flipped="zero")
@@ -113,6 +109,6 @@ def test_nothing_moves_where_the_gradient_is_zero(checkpoints):
     with torch.no_grad():
         classifier.model.classifier.weight.zero_()
         classifier.model.classifier.bias.copy_(torch.tensor([0.0, 1.0]))
-    found, notes = run(classifier, make(classifier), max_radius=0.5)
+    found, notes = run(classifier, drawn(classifier, TEXTS), max_radius=0.5)
     np.testing.assert_array_equal(found, 0.5)
     assert notes["censored"] == notes["searched"] > 0

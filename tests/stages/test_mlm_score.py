@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from stages.cells import examples_of, prepare_pairs
+from stages.cells import examples_of, prepare_pairs, train
 from support import CPU, NARROW
 
 from exparity import InputError
@@ -19,7 +19,6 @@ from exparity.engine.encoding import encode_texts
 from exparity.models.checkpoints import build_model
 from exparity.models.folders import quiet_transformers
 from exparity.models.spec import ModelSpec
-from exparity.stages.finetune import finetune_cell
 
 _SIZE = {**NARROW, "max_position_embeddings": 40}
 
@@ -42,17 +41,13 @@ def tuned(tmp_path_factory):
     with quiet_transformers():
         original.save_pretrained(folder / "original")
         tokenizer.save_pretrained(folder / "original")
-    finetune_cell(
-        folder / "data.parquet", folder / "mine" / "0", folder / "predictions.parquet",
-        model={"checkpoint": str(folder / "original")},
-        training={"epochs": 2, "learning_rate": 0.01}, model_id="mine", seed=0, machine=CPU,
-    )  # fmt: skip
+    train(folder, {"checkpoint": str(folder / "original")}, epochs=2, learning_rate=0.01)
     return folder
 
 
 def run(tuned, output, **changes):
     options = {"original": str(tuned / "original"), "machine": CPU}
-    mlm_score_cell(tuned / "data.parquet", tuned / "mine" / "0", output, **{**options, **changes})
+    mlm_score_cell(tuned / "data.parquet", tuned / "mine" / "3", output, **{**options, **changes})
     return read_artefact(output, "mlm_scores")[0].to_pylist()
 
 
@@ -63,7 +58,7 @@ def by_hand(tuned):
     with quiet_transformers():
         model = BertForMaskedLM.from_pretrained(tuned / "original").eval()
         output = model.cls.predictions.decoder.weight.detach().clone()
-        classifier = BertForSequenceClassification.from_pretrained(tuned / "mine" / "0").eval()
+        classifier = BertForSequenceClassification.from_pretrained(tuned / "mine" / "3").eval()
         tokenizer = AutoTokenizer.from_pretrained(tuned / "original")
     encoder = classifier.bert
     assert not torch.equal(encoder.embeddings.word_embeddings.weight, output)
@@ -113,7 +108,7 @@ def test_equals_the_loop(tuned, tmp_path):
 
 
 def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
-    tokenizer = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, CPU).tokenizer
+    tokenizer = load_masked_lm(tuned / "mine" / "3", str(tuned / "original"), None, CPU).tokenizer
     encoding = encode_texts(tokenizer, ["she sings . " * 30], 10)[0]
     assert encoding.truncated
     marks = (1, 0, 0) * 30
@@ -126,7 +121,7 @@ def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
 
 
 def test_a_text_without_such_words_is_undefined(tuned):
-    model = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, CPU)
+    model = load_masked_lm(tuned / "mine" / "3", str(tuned / "original"), None, CPU)
     example = read_prepared(tuned / "data.parquet", "test").examples[0]
     (row,) = mlm_score._rows(model, [replace(example, rationale=(1,) * len(example.words))])
     assert math.isnan(row["mlm_score"])
@@ -135,7 +130,7 @@ def test_a_text_without_such_words_is_undefined(tuned):
 
 def test_a_checkpoint_without_the_head_is_refused(tuned, tmp_path):
     with pytest.raises(InputError, match="has no masked-language-model head"):
-        run(tuned, tmp_path / "m.parquet", original=str(tuned / "mine" / "0"))
+        run(tuned, tmp_path / "m.parquet", original=str(tuned / "mine" / "3"))
     with pytest.raises(InputError, match="so it is not a model folder"):
         run(tuned, tmp_path / "m.parquet", original=str(tuned / "mine"))
     assert not (tmp_path / "m.parquet").exists()

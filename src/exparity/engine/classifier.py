@@ -34,7 +34,7 @@ from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
-from exparity.models.lookup import EmbeddedBatch, Frame
+from exparity.models.lookup import EmbeddedBatch, Frame, with_values
 from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -239,12 +239,8 @@ class Classifier(TokenEmbeddings):
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
         """Within the context, compute the probabilities of a token-id sequence once."""
-        outer = self._known
-        self._known = {} if outer is None else outer
-        try:
+        with with_values(self, {"_known": {} if self._known is None else self._known}):
             yield
-        finally:
-            self._known = outer
 
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`."""

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from exparity.core.errors import ExparityError
+from exparity.models.lookup import with_values
 
 Kind = Literal["relu", "smooth", "bounded"]
 Activation = Callable[[torch.Tensor], torch.Tensor]
@@ -127,11 +128,8 @@ class Rescale:
     def recording(self) -> Iterator[None]:
         """Within the context, inputs of activations are kept, and none is changed."""
         self._references.clear()
-        self._recording = True
-        try:
+        with with_values(self, {"_recording": True}):
             yield
-        finally:
-            self._recording = False
 
     def check_done(self) -> None:
         """Raise ExparityError unless as many activations were called as on the reference."""

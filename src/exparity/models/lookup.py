@@ -96,8 +96,8 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
     if "use_cache" in parameters_of(type(model).forward):
         inputs["use_cache"] = False
     with (
-        _settings(config, settings),
-        _settings(_text_config(config), {"pad_token_id": padding}),
+        with_values(config, settings),
+        with_values(_text_config(config), {"pad_token_id": padding}),
         replaced(_answering(model, ids, embeddings)),
     ):
         return run_model(model, **inputs)
@@ -106,7 +106,7 @@ def run_on_embeddings(model: Any, batch: EmbeddedBatch, frame: Frame | None = No
 def run_model(model: Any, **inputs: Any) -> Any:
     """Return a model's outputs by name, also if its configuration asks for tuples."""
     # The argument ``return_dict`` would reach the model, and not the parts that it calls.
-    with _settings(model.config, {"return_dict": True}):
+    with with_values(model.config, {"return_dict": True}):
         return model(**inputs)
 
 
@@ -138,16 +138,16 @@ def _types(
 
 
 @contextlib.contextmanager
-def _settings(config: Any, settings: dict[str, Any]) -> Iterator[None]:
-    """Within the context, entries of a configuration have these values, unchecked."""
-    held = vars(config)
-    before = {key: held[key] for key in settings if key in held}
-    held.update(settings)
+def with_values(owner: Any, values: Mapping[str, Any]) -> Iterator[None]:
+    """Within the context, attributes of an object have these values, unchecked."""
+    held = vars(owner)
+    before = {name: held[name] for name in values if name in held}
+    held.update(values)
     try:
         yield
     finally:
-        for key in settings:
-            del held[key]
+        for name in values:
+            del held[name]
         held.update(before)
 
 

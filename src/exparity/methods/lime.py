@@ -70,11 +70,9 @@ def lime(
         ]
         masked = MaskedTexts(part.classifier, part.rows, token_ids=part.token_ids)
         answers = masked.target_probabilities(masks, part.targets)
-        for row, (own, some, values) in enumerate(
-            zip(part.text_masks, drawn, answers, strict=True)
-        ):
-            coefficients = laid_on(own, fit_lime(some, values, kernel_width, ridge), 0.0)
-            of_tokens = part.units[row].shared(coefficients)
+        for row, own in enumerate(part.text_masks):
+            coefficients = fit_lime(drawn[row], answers[row], kernel_width, ridge)
+            of_tokens = part.units[row].shared(laid_on(own, coefficients, 0.0))
             scores.append(np.where(part.special_masks[row], 0.0, of_tokens))
     return scores
 

@@ -240,16 +240,14 @@ class MetricBatch:
 
     @cached_property
     def _encodings(self) -> list[Encoding]:
-        encodings = self.classifier.encode(
-            [e.written or e.pair or e.text for e in self.explanations]
-        )
-        for encoding, ids, explanation in zip(
-            encodings, self.token_ids, self.explanations, strict=True
-        ):
+        texts = [e.written or e.pair or e.text for e in self.explanations]
+        encodings = self.classifier.encode(texts)
+        for place, (encoding, ids) in enumerate(zip(encodings, self.token_ids, strict=True)):
             if not np.array_equal(encoding.token_ids, ids):
                 raise InputError(
-                    f"explanation of {explanation.text!r}: its token_ids are not those that this "
-                    "model's tokenizer gives to the text; explain it again with this model"
+                    f"explanation of {self.explanations[place].text!r}: its token_ids are not "
+                    "those that this model's tokenizer gives to the text; explain it again with "
+                    "this model"
                 )
         return encodings
 

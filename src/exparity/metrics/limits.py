@@ -46,10 +46,8 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
         return batch.target_outputs(sequences, [index for index, _ in asked])[1]
 
     found = []
-    lengths = [len(own) for own in places]
-    for own, order, mask in zip(
-        places, reference_orders(log_odds, lengths, stages, keep), batch.content_masks, strict=True
-    ):
+    orders = reference_orders(log_odds, [len(own) for own in places], stages, keep)
+    for own, order, mask in zip(places, orders, batch.content_masks, strict=True):
         scores = np.zeros(len(mask))
         scores[own[order]] = np.arange(len(order), 0, -1)
         found.append(scores)

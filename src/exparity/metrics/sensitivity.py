@@ -64,9 +64,8 @@ def sensitivity(
     originals, moved = batch.attributions(copies, owners)
     worst = np.zeros(len(batch))
     for owner, scores in zip(owners, moved, strict=True):
-        worst[owner] = np.maximum(  # which keeps NaN
-            worst[owner], _change(originals[owner], scores, masks[owner])
-        )
+        change = _change(originals[owner], scores, masks[owner])
+        worst[owner] = np.maximum(worst[owner], change)  # which keeps NaN
     return worst
 
 

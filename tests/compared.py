@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from made_up import Results
 
 from exparity.artefacts.files import read_artefact
@@ -28,6 +30,12 @@ def compare(
             data, predictions or predicted, scores, random, tests, across,
             statistics=statistics or {}, **options,
         )  # fmt: skip
+
+
+def near(value: Any, rel: float = 1e-9, least: float = 1e-12) -> Any:
+    """Return what equals a value: itself, or a float up to rounding."""
+    is_float = isinstance(value, float)
+    return pytest.approx(value, rel=rel, abs=least, nan_ok=True) if is_float else value
 
 
 def judge(across: Sequence[Path], tests: Sequence[Path] = (), debiasing=None, **options) -> list:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compared import near
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats.drawn import causal, counterfactuals, predictions, scores, statistical
@@ -163,13 +164,8 @@ STATISTICS = {
 
 def assert_same(expected: Row, found: Row, statistic: Statistic, key: Any) -> None:
     for name, value in expected.items():
-        if name in statistic.left_out:
-            continue
-        if isinstance(value, float):
-            close = pytest.approx(value, rel=statistic.near, abs=1e-8, nan_ok=True)
-            assert found[name] == close, (key, name)
-        else:
-            assert found[name] == value, (key, name)
+        if name not in statistic.left_out:
+            assert found[name] == near(value, rel=statistic.near, least=1e-8), (key, name)
 
 
 def moved(columns, random):

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from compared import compare
+from compared import compare, near
 from made_up import GROUPS, Results, keys_of
 
 from exparity import InputError
@@ -50,7 +50,7 @@ def made(paths, tmp_path, random=(), predictions=(), **options):
     return table.to_pylist(), facts
 
 
-def expected(paths, order=("male", "female"), **options):
+def expected(paths, **options):
     """The tests of one cell, from its files, by the function."""
     tables = [read_artefact(path, "scores")[0].to_pylist() for path in paths]
     examples = {row["example_id"]: row for rows in tables for row in rows}
@@ -59,15 +59,17 @@ def expected(paths, order=("male", "female"), **options):
         for rows in tables
     ]
     groups, sets = ([row[k] for row in examples.values()] for k in ("group", "match_id"))
-    return crossed_tests(values, groups, order, sets, **(OPTIONS | options))
+    return crossed_tests(values, groups, GROUPS, sets, **(OPTIONS | options))
 
 
 def assert_same(row, test):
     for name, value in asdict(test).items():
-        if isinstance(value, float):
-            assert row[name] == pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True), name
-        else:
-            assert row[name] == value, name
+        assert row[name] == near(value), name
+
+
+def groups_and_sets(path):
+    rows = read_artefact(path, "scores")[0].to_pylist()
+    return ([row[name] for row in rows] for name in ("group", "match_id"))
 
 
 class TestArtefact:
@@ -114,9 +116,7 @@ class TestArtefact:
         for first, second in zip([*one, one[0]], [*two, *alone], strict=True):
             assert first.keys() == second.keys()
             for name, value in first.items():
-                is_float = isinstance(value, float)
-                same = pytest.approx(value, rel=1e-9, nan_ok=True) if is_float else value
-                assert second[name] == same, name
+                assert second[name] == near(value), name
 
 
 def random_file(folder, scores, *, draws=3):
@@ -136,9 +136,8 @@ class TestExcess:
         (excess, row, *_), _ = made(paths, tmp_path, random)
         assert_same(row, expected(paths)[0])
         assert (excess["quantity"], row["quantity"]) == ("excess", "score")
-        rows = read_artefact(paths[0], "scores")[0].to_pylist()
-        groups, sets = ([r[k] for r in rows] for k in ("group", "match_id"))
-        (test,) = crossed_tests(list(over), groups, ("male", "female"), sets, **OPTIONS)
+        groups, sets = groups_and_sets(paths[0])
+        (test,) = crossed_tests(list(over), groups, GROUPS, sets, **OPTIONS)
         assert_same(excess, test)
         assert excess["p_mean"] != row["p_mean"]
 
@@ -152,13 +151,12 @@ class TestExcess:
             np.array(read_artefact(path, "random_scores")[0]["score"]).reshape(-1, 3).T
             for path in random
         ]
-        keys = read_artefact(paths[0], "scores")[0].to_pylist()
-        groups, sets = ([r[k] for r in keys] for k in ("group", "match_id"))
+        groups, sets = groups_and_sets(paths[0])
         for row, values in (
             (score, [d[0] for d in drawn]),
             (excess, [d[0] - d[1:].mean(axis=0) for d in drawn]),
         ):
-            assert_same(row, crossed_tests(values, groups, ("male", "female"), sets, **OPTIONS)[0])
+            assert_same(row, crossed_tests(values, groups, GROUPS, sets, **OPTIONS)[0])
 
 
 def test_where_no_training_says_anything_neither_do_all_together(tmp_path):
@@ -188,7 +186,7 @@ def test_trainings_that_predict_one_class_are_left_out(tmp_path):
     assert row["n_seeds"] == 3
     (test,) = expected(working)
     for name in ("estimate", "p_mean", "d", "equivalence_p", "minimal_detectable_effect"):
-        assert row[name] == pytest.approx(getattr(test, name), rel=1e-9), name
+        assert row[name] == near(getattr(test, name)), name
 
 
 def test_files_of_two_models_are_refused(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compared import beside
+from compared import beside, near
 from made_up import GROUPS, Results, keys_of
 
 from exparity.artefacts.files import read_artefact
@@ -72,8 +72,6 @@ def test_each_cell_has_what_it_has_alone(scores, texts, tmp_path):
             of_gap |= {"ci_low": gap.low, "ci_high": gap.high}
             expected |= {f"{gap.adjustment}_adjusted_{name}": of_gap[name] for name in of_gap}
         for name, value in expected.items():
-            is_float = isinstance(value, float)
-            same = pytest.approx(value, rel=1e-12, nan_ok=True) if is_float else value
-            assert found[cell][name] == same, (cell, name)
+            assert found[cell][name] == near(value, rel=1e-12), (cell, name)
     of_gini = [found[1, method, "gini"]["cohens_d"] for method in ("lime", "shap")]
     assert all(d == d for d in of_gini)

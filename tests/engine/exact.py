@@ -45,6 +45,13 @@ class ExactModel:
         with torch.no_grad():
             return float(self.logits(rows)[target])
 
+    def change_of_logit(self, explanation, absent):
+        """Of the explained class, from a baseline of absent tokens between the special ones."""
+        base = np.where(explanation.special_mask, explanation.token_ids, absent)
+        ends = (explanation.token_ids, base)
+        whole, nothing = (self.logit(self.rows(ids), explanation.target) for ids in ends)
+        return whole - nothing
+
     def probability(self, rows, target):
         with torch.no_grad():
             return float(self.logits(rows).softmax(-1)[target])

@@ -104,21 +104,19 @@ def test_what_normalises_is_constant_however_it_is_called():
             (x - x.mean(-1, keepdim=True)) * (x.var(-1, correction=0, keepdim=True) + 1e-5) ** -0.5
         ),
     ]
-    found = []
-    for form in forms:
+
+    def gradient_of(form):
         inputs = x.clone().requires_grad_(True)
         with Propagation(torch.nn.Identity(), "attnlrp"):
             output = form(inputs)
         (gradient,) = torch.autograd.grad(output[:, 2].sum(), inputs)
         torch.testing.assert_close((gradient * x).sum(-1), output[:, 2])
-        found.append(gradient)
-    for gradient in found[1:]:
-        torch.testing.assert_close(gradient, found[0])
-    inputs = x.clone().requires_grad_(True)
-    with Propagation(torch.nn.Identity(), "attnlrp"):
-        output = F.rms_norm(inputs, (8,), eps=1e-5)
-    (gradient,) = torch.autograd.grad(output[:, 2].sum(), inputs)
-    torch.testing.assert_close((gradient * x).sum(-1), output[:, 2])
+        return gradient
+
+    first, *others = map(gradient_of, forms)
+    for gradient in others:
+        torch.testing.assert_close(gradient, first)
+    gradient_of(lambda x: F.rms_norm(x, (8,), eps=1e-5))
 
 
 def test_attention_that_cannot_be_seen_is_refused(classifiers, monkeypatch):

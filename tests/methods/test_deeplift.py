@@ -25,18 +25,6 @@ ACTIVATIONS = {
 }
 
 
-def ends(classifier, explanation):
-    """(t, h) float64 embeddings of a text and of its baseline."""
-    exact = ExactModel(classifier)
-    base = np.where(explanation.special_mask, explanation.token_ids, classifier.pad_id)
-    return exact, exact.rows(explanation.token_ids), exact.rows(base)
-
-
-def change_of_logit(classifier, explanation):
-    exact, x, base = ends(classifier, explanation)
-    return exact.logit(x, explanation.target) - exact.logit(base, explanation.target)
-
-
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_scores_of_elementwise_networks_are_complete(classifiers, name):
@@ -48,7 +36,7 @@ def test_scores_of_elementwise_networks_are_complete(classifiers, name):
     def check(seed):
         classifier = toy(Layers(ACTIVATIONS[name]), tokenizer, seed)
         for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
-            change = change_of_logit(classifier, one)
+            change = ExactModel(classifier).change_of_logit(one, classifier.pad_id)
             assert one.scores.sum() == pytest.approx(change, rel=1e-4, abs=1e-3)
 
     check()

@@ -23,11 +23,7 @@ def attributions(exact, method, rows, one, classifier):
     """Scores of the tokens, by the method's formula."""
     if method == "gradient":
         return exact.logit_gradient(rows, one.target).abs().sum(1)
-    base_ids = [
-        int(token) if special else classifier.pad_id
-        for token, special in zip(one.token_ids, one.special_mask, strict=True)
-    ]
-    base = exact.rows(base_ids)
+    base = exact.rows(np.where(one.special_mask, one.token_ids, classifier.pad_id))
     mean = torch.zeros_like(rows)
     for node, weight in zip(*np.polynomial.legendre.leggauss(3), strict=True):
         point = base + (node + 1) / 2 * (rows - base)

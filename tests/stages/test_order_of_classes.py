@@ -1,8 +1,7 @@
 """Classes of a table whose order nothing says, for a checkpoint that is not trained."""
 
-import csv
-
 import pytest
+from data.tables import rows_of, write
 from stages.cells import inputs_of, train
 from support import copy_checkpoint
 
@@ -20,12 +19,8 @@ def unnamed(checkpoints, tmp_path):
 
 def as_it_is(folder, checkpoint, classes, **options):
     """Prepare a table and take a checkpoint as it is; return the classes."""
-    with (folder / "t.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["text", "label", "group"])
-        for i in range(24):
-            writer.writerow([f"the girl sings {i}", classes[i % 2], "ab"[i // 2 % 2]])
-    params = {"path": str(folder / "t.csv"), "test_share": 1, **options}
+    rows = rows_of(24, text=lambda i: f"the girl sings {i}", label=classes, group="aabb")
+    params = {"path": str(write(folder / "t.csv", rows)), "test_share": 1, **options}
     prepare(inputs_of(folder)["data"], use="table", params=params, dataset_id="mine")
     train(folder, {"checkpoint": checkpoint}, epochs=0)
     return read_artefact(inputs_of(folder)["data"], "data")[1]["labels"]

@@ -126,23 +126,21 @@ class TestList:
         assert (done.stdout, done.stderr) == ("datasets\n", "")
 
 
-class TestPrepare:
-    def test_a_folder_that_cannot_be_written(self, run, tmp_path):
-        (tmp_path / "file").write_text("")
-        output = tmp_path / "file" / "d.parquet"
-        code, out, err = run(
-            "prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", output
-        )
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert str(tmp_path / "file") in err
+def test_a_folder_that_cannot_be_written(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    output = tmp_path / "file" / "d.parquet"
+    code, out, err = run(
+        "prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", output
+    )
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert str(tmp_path / "file") in err
 
 
-class TestEnvironment:
-    def test_settles_where_files_lie_and_downloads_none(self, refused, tmp_path, monkeypatch):
-        monkeypatch.setenv("EXPARITY_DATA_DIR", str(tmp_path / "raw"))
-        monkeypatch.setenv("EXPARITY_DOWNLOAD", "0")
-        line = refused("prepare", "--use", "geco_all", "--output", tmp_path / "d.parquet")
-        assert f"{tmp_path / 'raw'}/geco/binary_gender_all/train.jsonl is missing" in line
+def test_the_environment_settles_where_files_lie_and_downloads_none(refused, tmp_path, monkeypatch):
+    monkeypatch.setenv("EXPARITY_DATA_DIR", str(tmp_path / "raw"))
+    monkeypatch.setenv("EXPARITY_DOWNLOAD", "0")
+    line = refused("prepare", "--use", "geco_all", "--output", tmp_path / "d.parquet")
+    assert f"{tmp_path / 'raw'}/geco/binary_gender_all/train.jsonl is missing" in line
 
 
 def comparing(folder):
@@ -200,12 +198,11 @@ class TestCompareGroups:
 HEAVY = ("torch", "transformers", "tokenizers", "pandas", "snakemake", "matplotlib")
 
 
-class TestStartUp:
-    def test_help_imports_nothing_heavy(self):
-        code = (
-            "import atexit, sys; from exparity.cli import main\n"
-            f"names = {(*HEAVY, 'numpy', 'pyarrow')!r}\n"
-            "atexit.register(lambda: print([n for n in names if n in sys.modules]))\n"
-            "main(['--help'])"
-        )
-        assert process("-c", code).stdout.endswith("\n[]\n")
+def test_help_imports_nothing_heavy():
+    code = (
+        "import atexit, sys; from exparity.cli import main\n"
+        f"names = {(*HEAVY, 'numpy', 'pyarrow')!r}\n"
+        "atexit.register(lambda: print([n for n in names if n in sys.modules]))\n"
+        "main(['--help'])"
+    )
+    assert process("-c", code).stdout.endswith("\n[]\n")

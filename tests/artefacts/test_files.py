@@ -101,43 +101,42 @@ class TestRoundTrip:
 
 
 @pytest.mark.contract
-class TestProvenance:
-    def test_every_key_is_there_and_is_json(self, tmp_path):
-        path = tmp_path / "s.parquet"
-        begun = time.time()
-        with job():
-            write(path, "scores", device="cuda:1", extra={"groups": ["é", "b"]})
-        stored = {
-            key.decode(): json.loads(value)
-            for key, value in pq.read_schema(path).metadata.items()
-            if key.startswith(b"exparity.")
-        }
-        packages, commit, started, wall, cpu, memory = (
-            stored.pop(f"exparity.{name}")
-            for name in (
-                "packages", "commit", "started", "wall_seconds", "cpu_seconds", "max_rss_mb",
-            )
-        )  # fmt: skip
-        assert begun <= started < time.time()
-        assert 0 <= wall < 10
-        assert 0 < cpu <= time.process_time() + 0.001  # rounded
-        assert 20 < memory < 64_000
-        assert stored == {
-            "exparity.artefact": "scores",
-            "exparity.version": "0.1.0",
-            "exparity.stage": "evaluate",
-            "exparity.wildcards": CELL,
-            "exparity.parameters": {"alpha": 0.05},
-            "exparity.device": "cuda:1",
-            "exparity.seed": 3,
-            "exparity.rows": 2,
-            "exparity.groups": ["é", "b"],
-        }
-        assert packages["numpy"]
-        assert packages["pyarrow"] == pa.__version__
-        assert commit == "unknown" or len(commit) == 40
-        found = read_artefact(path, "scores")[1]
-        assert all(found[key.removeprefix("exparity.")] == stored[key] for key in stored)
+def test_every_key_of_the_provenance_is_there_and_is_json(tmp_path):
+    path = tmp_path / "s.parquet"
+    begun = time.time()
+    with job():
+        write(path, "scores", device="cuda:1", extra={"groups": ["é", "b"]})
+    stored = {
+        key.decode(): json.loads(value)
+        for key, value in pq.read_schema(path).metadata.items()
+        if key.startswith(b"exparity.")
+    }
+    packages, commit, started, wall, cpu, memory = (
+        stored.pop(f"exparity.{name}")
+        for name in (
+            "packages", "commit", "started", "wall_seconds", "cpu_seconds", "max_rss_mb",
+        )
+    )  # fmt: skip
+    assert begun <= started < time.time()
+    assert 0 <= wall < 10
+    assert 0 < cpu <= time.process_time() + 0.001  # rounded
+    assert 20 < memory < 64_000
+    assert stored == {
+        "exparity.artefact": "scores",
+        "exparity.version": "0.1.0",
+        "exparity.stage": "evaluate",
+        "exparity.wildcards": CELL,
+        "exparity.parameters": {"alpha": 0.05},
+        "exparity.device": "cuda:1",
+        "exparity.seed": 3,
+        "exparity.rows": 2,
+        "exparity.groups": ["é", "b"],
+    }
+    assert packages["numpy"]
+    assert packages["pyarrow"] == pa.__version__
+    assert commit == "unknown" or len(commit) == 40
+    found = read_artefact(path, "scores")[1]
+    assert all(found[key.removeprefix("exparity.")] == stored[key] for key in stored)
 
 
 @pytest.mark.contract
@@ -171,16 +170,15 @@ class TestRefusedOnWrite:
 
 
 @pytest.mark.contract
-class TestRot:
-    @pytest.mark.parametrize("artefact", ["data", "scores", "verdicts"])
-    def test_every_flipped_bit_is_found(self, artefact, tmp_path):
-        path = tmp_path / f"{artefact}.parquet"
-        write(path, artefact)
-        before = read_artefact(path, artefact)
-        for flip in rotten(path, 60):
-            with pytest.raises(InputError, match=r"not a readable.*; delete it and run again"):
-                pytest.fail(f"{flip}: {read_artefact(path, artefact)}")
-        assert read_artefact(path, artefact) == before
+@pytest.mark.parametrize("artefact", ["data", "scores", "verdicts"])
+def test_every_flipped_bit_is_found(artefact, tmp_path):
+    path = tmp_path / f"{artefact}.parquet"
+    write(path, artefact)
+    before = read_artefact(path, artefact)
+    for flip in rotten(path, 60):
+        with pytest.raises(InputError, match=r"not a readable.*; delete it and run again"):
+            pytest.fail(f"{flip}: {read_artefact(path, artefact)}")
+    assert read_artefact(path, artefact) == before
 
 
 @pytest.mark.contract

@@ -49,17 +49,16 @@ class TestOthersRead:
 
 
 @pytest.mark.contract
-class TestWithoutASeal:
-    def test_pages_are_verified_where_they_have_checksums(self, tmp_path):
-        path = tmp_path / "t.parquet"
-        table = pa.table({"n": list(range(9000))})
-        pq.write_table(table, path, write_page_checksum=True, use_dictionary=False)
-        assert read(path).equals(table)
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 1
-        path.write_bytes(content)
-        with pytest.raises(InputError, match=r"t\.parquet: .*CRC checksum verification failed"):
-            read(path)
+def test_pages_without_a_seal_are_verified_where_they_have_checksums(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pa.table({"n": list(range(9000))})
+    pq.write_table(table, path, write_page_checksum=True, use_dictionary=False)
+    assert read(path).equals(table)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"t\.parquet: .*CRC checksum verification failed"):
+        read(path)
 
 
 @pytest.mark.contract

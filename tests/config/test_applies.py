@@ -84,20 +84,19 @@ class TestWhatADatasetLacks:
         )
 
 
-class TestDatasetsOfMethodsAndMetrics:
-    def test_they_are_used_on_these_alone(self):
-        made = experiment(
-            WITH_BIOS,
-            {"gini": {}, "mass_accuracy": {"datasets": ["bios"]}},
-            methods={"gradient": {"datasets": ["pairs_all"]}, "uniform_random": None},
-        )
-        assert scored(made, "dataset", "method", "metric") == [
-            ("pairs_all", "gradient", "gini"),
-            ("pairs_all", "uniform_random", "gini"),
-            ("bios", "uniform_random", "gini"),
-            ("bios", "uniform_random", "mass_accuracy"),
-        ]
-        assert not list(omissions(made))  # its author knows
+def test_methods_and_metrics_with_datasets_are_used_on_these_alone():
+    made = experiment(
+        WITH_BIOS,
+        {"gini": {}, "mass_accuracy": {"datasets": ["bios"]}},
+        methods={"gradient": {"datasets": ["pairs_all"]}, "uniform_random": None},
+    )
+    assert scored(made, "dataset", "method", "metric") == [
+        ("pairs_all", "gradient", "gini"),
+        ("pairs_all", "uniform_random", "gini"),
+        ("bios", "uniform_random", "gini"),
+        ("bios", "uniform_random", "mass_accuracy"),
+    ]
+    assert not list(omissions(made))  # its author knows
 
 
 class TestDataWithoutGroups:

@@ -258,21 +258,20 @@ def training_of(found, dataset, model, seed):
     return found.finetune_options(dataset, model, seed)["training"]
 
 
-class TestModelsFromScratch:
-    def test_a_model_is_built_for_a_check_until_it_is_trained(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        checked = []
-        monkeypatch.setattr("exparity.config.start.check_buildable", checked.append)
-        found = experiment()
-        check_before_jobs(found)
-        assert checked
-        for ids in layout.cells(found.grid, "predictions"):
-            path = Path(found.results, layout.path_of("predictions", ids))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-        checked.clear()
-        check_before_jobs(experiment())
-        assert not checked
+def test_a_model_is_built_for_a_check_until_it_is_trained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    checked = []
+    monkeypatch.setattr("exparity.config.start.check_buildable", checked.append)
+    found = experiment()
+    check_before_jobs(found)
+    assert checked
+    for ids in layout.cells(found.grid, "predictions"):
+        path = Path(found.results, layout.path_of("predictions", ids))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    checked.clear()
+    check_before_jobs(experiment())
+    assert not checked
 
 
 def test_later_overrides_win():

@@ -50,6 +50,14 @@ def change(path: Path) -> None:
     path.write_text(path.read_text() + "# changed\n")
 
 
+def follows(path: Path, *changed: Path) -> bool:
+    """Change files, and return whether the digest of a source is another then."""
+    before = fresh(path)
+    for one in changed:
+        change(one)
+    return fresh(path) != before
+
+
 class TestTree:
     @pytest.mark.parametrize(
         ("own", "changed"),
@@ -57,17 +65,12 @@ class TestTree:
     )
     def test_changes_with_the_file_and_its_private_helpers(self, tree, own, changed):
         path = tree / "metrics" / f"{own}.py"
-        before = fresh(path)
-        change(path if changed == "own" else tree / "metrics" / f"{changed}.py")
-        assert fresh(path) != before
+        assert follows(path, path if changed == "own" else tree / "metrics" / f"{changed}.py")
 
     @pytest.mark.parametrize("changed", ["__init__", "_hidden", "alone", "lazy"])
     def test_keeps_when_public_modules_and_what_they_use_change(self, tree, changed):
-        path = tree / "metrics" / "curve.py"
-        before = fresh(path)
-        change(tree / "metrics" / f"{changed}.py")
-        change(tree / "engine.py")
-        assert fresh(path) == before
+        others = tree / "metrics" / f"{changed}.py", tree / "engine.py"
+        assert not follows(tree / "metrics" / "curve.py", *others)
 
     def test_what_a_package_offers_counts_by_the_file_that_defines_it(self, tree):
         (tree / "metrics" / "__init__.py").write_text(
@@ -75,11 +78,8 @@ class TestTree:
         )
         path = tree / "metrics" / "own.py"
         path.write_text("from exparity.metrics import area\n")
-        before = fresh(path)
-        change(tree / "metrics" / "__init__.py")
-        assert fresh(path) == before
-        change(tree / "metrics" / "_shared.py")
-        assert fresh(path) != before
+        assert not follows(path, tree / "metrics" / "__init__.py")
+        assert follows(path, tree / "metrics" / "_shared.py")
 
     def test_changes_with_the_resources_that_a_source_reads(self, tree):
         folder = tree / "resources" / "words"
@@ -87,12 +87,8 @@ class TestTree:
         for name in ("read.yaml", "other.yaml"):
             (folder / name).write_text("a: b\n")
         (tree / "metrics" / "_shared.py").write_text('WORDS = shipped("words/read.yaml")\n')
-        path = tree / "metrics" / "curve.py"
-        before = fresh(path)
-        change(folder / "other.yaml")
-        assert fresh(path) == before
-        change(folder / "read.yaml")
-        assert fresh(path) != before
+        assert not follows(tree / "metrics" / "curve.py", folder / "other.yaml")
+        assert follows(tree / "metrics" / "curve.py", folder / "read.yaml")
 
     def test_does_not_depend_on_the_order_of_files(self, tree):
         one, two = tree / "metrics" / "curve.py", tree / "metrics" / "alone.py"
@@ -101,20 +97,16 @@ class TestTree:
     def test_a_changed_line_of_a_plugin_outside_the_package_counts(self, tree, tmp_path_factory):
         path = tmp_path_factory.mktemp("elsewhere") / "mine.py"
         path.write_text("from exparity.metrics._shared import area\n")
-        before = fresh(path)
-        change(tree / "metrics" / "_deeper.py")
-        after = fresh(path)
-        change(path)
-        assert len({before, after, fresh(path)}) == 3
+        assert follows(path, tree / "metrics" / "_deeper.py")
+        assert follows(path, path)
 
 
 @pytest.mark.contract
-class TestRealEntries:
-    @pytest.mark.parametrize("registry", [METRICS, METHODS, DATASETS], ids=lambda r: r.kind)
-    def test_no_two_files_share_a_digest(self, registry):
-        """Variants of one file do; what a job depends on names them."""
-        files = {registry.get(id).source for id in registry.ids()}
-        assert len({source_digest(file) for file in files}) == len(files) >= 5
+@pytest.mark.parametrize("registry", [METRICS, METHODS, DATASETS], ids=lambda r: r.kind)
+def test_no_two_files_share_a_digest(registry):
+    """Variants of one file do; what a job depends on names them."""
+    files = {registry.get(id).source for id in registry.ids()}
+    assert len({source_digest(file) for file in files}) == len(files) >= 5
 
 
 @pytest.mark.parametrize(

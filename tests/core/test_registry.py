@@ -75,16 +75,15 @@ def plugin(path, id="brought", summary="Brought along"):
 
 
 @pytest.mark.contract
-class TestRegister:
-    def test_the_function_comes_back_and_the_entry_tells_all(self, fresh):
-        assert fresh.register("my_metric", **FACTS)(example_metric) is example_metric
-        entry = fresh.get("my_metric")
-        assert entry.function is example_metric
-        assert entry.facts == MetricFacts(**FACTS)
-        assert entry.source.name == "test_registry.py"
-        assert (entry.display, entry.summary) == ("My metric", "One line that users see")
-        fresh.register("a", **FACTS, display="The A")(example_metric)
-        assert fresh.get("a").display == "The A"
+def test_a_registered_function_comes_back_and_its_entry_tells_all(fresh):
+    assert fresh.register("my_metric", **FACTS)(example_metric) is example_metric
+    entry = fresh.get("my_metric")
+    assert entry.function is example_metric
+    assert entry.facts == MetricFacts(**FACTS)
+    assert entry.source.name == "test_registry.py"
+    assert (entry.display, entry.summary) == ("My metric", "One line that users see")
+    fresh.register("a", **FACTS, display="The A")(example_metric)
+    assert fresh.get("a").display == "The A"
 
 
 @pytest.mark.contract

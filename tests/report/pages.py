@@ -1,17 +1,12 @@
 """Pages of made-up studies, and how they open in a browser."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from made_up import GROUPS, Grid, config, make_study, options_of
 
 from exparity.stages.report import report
 from exparity.tools.cost import cost
-
-SIZES = {
-    "large": ({"datasets": 4, "models": 6, "seeds": 5}, 160),
-    "many": ({"datasets": 1, "models": 1, "seeds": 1, "methods": 2, "metrics": 2}, 6),
-}
-"""Grids, and their matched sets: one of 5,040 tests, one of five groups."""
 
 
 def page_of(results: Path, options: dict) -> Path:
@@ -36,11 +31,9 @@ def page_with_analyses(results: Path, settings: dict) -> Path:
     return page_of(results, options)
 
 
-def make_page(folder: Path, size: str) -> Path:
-    """Write a study of one of :data:`SIZES` and return its page, made without figures."""
-    counts, pairs = SIZES[size]
+def make_page(folder: Path, pairs: int, groups: Sequence[str] = GROUPS, **counts: int) -> Path:
+    """Write a study whose grid has these counts, and return its page, made without figures."""
     settings = {**config(**counts), "report": {"figures": False}}
-    groups = [f"group {i}" for i in range(5)] if size == "many" else GROUPS
     make_study(folder, settings, pairs=pairs, groups=groups)
     cost(folder)
     return page_of(folder, options_of(settings))

@@ -90,27 +90,24 @@ class TestNames:
 
 
 @pytest.mark.reference
-class TestTables:
-    def test_a_total_is_the_mean_over_seeds(self, study, table):
-        assert (table.models, table.pairs) == (["model_0", "model_1"], [GROUPS])
-        names = (
-            f"{c}{r}_gap_rms{end}"
-            for c, r, end in product(("", "causal_"), RATES, ("", "_by_chance"))
-        )
-        for model, name in product(table.models, ("flip_rate", *names)):
-            expected = values(study, name, model)
-            assert len(expected) == 2
-            assert table.total(model, name, GROUPS).mean == pytest.approx(fmean(expected))
+def test_a_total_is_the_mean_over_seeds(study, table):
+    assert (table.models, table.pairs) == (["model_0", "model_1"], [GROUPS])
+    names = (
+        f"{c}{r}_gap_rms{end}" for c, r, end in product(("", "causal_"), RATES, ("", "_by_chance"))
+    )
+    for model, name in product(table.models, ("flip_rate", *names)):
+        expected = values(study, name, model)
+        assert len(expected) == 2
+        assert table.total(model, name, GROUPS).mean == pytest.approx(fmean(expected))
 
 
-class TestPage:
-    def test_the_section_shows_rms_flips_and_unchanged_texts(self, page, table):
-        section = page[page.index('id="causal_bias"') :]
-        section = section[: section.index("</section>")]
-        assert "1,234 of them no word changes" in " ".join(section.split())
-        for model in table.models:
-            name = "causal_tpr_gap_rms"
-            wanted = {"": "flip_rate", '<td class="r">': name, "by chance ": f"{name}_by_chance"}
-            for before, quantity in wanted.items():
-                mean = table.total(model, quantity, GROUPS).mean
-                assert f"{before}{100 * mean:.2f}" in section
+def test_the_section_shows_rms_flips_and_unchanged_texts(page, table):
+    section = page[page.index('id="causal_bias"') :]
+    section = section[: section.index("</section>")]
+    assert "1,234 of them no word changes" in " ".join(section.split())
+    for model in table.models:
+        name = "causal_tpr_gap_rms"
+        wanted = {"": "flip_rate", '<td class="r">': name, "by chance ": f"{name}_by_chance"}
+        for before, quantity in wanted.items():
+            mean = table.total(model, quantity, GROUPS).mean
+            assert f"{before}{100 * mean:.2f}" in section

@@ -63,30 +63,29 @@ def written(small, tmp_path_factory):
     return folder, write_figures(small, disparity_tables(small), folder)
 
 
-class TestVerdicts:
-    def test_every_tile_says_its_verdict_its_side_and_its_size(self, small):
-        """As the verdicts artefact has them: in words where a tile is alone in its cell."""
-        (panel,) = picture_of(small)
-        (model,) = panel.models
-        judged = {k[2:4]: of["excess"] for k, of in small.verdicts.items() if k[1] == model}
-        judged |= {
-            (line, row["metric"]): row
-            for line, quantity in ((RANDOM, "random_excess"), (RANDOM_SCORES, "random_score"))
-            for row in filter(is_random, small.judged)
-            if (row["quantity"], row["model"]) == (quantity, model)
-        }
-        assert [line.name for line in panel.lines][-2:] == [RANDOM, RANDOM_SCORES]
-        with house_style():
-            figure = verdicts_figure([panel], WIDTHS["2col"])
-        said = texts(figure.axes[0])
-        for method, line in zip([*small.methods, RANDOM, RANDOM_SCORES], panel.lines, strict=True):
-            for metric, (tile,) in zip(small.metrics, line.cells, strict=True):
-                row = judged[method, metric]
-                assert tile.verdict.id == row["verdict"]
-                assert tile.size == f"R {row['rms_low']:.2f}–{row['rms_high']:.2f}"
-                words = f"{tile.verdict.label}: {tile.favoured}".removesuffix(": ")
-                assert words in said
-                said.remove(tile.size)
+def test_every_tile_says_its_verdict_its_side_and_its_size(small):
+    """As the verdicts artefact has them: in words where a tile is alone in its cell."""
+    (panel,) = picture_of(small)
+    (model,) = panel.models
+    judged = {k[2:4]: of["excess"] for k, of in small.verdicts.items() if k[1] == model}
+    judged |= {
+        (line, row["metric"]): row
+        for line, quantity in ((RANDOM, "random_excess"), (RANDOM_SCORES, "random_score"))
+        for row in filter(is_random, small.judged)
+        if (row["quantity"], row["model"]) == (quantity, model)
+    }
+    assert [line.name for line in panel.lines][-2:] == [RANDOM, RANDOM_SCORES]
+    with house_style():
+        figure = verdicts_figure([panel], WIDTHS["2col"])
+    said = texts(figure.axes[0])
+    for method, line in zip([*small.methods, RANDOM, RANDOM_SCORES], panel.lines, strict=True):
+        for metric, (tile,) in zip(small.metrics, line.cells, strict=True):
+            row = judged[method, metric]
+            assert tile.verdict.id == row["verdict"]
+            assert tile.size == f"R {row['rms_low']:.2f}–{row['rms_high']:.2f}"
+            words = f"{tile.verdict.label}: {tile.favoured}".removesuffix(": ")
+            assert words in said
+            said.remove(tile.size)
 
 
 def texts(axes):

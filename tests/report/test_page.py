@@ -369,7 +369,9 @@ class TestBrowser:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("many"), "many")
+    groups = [f"group {i}" for i in range(5)]
+    counts = {"datasets": 1, "models": 1, "seeds": 1, "methods": 2, "metrics": 2}
+    return make_page(tmp_path_factory.mktemp("many"), 6, groups, **counts)
 
 
 class TestManyGroups:
@@ -423,7 +425,7 @@ class TestManyGroups:
 
 @pytest.mark.exhaustive
 def test_a_page_of_5040_tests_is_small_and_soon_interactive(browser, tmp_path):
-    page = make_page(tmp_path, "large")
+    page = make_page(tmp_path, 160, datasets=4, models=6, seeds=5)
     assert page.stat().st_size < 15e6
     # The time of its own thread, as a busy machine gives it less.
     assert min(open_once(browser, page)[1] for _ in range(3)) < 1

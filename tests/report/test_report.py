@@ -240,37 +240,36 @@ class TestPage:
                 assert (study / "report" / link).is_file()
 
 
-class TestTables:
-    def test_csv_and_latex(self, study, tests_of):
-        dataset = "data_1"  # one of its classifiers has collapsed
-        path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        lines = path.with_suffix(".tex").read_text(encoding="utf-8").splitlines()
-        assert r"\begin{tabular}{llccc}" in lines
-        body = [line for line in lines if line.endswith(r"\\") and "Model & Method" not in line]
-        texts = [text for line in body for text in line.removesuffix(r" \\").split(" & ")[2:]]
-        cells = product([dataset], SETTINGS["models"], METHODS, METRICS)
-        for row, text, cell in zip(rows, texts, cells, strict=True):
-            assert tuple(row[name] for name in CELL) == cell
-            count, mean = published(tests_of["score", *cell])
-            bold = count > 0 and mean is not None and abs(mean) >= 0.2
-            assert (row["group_a"], row["group_b"]) == GROUPS
-            assert (int(row["significant_runs"]), int(row["total_runs"])) == (count, 3)
-            assert row["considerable"] == str(bold).lower()
-            flags = {flag for test in tests_of["score", *cell] for flag in test["flags"]}
-            assert row["flags"].split() == sorted(flags)
-            if mean is None:
-                assert (row["mean_cohens_d"], row["higher_group"]) == ("", "")
-            else:
-                assert float(row["mean_cohens_d"]) == pytest.approx(mean, rel=1e-5, abs=1e-12)
-                assert row["higher_group"] == GROUPS[mean < 0]
-            star = "$^{*}$" * bool(flags - {"interval_none"})
-            expected = rf"\textbf{{{count}}}{star}" if bold else f"{count}{star}"
-            assert re.sub(r"\\cellcolor\{[^}]*\}", "", text) == expected
-            shade = "blue" if mean and mean > 0 else "red"
-            assert (rf"\cellcolor{{{shade}!" in text) == bool(count and mean)
-            assert count != 3 or "!40}" in text
+def test_csv_and_latex(study, tests_of):
+    dataset = "data_1"  # one of its classifiers has collapsed
+    path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = path.with_suffix(".tex").read_text(encoding="utf-8").splitlines()
+    assert r"\begin{tabular}{llccc}" in lines
+    body = [line for line in lines if line.endswith(r"\\") and "Model & Method" not in line]
+    texts = [text for line in body for text in line.removesuffix(r" \\").split(" & ")[2:]]
+    cells = product([dataset], SETTINGS["models"], METHODS, METRICS)
+    for row, text, cell in zip(rows, texts, cells, strict=True):
+        assert tuple(row[name] for name in CELL) == cell
+        count, mean = published(tests_of["score", *cell])
+        bold = count > 0 and mean is not None and abs(mean) >= 0.2
+        assert (row["group_a"], row["group_b"]) == GROUPS
+        assert (int(row["significant_runs"]), int(row["total_runs"])) == (count, 3)
+        assert row["considerable"] == str(bold).lower()
+        flags = {flag for test in tests_of["score", *cell] for flag in test["flags"]}
+        assert row["flags"].split() == sorted(flags)
+        if mean is None:
+            assert (row["mean_cohens_d"], row["higher_group"]) == ("", "")
+        else:
+            assert float(row["mean_cohens_d"]) == pytest.approx(mean, rel=1e-5, abs=1e-12)
+            assert row["higher_group"] == GROUPS[mean < 0]
+        star = "$^{*}$" * bool(flags - {"interval_none"})
+        expected = rf"\textbf{{{count}}}{star}" if bold else f"{count}{star}"
+        assert re.sub(r"\\cellcolor\{[^}]*\}", "", text) == expected
+        shade = "blue" if mean and mean > 0 else "red"
+        assert (rf"\cellcolor{{{shade}!" in text) == bool(count and mean)
+        assert count != 3 or "!40}" in text
 
 
 ONE = {
@@ -374,14 +373,15 @@ class TestFolder:
         shutil.rmtree(tmp_path / "report")
         return tmp_path
 
-    def test_figures_are_drawn_or_left_out_as_the_config_says(self, folder, options, monkeypatch):
+    def test_figures_are_drawn_or_left_out_as_the_config_says(self, folder, monkeypatch):
         """In one width and format; tests/report/test_figures.py has the others."""
         monkeypatch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
         monkeypatch.delitem(style.FORMATS, "pdf")
         drawn = folder / "report" / "figures"
+        small = options_of(config(datasets=1, models=1, seeds=3, methods=1, metrics=1))
         name = "effects-data_0-male-female_1col"
         for asked in (True, False):  # nothing is left that the new page does not show
-            page = page_of(folder, {**options, "report": {"figures": asked}})
+            page = page_of(folder, {**small, "report": {"figures": asked}})
             assert (drawn / f"{name}.svg").is_file() == (name in page.read_text()) == asked
         assert not list(drawn.iterdir())
 

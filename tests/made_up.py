@@ -279,6 +279,16 @@ def filled(artefact: str, **values: Any) -> dict:
     return columns | values
 
 
+def verdict_row(verdict: str | None = "different", **changes: Any) -> dict:
+    """Return a row of the verdicts artefact: a gap of which three trainings agree."""
+    cell = {"dataset": "d", "model": "m", "method": "lime", "metric": "gini", "quantity": "excess"}
+    cell |= {"group_a": "a", "group_b": "b", "better_group": "a", "stands": True, "flags": []}
+    sizes = {"d": 0.5, "rms_low": 0.1, "rms_high": 0.9, "certainty_d": NAN}
+    seeds = {"n_seeds": 3, "seeds_above": 3, "seeds_below": 0}
+    said = {"verdict": verdict, "verdict_strict": verdict}
+    return filled("verdicts", **{**cell, **sizes, **seeds, **said, **changes})
+
+
 class MadeUp(Results):
     """What the jobs of one cell write: rows of any content, and round amounts of time."""
 

@@ -3,23 +3,13 @@
 import matplotlib
 import numpy as np
 import pytest
+from made_up import verdict_row
 
 import exparity
 from exparity import InputError, compare_groups
 
 RNG = np.random.default_rng(0)
 GROUPS = ["male", "female"] * 40
-
-
-def verdict(**changes):
-    """Return a row of the verdicts artefact."""
-    return {
-        "dataset": "d", "model": "m", "method": "lime", "metric": "gini", "group_a": "a",
-        "group_b": "b", "quantity": "excess", "verdict": "different", "d": 0.5, "n_seeds": 3,
-        "better_group": "a",
-        "seeds_above": 3, "seeds_below": 0, "flags": [], "rms_gap": 0.5, "rms_low": 0.3,
-        "rms_high": 0.9, "minimal_detectable_effect_corrected": 0.2, "certainty_d": 0.1, **changes,
-    }  # fmt: skip
 
 
 def rows_of(dataset="d"):
@@ -38,11 +28,11 @@ def texts(axes):
 class TestVerdicts:
     def test_a_panel_for_each_dataset_with_what_stands_of_each_cell(self):
         rows = [
-            verdict(),
-            verdict(quantity="score", verdict="undecided"),
-            verdict(metric="sufficiency", better_group="b"),
-            verdict(method="", quantity="random_excess", verdict="equivalent", d=0.0),
-            verdict(dataset="e", verdict="undecided"),
+            verdict_row(),
+            verdict_row("undecided", quantity="score"),
+            verdict_row(metric="sufficiency", better_group="b"),
+            verdict_row("equivalent", method="", quantity="random_excess", d=0.0),
+            verdict_row("undecided", dataset="e"),
         ]
         figure = exparity.plot_verdicts(rows)
         first, second = figure.axes
@@ -93,7 +83,7 @@ class TestTests:
 
 class TestWhere:
     def test_a_notebook_shows_what_a_cell_returns(self):
-        figure = exparity.plot_verdicts([verdict()], width=2)
+        figure = exparity.plot_verdicts([verdict_row()], width=2)
         data, size = figure._repr_png_()
         assert data.startswith(b"\x89PNG")
         assert size["width"] == 260
@@ -102,6 +92,6 @@ class TestWhere:
         from matplotlib import pyplot
 
         before = dict(matplotlib.rcParams)
-        exparity.plot_verdicts([verdict()])
+        exparity.plot_verdicts([verdict_row()])
         assert dict(matplotlib.rcParams) == before
         assert not pyplot.get_fignums()

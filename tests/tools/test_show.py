@@ -1,17 +1,18 @@
 """``exparity show``: the verdicts of the artefact, at any width, with and without colour."""
 
 import io
+import math
 import re
 
 import pytest
-from made_up import config, make_study
+from made_up import config, make_study, verdict_row
 from rich.console import Console
 
 from exparity.artefacts.files import read_results
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.report.terminal import verdicts_of
-from exparity.stats.verdicts import JUDGED, VERDICTS
+from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show
 
 SETTINGS = config(datasets=2, models=2, seeds=3, methods=2, metrics=3)
@@ -87,16 +88,6 @@ class TestPlainText:
             show(results, method=["gradint"])
 
 
-def row(model="m", method="x", metric="k", d=0.5, verdict="different", **others):
-    return {
-        **JUDGED, "dataset": "d", "model": model, "method": method, "metric": metric,
-        "group_a": "a", "group_b": "b", "quantity": "score", "d": d, "verdict": verdict,
-        "verdict_strict": verdict, "n_seeds": 3, "seeds_above": 3, "seeds_below": 0,
-        "rms_gap": abs(d), "rms_low": 0.1, "rms_high": 0.9, "flags": [], "stands": True,
-        "certainty_d": float("nan"), **others,
-    }  # fmt: skip
-
-
 def printed(rows, width):
     """What a terminal of some width shows."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
@@ -108,30 +99,31 @@ def printed(rows, width):
 class TestTerminal:
     @pytest.mark.parametrize("width", [60, 200])
     def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(self, width):
-        text = printed([row("[red]m", "integrated_gradients_x_input", "gini", -11.5)], width)
+        ids = {"model": "[red]m", "method": "integrated_gradients_x_input"}
+        text = printed([verdict_row(**ids, quantity="score", d=-11.5)], width)
         assert max(map(len, text.splitlines())) <= width
         assert text.count("−11.50") == text.count("[red]m") == 1  # no markup
 
     def test_untested_cells_flags_and_opposite_signs(self):
         rows = [
-            row("m", "x", "k", d=float("inf"), flags=["missing_cells"], seeds_below=1),
-            row("m", "y", "l", d=float("nan"), verdict=None, flags=["no_variance"]),
+            verdict_row(metric="k", quantity="score", d=math.inf, flags=["missing"], seeds_below=1),
+            verdict_row(None, metric="l", quantity="score", d=math.nan, flags=["no_variance"]),
         ]
         lines = [" ".join(line.split()) for line in printed(rows, 200).splitlines()]
-        assert "m x k +∞ – – 0.10 to 0.90 different±" in lines
-        assert "m y l – – – 0.10 to 0.90 not tested: no_variance" in lines
+        assert "m lime k +∞ – – 0.10 to 0.90 different±" in lines
+        assert "m lime l – – – 0.10 to 0.90 not tested: no_variance" in lines
 
     def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):
         verdicts = {"x": "different", "y": "undecided", "z": "equivalent"}
         rows = [
-            row("m", method, quantity=quantity, verdict=verdict, stands=stands, certainty_d=1.0)
+            verdict_row(verdict, method=method, quantity=quantity, stands=stands, certainty_d=1.0)
             for method, of_skill in verdicts.items()
             for quantity, verdict, stands in (
                 ("score", "different", False), ("skill", of_skill, True),
             )
         ]  # fmt: skip
         (line,) = [one for one in printed(rows, 200).splitlines() if "is less sure of" in one]
-        assert line.startswith("m, k of y, z: The classifier is less sure of b; ")
+        assert line.startswith("m, gini of y, z: The classifier is less sure of b; ")
 
 
 def test_the_folder_is_that_of_the_config(repository, results, shown, monkeypatch, tmp_path):

@@ -42,7 +42,8 @@ def hub(monkeypatch, tmp_path):
     return state
 
 
-def configure(path: Path, **changes) -> Path:
+def configure(folder: Path, **changes) -> Path:
+    path = folder / "c.yaml"
     path.write_text(yaml.safe_dump({**TINY, **changes}, sort_keys=False))
     return path
 
@@ -92,7 +93,7 @@ class TestConfig:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "a.csv").write_text("text,label,group\na,x,m\n")
         path = configure(
-            tmp_path / "c.yaml",
+            tmp_path,
             datasets={"pairs_all": {}, "mine": {"use": "table", "path": "a.csv"}},
             models={**TINY["models"], "base": {"checkpoint": "some/model", "revision": COMMIT}},
         )
@@ -107,9 +108,7 @@ class TestConfig:
         assert [line.split(":")[0] for line in out.splitlines()] == ["mine"]
 
     def test_its_data_folder_is_used_unless_another_is_named(self, run, tmp_path):
-        path = configure(
-            tmp_path / "c.yaml", datasets={"geco_all": {}}, data_dir=str(tmp_path / "raw")
-        )
+        path = configure(tmp_path, datasets={"geco_all": {}}, data_dir=str(tmp_path / "raw"))
         assert f"{tmp_path}/raw/geco/" in run("data", "check", "--configfile", path)[1]
         other = tmp_path / "other"
         over = run("data", "check", "--configfile", path, "--config", f"data_dir={other}")
@@ -119,10 +118,8 @@ class TestConfig:
         assert found[0] == 2
 
     def test_altered_files_that_it_allows(self, run, tmp_path):
-        path = configure(
-            tmp_path / "c.yaml",
-            datasets={"geco_all": {}, "mine": {"use": "geco_all", "verify": False}},
-        )
+        mine = {"use": "geco_all", "verify": False}
+        path = configure(tmp_path, datasets={"geco_all": {}, "mine": mine})
         for split in ("train", "test"):
             file = tmp_path / "geco" / "binary_gender_all" / f"{split}.jsonl"
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from analyses.page import page_of
-from made_up import GROUPS, Results, keys_of
+from made_up import GROUPS, Results, filled, keys_of
 from support import TINY, tiny
 
 from exparity import InputError
@@ -51,12 +51,11 @@ class Made:
                 self.scores.append(write(values, *cell, "lime", "gini"))
                 if draws:
                     self.random.append(write(drawn, *cell, "gini"))
-            nothing = {"class_name": "", "ci_low": math.nan, "ci_high": math.nan, "n": 9}
             rows = [
-                {**nothing, "quantity": quantity, "group": pair[0], "group_b": pair[1], "seed": s,
-                 "value": 0.5, "flags": ["collapsed"] * ((model, s) in collapsed)}
+                filled("bias", quantity=quantity, class_name="", group=pair[0], group_b=pair[1],
+                       seed=seed, flags=["collapsed"] * ((model, seed) in collapsed))
                 for quantity, pair in (("accuracy", ("", "")), ("tpr_gap_rms", GROUPS))
-                for s in seeds
+                for seed in seeds
             ]  # fmt: skip
             self.bias.append(results.write("bias", rows, "d", model))
 

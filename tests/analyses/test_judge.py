@@ -1,15 +1,12 @@
 """The analysis that judges: which cells are corrected together, and what says nothing."""
 
 import pytest
-from made_up import Results
+from made_up import NAN, Results, filled
 
 from exparity.artefacts.files import read_artefact
-from exparity.stages.compare._tests import NOT_ADJUSTED
 from exparity.stages.judge import judge_cells
-from exparity.stats.compare import GroupComparison
-from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import benjamini_hochberg, holm
-from exparity.stats.skill import Rooms, ScaleTests
+from exparity.stats.skill import ScaleTests
 
 pytestmark = pytest.mark.contract
 
@@ -23,13 +20,10 @@ def across(folder, dataset="d"):
     for model, p_values in P.items():
         rows = [
             {
-                **vars(CrossedTest("male", "female", n_seeds=3)),
+                **filled("across_trainings", n_seeds=3, flags=[], pooled_sd=1.0, d=1.0),
                 **vars(ScaleTests()),
-                **vars(Rooms()),
-                "certainty_d": 0.0,
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
                 **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
-                **{"pooled_sd": 1.0, "d": 1.0},
             }
             for i, p in enumerate(p_values)
             for quantity, factor in (("score", 1), ("excess", 2 if p <= 0.5 else 1))
@@ -42,11 +36,8 @@ def compared(folder, **p_values):
     """A tests artefact with a row per quantity and p-value."""
     rows = [
         {
-            **vars(GroupComparison("male", "female", 9, 9, 0.0, 0.0, 1.0, 1.0, 0.0, p=p)),
-            **{"seed": 0, "method": "lime", "metric": f"metric_{i}", "quantity": quantity},
-            **{"draw": None, "metric_direction": "higher", "better_group": None},
-            **dict.fromkeys(("test_accuracy", "random_significant"), 0.5),
-            **NOT_ADJUSTED,
+            **filled("tests", seed=0, method="lime", metric=f"metric_{i}", p=p, flags=[]),
+            **{"wilcoxon_p": NAN, "quantity": quantity},
         }
         for quantity, of in p_values.items()
         for i, p in enumerate(of)

@@ -21,32 +21,23 @@ TESTED = tuple(one.name for one in dataclasses.fields(GapTest))
 OF_TRAININGS = TESTED[TESTED.index("rms_gap") :]
 
 
-def paired_scores(rng, seeds, sets, *, of_seeds=0.5, of_sets=0.5, gap=0.0):
+def paired_scores(rng, seeds, sets, *, gap=0.0):
     """(s, 2n) scores of n matched sets, the first group's first, and their groups and sets."""
-    shared = rng.normal(size=sets)
-    of_text = of_sets * rng.normal(size=(2, sets))
-    of_seed = of_seeds * rng.normal(size=seeds)
-    rows = [
-        np.concatenate(
-            [
-                shared + of_text[0] + gap + of_seed[s] + rng.normal(size=sets),
-                shared + of_text[1] + rng.normal(size=sets),
-            ]
-        )
-        for s in range(seeds)
-    ]
-    return rows, ["m"] * sets + ["f"] * sets, [str(i) for i in range(sets)] * 2
+    of_text = rng.normal(size=sets) + 0.5 * rng.normal(size=(2, sets))
+    of_seed = 0.5 * rng.normal(size=(seeds, 1))
+    values = of_text + rng.normal(size=(seeds, 2, sets))
+    values[:, 0] += gap + of_seed
+    return (
+        [*values.reshape(seeds, 2 * sets)],
+        ["m"] * sets + ["f"] * sets,
+        [str(i) for i in range(sets)] * 2,
+    )
 
 
-def unpaired_scores(rng, seeds, n_a, n_b, *, of_seeds=0.5):
-    of_text = rng.normal(size=n_a + n_b)
-    groups = ["m"] * n_a + ["f"] * n_b
-    first = np.array([group == "m" for group in groups])
-    rows = [
-        of_text + of_seeds * rng.normal() * first + rng.normal(size=len(groups))
-        for _ in range(seeds)
-    ]
-    return rows, groups
+def unpaired_scores(rng, seeds, n_a, n_b):
+    values = rng.normal(size=n_a + n_b) + rng.normal(size=(seeds, n_a + n_b))
+    values[:, :n_a] += 0.5 * rng.normal(size=(seeds, 1))
+    return [*values], ["m"] * n_a + ["f"] * n_b
 
 
 def cell(rows, groups, pairs=None):

@@ -33,6 +33,18 @@ def settings(analyses, name, **ids):
     return own
 
 
+def test_jobs_have_the_statistics_that_they_declare():
+    statistics = {"alpha": 0.01, "threshold": 0.3, "ddof": 0, "confidence": 0.9, "resamples": 7}
+    changes = {"statistics": {**statistics, "family": []}, "analyses": {"agreement": {}}}
+    study, pair = tiny(seeds=[0, 1], **changes), {"dataset": "pairs_all", "model": "bert_tiny"}
+    of_agreement = {name: statistics[name] for name in ("alpha", "threshold", "confidence")}
+    own = {"top_share": 0.25, "unit": "token", "statistics": of_agreement}
+    assert settings(study, "agreement", **pair) == own
+    assert settings(study, "compare", **pair) == {"statistics": statistics}
+    assert settings(study, "bias", **pair) == {"confidence": 0.9, "resamples": 7}
+    assert settings(study, "judge") == {"family": [], "alpha": 0.01}
+
+
 def test_one_file_a_metric_that_does_not_explain_again():
     metrics = {"gini": {}, "sensitivity": {}, "mine": {"use": "gini"}}
     found = experiment(metrics=metrics, seeds=[0, 1], controls={"random": {"draws": 2}})

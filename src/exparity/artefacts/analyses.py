@@ -180,8 +180,8 @@ def config_options(entry: Entry[AnalysisFacts]) -> type[Settings]:
     kinds = [parameter.kind for parameter in inspect.signature(described).parameters.values()]
     if inspect.Parameter.VAR_KEYWORD in kinds:
         described = entry.function
-    told = ("statistics", *facts.statistics) if facts.statistics else ()
-    return options_of(described, without=(*OF_JOB, *told))
+    of_study = ("statistics", *facts.statistics) if facts.statistics else ()
+    return options_of(described, without=(*OF_JOB, *of_study))
 
 
 def made_by(artefact: str) -> Entry[AnalysisFacts] | None:

@@ -44,25 +44,29 @@ def test_schedule_by_hand():
     assert linear_schedule(0, 4, 0) == 1.0
 
 
-def test_it_learns_and_keeps_its_history(data, tmp_path):
-    history = train(data, tmp_path).history
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory):
+    """A training that nothing disturbs."""
+    return train(data, tmp_path_factory.mktemp("whole"))
+
+
+def test_it_learns_and_keeps_its_history(whole):
+    history = whole.history
     assert [r.epoch for r in history] == [1, 2, 3, 4]
     assert history[-1].train_loss < history[0].train_loss
     assert history[-1].step == 4 * 6  # 96 examples in batches of 16
     assert all(np.isnan(r.validation_loss) for r in history)
 
 
-def test_other_seeds_give_other_weights(data, tmp_path):
-    one, other = (train(data, tmp_path / str(seed), seed=seed).model for seed in range(2))
-    assert not same(one, other)
+def test_other_seeds_give_other_weights(whole, data, tmp_path):
+    assert not same(whole.model, train(data, tmp_path, seed=1).model)
 
 
 @pytest.mark.parametrize("stop_after", [1, 3])
-def test_continued_training_ends_with_the_same_weights(data, tmp_path, stop_after):
-    whole = train(data, tmp_path / "whole")
+def test_continued_training_ends_with_the_same_weights(whole, data, tmp_path, stop_after):
     with killed_after(stop_after):
-        train(data, tmp_path / "cut")
-    continued = train(data, tmp_path / "cut")
+        train(data, tmp_path)
+    continued = train(data, tmp_path)
     assert len(continued.history) == 4
     assert same(whole.model, continued.model)
 

@@ -199,7 +199,7 @@ def _answering(
 
 def not_finite(model: torch.nn.Module) -> list[str]:
     """Return the names of weights with a value that is not finite."""
-    # The ends of a tensor take a twentieth of the time of asking each of its values.
+    # The ends of a tensor take a fifteenth of the time of `isfinite`, which makes copies.
     return [
         name
         for name, weight in model.state_dict().items()

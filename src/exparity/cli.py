@@ -191,9 +191,9 @@ def _commands_in_words() -> str:
     """Return all commands in groups, with a line for each."""
     groups = {t: [(one.name, _summary(one)) for one in group] for t, group in _GROUPS.items()}
     files = [*_HOME.glob("stages/**/*.py"), *_HOME.glob("analyses/**/*.py")]
-    found = [match for file in files for match in _DOCUMENTED.findall(file.read_text("utf-8"))]
+    documented = [match for file in files for match in _DOCUMENTED.findall(file.read_text("utf-8"))]
     groups["analyses, run by the workflow"] = sorted(
-        (command_of(id), plain(line)) for id, _, line in found if id
+        (command_of(id), plain(line)) for id, _, line in documented if id
     )
     parts = [
         "\n".join([f"{title}:", *(f"  {name:<26} {summary}" for name, summary in group)])
@@ -206,8 +206,8 @@ def _summary(command: Command) -> str:
     """Return the first line of a command's docstring without the seconds that an import takes."""
     module, _, function = str(command.place).partition(":")
     file = _HOME.joinpath(*module.split(".")).with_suffix(".py")
-    found = _DOCUMENTED.findall(file.read_text("utf-8"))
-    return next(plain(line) for _, name, line in found if name == function)
+    documented = _DOCUMENTED.findall(file.read_text("utf-8"))
+    return next(plain(line) for _, name, line in documented if name == function)
 
 
 def _completion(shell: str) -> str:

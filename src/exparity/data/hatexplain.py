@@ -66,7 +66,7 @@ def hatexplain(
     path, divisions = (source.find(file, verify=verify) for file in (POSTS, PARTS))
     posts, ids = read_yaml(path), read_yaml(divisions)
     communities = tuple(COMMUNITIES if groups is None else groups)
-    found: list[Example | None] = []
+    candidates: list[Example | None] = []
     for split, part in [(split, part) for split, named in parts.items() for part in named]:
         with published_row(f"{divisions}, part '{part}'"):
             ids_of_part = list(ids[part])
@@ -77,9 +77,9 @@ def hatexplain(
             )
         for id in ids_of_part:
             with published_row(f"{path}: post '{id}'"):
-                found.append(_example(id, posts[id], split, rationales, communities))
-    examples = [example for example in found if example is not None]
-    if undecided := len(found) - len(examples):
+                candidates.append(_example(id, posts[id], split, rationales, communities))
+    examples = [example for example in candidates if example is not None]
+    if undecided := len(candidates) - len(examples):
         log.warning(
             "hatexplain: left out %d posts on whose label no two annotators agree", undecided
         )

@@ -355,10 +355,10 @@ def _in_spans(row: _Row, option: str) -> Text:
     string, spans = row.values[row.columns["text"]], row.values[column]
     try:
         edges = json.loads(spans) if isinstance(spans, str) else spans
-        found = tuple((int(start), int(end)) for start, end in edges)
-        if not isinstance(string, str) or not all(start < end for start, end in found):
+        places = tuple((int(start), int(end)) for start, end in edges)
+        if not isinstance(string, str) or not all(start < end for start, end in places):
             raise ValueError
-        return Text(string, found)
+        return Text(string, places)
     except (ValueError, TypeError):
         raise InputError(
             f"{row.where}: {column} must be the start and end of each part of a string, in order, "

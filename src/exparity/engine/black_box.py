@@ -205,8 +205,8 @@ class BlackBox(Classifier):
         for first in range(0, len(waiting), _TOGETHER):
             part = waiting[first : first + _TOGETHER]
             self._answers.update(zip(part, self._answer([new[key] for key in part]), strict=True))
-        found = np.array([self._answers[key] for key in keys]).reshape(-1, self.n_classes)
-        return Outputs(found, np.log(np.clip(found, LEAST_PROBABILITY, None)))
+        probabilities = np.array([self._answers[key] for key in keys]).reshape(-1, self.n_classes)
+        return Outputs(probabilities, np.log(np.clip(probabilities, LEAST_PROBABILITY, None)))
 
     def _spend(self, calls: int) -> None:
         """Count texts before they are asked about; refuse more than the budget allows."""

@@ -129,13 +129,13 @@ class Classifier(TokenEmbeddings):
 
     def anew(self) -> Classifier:
         """Return a classifier of this model without memory of texts or of batches."""
-        made = self._like(self.model)
-        made.exact = self.device.type == "cpu"
-        made.fp32_twin = self.fp32_twin and self.fp32_twin.anew()
-        return made
+        twin = self._like(self.model)
+        twin.exact = self.device.type == "cpu"
+        twin.fp32_twin = self.fp32_twin and self.fp32_twin.anew()
+        return twin
 
     def _like(self, model: PreTrainedModel) -> Classifier:
-        made = Classifier(
+        new = Classifier(
             model,
             self.tokenizer,
             head=self.head,
@@ -144,8 +144,8 @@ class Classifier(TokenEmbeddings):
             token_budget=None if self._memory else self.token_budget,
             shortcuts=self.shortcuts,
         )
-        made.exact = self.exact
-        return made
+        new.exact = self.exact
+        return new
 
     @property
     def n_classes(self) -> int:
@@ -183,8 +183,8 @@ class Classifier(TokenEmbeddings):
             rows = [list(ids[i]) + [self.pad_id] * (width - len(ids[i])) for i in batch]
             return self.embed(np.array(rows))
 
-        found = self.outputs_of([len(key) for key in ids], build)
-        known.update(zip(ids, zip(*found, strict=True), strict=True))
+        computed = self.outputs_of([len(key) for key in ids], build)
+        known.update(zip(ids, zip(*computed, strict=True), strict=True))
         shape = len(keys), 2, self.n_classes
         return Outputs(*np.array([known[key] for key in keys]).reshape(shape).swapaxes(0, 1))
 

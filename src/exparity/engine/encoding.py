@@ -33,14 +33,14 @@ def as_list(texts: str | Text | Sequence[TextLike]) -> Sequence[TextLike]:
 
 def parted(texts: Sequence[TextLike], name: str = "texts") -> list[Parts]:
     """Return each text with its words, or both of a pair, which is a tuple of two."""
-    found: list[Parts] = []
+    parts: list[Parts] = []
     for position, text in enumerate(listed(texts, name, _TEXTS)):
         where = f"text {position}"
         if isinstance(text, tuple) and len(text) == 2:
-            found.append((_text(text[0], where), _text(text[1], where)))
+            parts.append((_text(text[0], where), _text(text[1], where)))
         else:
-            found.append(_text(text, where))
-    return found
+            parts.append(_text(text, where))
+    return parts
 
 
 def _text(text: str | Text | Sequence[str], where: str) -> Text:

@@ -83,7 +83,7 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
-    given = dict(locals())
+    arguments = dict(locals())
     if isinstance(checkpoint, Classifier):
         here = checkpoint.device
         if device != "auto" and resolve_device(device) != here:
@@ -91,7 +91,7 @@ def load_classifier(
                 f"device '{device}': the classifier is loaded, on {here}; leave it out"
             )
         of_others = (*_OF_MODELS[1:], *_OF_FUNCTIONS)
-        _refuse(given, of_others, "the classifier is loaded already; set it there")
+        _refuse(arguments, of_others, "the classifier is loaded already; set it there")
         return checkpoint
     if hasattr(checkpoint, "predict_proba") and not callable(checkpoint):
         raise InputError(
@@ -100,12 +100,12 @@ def load_classifier(
         )
     if callable(checkpoint) and (classes is not None or is_function(checkpoint)):
         reason = "is for models; a function of texts runs as it is, so leave it out"
-        _refuse(given, _OF_MODELS, reason)
+        _refuse(arguments, _OF_MODELS, reason)
         return _of_function(checkpoint, classes, mask, max_calls)
     is_name = isinstance(checkpoint, str | Path)
     reason = f"is for a function of texts, not for {shown(checkpoint)}; leave it out"
     # A folder may refer to a function.
-    _refuse(given, _OF_FUNCTIONS[:2] if is_name else _OF_FUNCTIONS, reason)
+    _refuse(arguments, _OF_FUNCTIONS[:2] if is_name else _OF_FUNCTIONS, reason)
     if label is not None and words is not None:
         raise InputError("label: is for models with a classification head; leave it out")
     if words is None and (prompt is not None or chat):
@@ -123,7 +123,7 @@ def load_classifier(
             require_bf16(target, "precision")
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
-        _refuse(given, ("revision", "precision"), "a loaded model has its own; leave it out")
+        _refuse(arguments, ("revision", "precision"), "a loaded model has its own; leave it out")
         name, model, tokenizer, head, target = _taken(checkpoint, device, spec)
         max_length = max_length or settings_of(checkpoint).max_length
     head.label = label
@@ -149,10 +149,10 @@ _OF_FUNCTIONS = ("classes", "mask", "max_calls")
 _OF_MODELS = tuple(name for name in [*_PARAMETERS][1:] if name not in _OF_FUNCTIONS)
 
 
-def _refuse(given: Mapping[str, Any], names: Sequence[str], reason: str) -> None:
+def _refuse(arguments: Mapping[str, Any], names: Sequence[str], reason: str) -> None:
     """Refuse arguments of these names that are not at their defaults."""
     for name in names:
-        value, default = given[name], _PARAMETERS[name].default
+        value, default = arguments[name], _PARAMETERS[name].default
         if type(value) is not type(default) or value != default:
             raise InputError(f"{name}: {reason}")
 

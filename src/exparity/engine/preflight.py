@@ -63,8 +63,8 @@ def check_function(
             f"preflight: the {name} does not run on embeddings ({reason_of(error)}); take a "
             "model of a family that docs/models.md lists with 'yes'"
         ) from error
-    for how, found in ours.items():
-        gap = float(np.abs(plain - found).max())
+    for how, probabilities in ours.items():
+        gap = float(np.abs(plain - probabilities).max())
         if not gap <= tolerance:
             raise ExparityError(
                 f"preflight: run {how}, the {name} gives other probabilities on embeddings than "
@@ -192,9 +192,9 @@ def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Exp
         check_token_ids(classifier, explanation)
         special = {getattr(tokenizer, f"{role}_token_id") for role in _SPECIAL} & {*ids.tolist()}
         text = explanation.pair or explanation.text
-        made = classifier.encode([text]) if explanation.text.strip() else []
-        if made and np.array_equal(made[0].token_ids, ids):
-            mask, words = made[0].special_mask, made[0].word_ids
+        encoded = classifier.encode([text]) if explanation.text.strip() else []
+        if encoded and np.array_equal(encoded[0].token_ids, ids):
+            mask, words = encoded[0].special_mask, encoded[0].word_ids
             return replace(explanation, special_mask=mask, word_ids=words)
     if special:
         raise InputError(

@@ -18,21 +18,21 @@ _FORMS = (
 )
 
 
-def is_function(given: Any) -> bool:
+def is_function(source: Any) -> bool:
     """Return whether an object can only be a function of texts: a callable that is no model."""
-    is_model = isinstance(given, type) or hasattr(given, "parameters") or hasattr(given, "task")
-    return callable(given) and not is_model
+    is_model = isinstance(source, type) or hasattr(source, "parameters") or hasattr(source, "task")
+    return callable(source) and not is_model
 
 
-def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+def objects_of(source: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the model and the fast tokenizer of a pair or a pipeline; neither is copied."""
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    if isinstance(given, PreTrainedModel):
-        raise InputError(f"{type(given).__name__} without its tokenizer; give (model, tokenizer)")
-    parts = (given.model, given.tokenizer) if getattr(given, "task", None) in _TASKS else given
+    if isinstance(source, PreTrainedModel):
+        raise InputError(f"{type(source).__name__} without its tokenizer; give (model, tokenizer)")
+    parts = (source.model, source.tokenizer) if getattr(source, "task", None) in _TASKS else source
     if not isinstance(parts, tuple) or len(parts) != 2:
-        raise InputError(f"{_FORMS}, not {shown(given)}")
+        raise InputError(f"{_FORMS}, not {shown(source)}")
     model, tokenizer = parts
     if hasattr(model, "peft_config") and not isinstance(model, PreTrainedModel):
         model = model.get_base_model()  # in which the adapters are in place
@@ -59,13 +59,13 @@ _WITHOUT_EFFECT = frozenset(
 )
 
 
-def settings_of(given: Any) -> PipelineSettings:
+def settings_of(source: Any) -> PipelineSettings:
     """Return the settings of a pipeline; refuse others that change its results."""
-    task = getattr(given, "task", None)
+    task = getattr(source, "task", None)
     if task not in _TASKS or task == "text-generation":
         return PipelineSettings()
-    own = {**given._preprocess_params, **given._forward_params, **given._postprocess_params}
-    config = given.model.config
+    own = {**source._preprocess_params, **source._forward_params, **source._postprocess_params}
+    config = source.model.config
     function = own.pop("function_to_apply", None) or getattr(config, "function_to_apply", None)
     name = getattr(function, "value", function)
     several = config.problem_type == "multi_label_classification" or config.num_labels == 1

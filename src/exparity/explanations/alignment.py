@@ -46,10 +46,10 @@ def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: FloatArray) -> 
         own = [token for token, keep in zip(encoding.tokens, kept, strict=True) if keep]
         if len(own) == len(tokens):
             bare = token_texts(own)
-            for given, name, text in zip(tokens, own, bare, strict=True):
-                if given not in (name, text, text.lower()) and given.strip() != text:
+            for written, name, text in zip(tokens, own, bare, strict=True):
+                if written not in (name, text, text.lower()) and written.strip() != text:
                     raise InputError(
-                        f"{of}token '{given}' where the model's tokenizer has '{name}'"
+                        f"{of}token '{written}' where the model's tokenizer has '{name}'"
                     )
             laid = np.zeros(len(encoding))
             laid[kept] = scores

@@ -174,16 +174,16 @@ def owen_values(
                 continue
             splits.append((branch, beside, without, with_it, weight))
             masks += [beside | members[half] for half in halves[branch - n_tokens]]
-        found = (yield from outputs(masks)) if masks else []
+        values = (yield from outputs(masks)) if masks else []
         n_asked += len(masks)
         for place, (branch, beside, without, with_it, weight) in enumerate(splits):
             left, right = halves[branch - n_tokens]
             one, other = 2 * place, 2 * place + 1
             for half, present, start, end in (
-                (left, beside, without, found[one]),
-                (right, beside, without, found[other]),
-                (left, masks[other], found[other], with_it),
-                (right, masks[one], found[one], with_it),
+                (left, beside, without, values[one]),
+                (right, beside, without, values[other]),
+                (left, masks[other], values[other], with_it),
+                (right, masks[one], values[one], with_it),
             ):
                 rank = -np.abs(end - start)[:-n_versions].max() * (weight / 2)
                 item = half, present, start, end, weight / 2

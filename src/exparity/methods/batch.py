@@ -151,10 +151,10 @@ class MethodBatch:
         """
         from exparity.engine.batching import padded
 
-        found = self.classifier.input_gradients(
+        gradients = self.classifier.input_gradients(
             self.lengths, padded(self.rows), self.targets, objective or self.objective
         )
-        by_text = {index: gradient for index, gradient, _ in found}
+        by_text = {index: gradient for index, gradient, _ in gradients}
         return [by_text[index] for index in range(len(self))]
 
     def gradients_between(

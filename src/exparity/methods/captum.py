@@ -66,7 +66,7 @@ def captum(
     """
     import captum.attr
 
-    made = getattr(captum.attr, algorithm)
+    kind = getattr(captum.attr, algorithm)
     scores = []
     for row, (rows, absent) in enumerate(zip(batch.rows, baseline_rows(batch), strict=True)):
         words, absent_words = (
@@ -75,34 +75,34 @@ def captum(
         function = partial(_on_rows, batch, rows - words, int(batch.targets[row]))
         with _drawing(batch.generator(row), rows.device):
             try:
-                scores.append(_attributed(made, function, words, absent_words, options))
+                scores.append(_attributed(kind, function, words, absent_words, options))
             except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:
                 raise InputError(f"method captum: {algorithm}: {reason_of(error)}") from error
     return scores
 
 
 def _attributed(
-    made: Any, function: Any, rows: torch.Tensor, absent: torch.Tensor, options: Mapping[str, Any]
+    kind: Any, function: Any, rows: torch.Tensor, absent: torch.Tensor, options: Mapping[str, Any]
 ) -> FloatArray:
     """Return the (t,) scores of one text by an algorithm of captum."""
     import torch
 
-    of_class = set(inspect.signature(made).parameters)
-    parameters = inspect.signature(made.attribute).parameters
+    of_class = set(inspect.signature(kind).parameters)
+    parameters = inspect.signature(kind.attribute).parameters
     width, size = rows.shape
     tokens = torch.arange(width, device=rows.device)
     mask = tokens[None, :, None].expand(1, width, size).contiguous()  # of which some take a view
     masks = {"feature_mask": mask, "sliding_window_shapes": (1, size)}
     masks = {name: value for name, value in masks.items() if name in parameters}
-    given = {"baselines": absent[None]} if "baselines" in parameters else {}
-    given |= {name: value for name, value in options.items() if name not in of_class}
+    arguments = {"baselines": absent[None]} if "baselines" in parameters else {}
+    arguments |= {name: value for name, value in options.items() if name not in of_class}
     settings = {name: value for name, value in options.items() if name in of_class}
     inputs = rows[None].clone().requires_grad_(not masks)
-    values = made(function, **settings).attribute(inputs, **given, **masks)
+    values = kind(function, **settings).attribute(inputs, **arguments, **masks)
     of_elements = values.detach().double()[0]  # (t, h)
     if masks:  # one number per token
         of_tokens = of_elements[:, 0]
-    elif made.__name__ == "Saliency":
+    elif kind.__name__ == "Saliency":
         of_tokens = of_elements.abs().sum(-1)
     else:
         of_tokens = of_elements.sum(-1)

@@ -200,8 +200,8 @@ class MetricBatch:
         """
         others = np.flatnonzero(self.targets != target)
         raw = [e.scores for e in self.explanations]
-        made = self._explained(self.classifier, others, np.full(len(others), target))
-        for text, scores in zip(others, made, strict=True):
+        scores_of = self._explained(self.classifier, others, np.full(len(others), target))
+        for text, scores in zip(others, scores_of, strict=True):
             raw[text] = scores
         name = self.classifier.class_names[target]
         explanations = [

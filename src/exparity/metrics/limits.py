@@ -45,13 +45,13 @@ def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatA
             sequences.append(batch.left(index, ~taken))
         return batch.target_outputs(sequences, [index for index, _ in asked])[1]
 
-    found = []
+    each = []
     orders = reference_orders(log_odds, [len(own) for own in places], stages, keep)
     for own, order, mask in zip(places, orders, batch.content_masks, strict=True):
         scores = np.zeros(len(mask))
         scores[own[order]] = np.arange(len(order), 0, -1)
-        found.append(scores)
-    return found
+        each.append(scores)
+    return each
 
 
 def reference_orders(
@@ -75,12 +75,12 @@ def reference_orders(
             for index, take in enumerate(takes)
             for token in (np.flatnonzero(left[index]) if take else ())
         ]
-        found, start = log_odds(asked) if asked else np.zeros(0), 0
+        answers, start = log_odds(asked) if asked else np.zeros(0), 0
         for index, take in enumerate(takes):
             if not take:
                 continue
             tokens = np.flatnonzero(left[index])
-            own = found[start : start + len(tokens)]
+            own = answers[start : start + len(tokens)]
             start += len(tokens)
             first = tokens[np.lexsort((-tokens, -own if keep else own))[:take]]
             orders[index] += first.tolist()

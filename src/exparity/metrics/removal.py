@@ -86,17 +86,17 @@ def removal_curve(batch: MetricBatch, keep: bool, steps: Steps, normalised: bool
     ]
     emptied = [np.zeros_like(mask) if keep else mask for mask in masks]
     asked = [[*own, empty] for own, empty in zip(sets, emptied, strict=True)]
-    found = batch.falls_of_sets(asked if normalised else sets, keep)
+    each = batch.falls_of_sets(asked if normalised else sets, keep)
     drops = np.zeros((n, len(steps.thresholds)))
     step_mask = np.zeros((n, len(steps.thresholds)), dtype=bool)
-    for index, (falls, own) in enumerate(zip(found, sets, strict=True)):
+    for index, (falls, own) in enumerate(zip(each, sets, strict=True)):
         drops[index, : len(own)] = falls.probability[: len(own)]
         step_mask[index, : len(own)] = True
         if finite[index]:
             batch.falls[index] = Falls._make(column[: len(own)] for column in falls)
     values, spans = mean_drop(drops, step_mask), np.ones(n)
     if normalised:
-        spans = span_or_nan(np.array([falls.probability[-1] for falls in found]))
+        spans = span_or_nan(np.array([falls.probability[-1] for falls in each]))
         batch.notes["alike_when_empty"] += int(np.isnan(spans).sum())
     stepless = finite & ~step_mask.any(1) & ~np.isnan(spans)
     return np.where(stepless, float(keep), values / spans)

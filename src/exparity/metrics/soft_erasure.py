@@ -82,8 +82,8 @@ def mean_soft_drop(
                 kept[place, : len(chance)] = drawn < chance
         return words * torch.as_tensor(kept, device=rows.device) + (rows - words)
 
-    found = batch.classifier.outputs_of([len(chances[owner]) for owner in owners], build)
-    outputs = (one.reshape(-1, num_samples + 1) for one in found.of_targets(batch.targets[owners]))
+    answer = batch.classifier.outputs_of([len(chances[owner]) for owner in owners], build)
+    outputs = (one.reshape(-1, num_samples + 1) for one in answer.of_targets(batch.targets[owners]))
     drops, in_log_odds = (one[:, :1] - one[:, 1:] for one in outputs)  # (defined, s)
     sizes = np.zeros(num_samples, dtype=np.int64)
     batch.falls.update(

@@ -175,8 +175,8 @@ def cached_folder(name: str, revision: str | None) -> Path | None:
     """Return the folder in the Hub's cache with a model's configuration; None if there is none."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(name, "config.json", revision=revision)
-    return Path(found).parent if isinstance(found, str) else None
+    config = try_to_load_from_cache(name, "config.json", revision=revision)
+    return Path(config).parent if isinstance(config, str) else None
 
 
 def own_sources(spec: ModelSpec) -> list[str]:
@@ -195,8 +195,8 @@ def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
     from safetensors import SafetensorError, safe_open
 
     checkpoint, revision, _ = with_base(checkpoint, revision)
-    given = Path(checkpoint)
-    folder = given if given.is_dir() else cached_folder(checkpoint, revision)
+    local = Path(checkpoint)
+    folder = local if local.is_dir() else cached_folder(checkpoint, revision)
     count = 0
     try:
         for path in folder.glob("*.safetensors") if folder else ():

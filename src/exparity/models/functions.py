@@ -37,12 +37,12 @@ def load_function(name: str) -> Callable[..., Any]:
     """Import a function by ``module:function`` or ``file.py:function``."""
     source_of(name)
     module, _, attribute = name.rpartition(":")
-    found: Any = load_module(module, "predict")
+    value: Any = load_module(module, "predict")
     for part in attribute.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        value = getattr(value, part, None)
+    if not callable(value):
         raise InputError(f"predict: there is no function '{attribute}' in {module}")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = value
     return function
 
 

@@ -185,12 +185,12 @@ def _answering(
             whole = asked.data_ptr() == ids.data_ptr() and asked.shape == ids.shape
             if whole and isinstance(table, torch.nn.Embedding):
                 return embeddings.clone()  # some models write into what they get
-            found = look_up(asked.clamp(0, size - 1), *more, **options)
-            known, *others = found if isinstance(found, tuple) else (found,)
+            answer = look_up(asked.clamp(0, size - 1), *more, **options)
+            known, *others = answer if isinstance(answer, tuple) else (answer,)
             places = (asked - size).to(rows.device)
-            given = rows[places.clamp(min=0)].to(known.device)
-            result = torch.where((places >= 0).to(known.device)[..., None], given, known)
-            return (result, *others) if isinstance(found, tuple) else result
+            own = rows[places.clamp(min=0)].to(known.device)
+            result = torch.where((places >= 0).to(known.device)[..., None], own, known)
+            return (result, *others) if isinstance(answer, tuple) else result
 
         return forward
 

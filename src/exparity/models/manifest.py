@@ -147,8 +147,8 @@ def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int)
     """Write a reference to the model of a spec into a folder."""
     source = str(spec.checkpoint)
     commit, digest = config._commit_hash, None
-    if (given := Path(source)).is_dir():
-        source, commit, digest = str(given.resolve()), None, _digest_of_ends(given)
+    if (local := Path(source)).is_dir():
+        source, commit, digest = str(local.resolve()), None, _digest_of_ends(local)
     write_record(folder, _REFERENCE, Reference(source, commit, max_length, digest)._asdict())
 
 

@@ -137,10 +137,10 @@ def _counterpart(
 
 def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
     """Return the recipe that interventions are; empty without any, None where none is the same."""
-    made = [{"use": call["use"], **call.get("params", {})} for call in debias]
-    if not made:
+    calls = [{"use": call["use"], **call.get("params", {})} for call in debias]
+    if not calls:
         return ""
-    return next((name for name in RECIPES if calls_of(name, "") == made), None)
+    return next((name for name in RECIPES if calls_of(name, "") == calls), None)
 
 
 def _gaps_of(

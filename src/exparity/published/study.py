@@ -146,12 +146,12 @@ def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Itera
     for row in rows:
         if only.items() <= row.items():
             texts = defaultdict(str, row)
-            found = {name: text.format_map(texts) for name, text in form.items()}
-            unit = _UNITS.get(found["unit"], 1.0)
-            sd = unit * float(found["sd"]) if found["sd"] else None
-            key = Key(*(found[kind] for kind in Key._fields))
-            mean = unit * float(found["mean"])
-            yield Value(key, mean, sd, int(found["runs"] or 1), found["table"])
+            texts_of_row = {name: text.format_map(texts) for name, text in form.items()}
+            unit = _UNITS.get(texts_of_row["unit"], 1.0)
+            sd = unit * float(texts_of_row["sd"]) if texts_of_row["sd"] else None
+            key = Key(*(texts_of_row[kind] for kind in Key._fields))
+            mean = unit * float(texts_of_row["mean"])
+            yield Value(key, mean, sd, int(texts_of_row["runs"] or 1), texts_of_row["table"])
 
 
 def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:

@@ -142,7 +142,7 @@ def _gap_rows(
         place = f"{1 + len(others)} datasets" if others else sample.dataset
         # Scores of a matched set may correlate or not.
         for correlation in (0.0, CORRELATION) if sample.n_sets else (0.0,):
-            found = [
+            sizes = [
                 planned_typical_gaps(
                     trainings,
                     (sample.n_a, sample.n_b, sample.n_sets),
@@ -155,7 +155,7 @@ def _gap_rows(
             name = f"{place}, {sample.words}" + (f", r = {correlation:g}" if correlation else "")
             above, below = (
                 [name, *(f"{gap:.2f}" if gap == gap else "none" for gap in gaps)]
-                for gaps in (found[0][0], found[1][1])
+                for gaps in (sizes[0][0], sizes[1][1])
             )
             yield above, below
 

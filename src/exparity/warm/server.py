@@ -229,9 +229,9 @@ class Server:
             warnings.simplefilter("ignore")
             for name in names:
                 with suppress(Exception):
-                    found = resolve_name(name)
+                    prepare = resolve_name(name)
                     if ":" in name:
-                        found()
+                        prepare()
         tasks = Path("/proc/self/task").glob("*/comm")
         threads = {task.read_text(encoding="utf-8").strip() for task in tasks} - _HARMLESS_THREADS
         if threads:

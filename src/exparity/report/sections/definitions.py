@@ -41,11 +41,11 @@ def to_html(text: str) -> Markup:
 
 def _marked_up(text: str) -> Markup:
     result, end = Markup(""), 0
-    for found in _MARKED.finditer(text):
-        formula, code = found.groups()
+    for match in _MARKED.finditer(text):
+        formula, code = match.groups()
         inner = _mathml(formula) if formula else Markup("<code>{}</code>").format(code)
-        result += escape(text[end : found.start()]) + inner
-        end = found.end()
+        result += escape(text[end : match.start()]) + inner
+        end = match.end()
     return result + escape(text[end:])
 
 

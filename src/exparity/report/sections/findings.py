@@ -231,15 +231,15 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
 
 def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
     """Return a sentence for each metric whose scores differ but whose skill does not."""
-    found: dict[str, list[str]] = defaultdict(list)
+    methods_of: dict[str, list[str]] = defaultdict(list)
     for table in tables:
         name = study.display("dataset", table.dataset)
         for (model, method, metric), cell in table.cells.items():
             sentence = only_certainty(cell.verdicts, study.statistics["threshold"])
             if sentence:
                 of = f"{study.display('metric', metric)}, {model} on {name}. {sentence}"
-                found[of].append(f"{study.display('method', method)}: {moved(cell.verdicts)}")
-    return [f"{of} {'; '.join(methods)}." for of, methods in found.items()]
+                methods_of[of].append(f"{study.display('method', method)}: {moved(cell.verdicts)}")
+    return [f"{of} {'; '.join(methods)}." for of, methods in methods_of.items()]
 
 
 def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:

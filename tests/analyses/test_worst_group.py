@@ -85,9 +85,8 @@ class TestFormulas:
         assert spread["range_by_chance"] == pytest.approx(
             sum(abs(b - a) / 2 for a, b in means) / 3, rel=0.02
         )
-        assert spread["p"] == pytest.approx(
-            1 / 3, abs=0.01
-        )  # the split that it is has the largest Q
+        # the split that it is has the largest Q
+        assert spread["p"] == pytest.approx(1 / 3, abs=0.01)
 
     def test_groups_are_permuted_within_sets_alone_where_sets_are_pairs(self):
         values = [float(10 * i + (k == "b")) for i in range(12) for k in "ab"]

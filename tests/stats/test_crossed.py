@@ -27,11 +27,8 @@ def paired_scores(rng, seeds, sets, *, gap=0.0):
     of_seed = 0.5 * rng.normal(size=(seeds, 1))
     values = of_text + rng.normal(size=(seeds, 2, sets))
     values[:, 0] += gap + of_seed
-    return (
-        [*values.reshape(seeds, 2 * sets)],
-        ["m"] * sets + ["f"] * sets,
-        [str(i) for i in range(sets)] * 2,
-    )
+    rows = [*values.reshape(seeds, 2 * sets)]
+    return rows, ["m"] * sets + ["f"] * sets, [str(i) for i in range(sets)] * 2
 
 
 def unpaired_scores(rng, seeds, n_a, n_b):

@@ -122,7 +122,7 @@ def _urgency(item) -> int:
     return 3 if path.endswith(LONG) else 4
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def logging_as_before():
     """``main`` sets up logging for a process of its own; put pytest's back."""
     with logging_kept():
@@ -141,7 +141,7 @@ def one_thread():
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, logging_as_before):
+def run(capsys, monkeypatch):
     """Run a command in this process, without its log: (exit code, stdout, stderr)."""
     from exparity import cli
 

@@ -18,8 +18,6 @@ from exparity.core.command_line import command_of, plain
 from exparity.jobs.stop import Stopped
 from exparity.stages.compare import _scores as stage
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 def process(*arguments, **options):
     return subprocess.run(

@@ -9,8 +9,6 @@ from exparity import cli
 from exparity.published.cells import compare_results
 from exparity.published.output import comparison_summary
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 class TestCommand:
     def test_prints_and_writes(self, capsys, tmp_path, study):

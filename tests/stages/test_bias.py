@@ -46,7 +46,7 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def command(files, capsys, logging_as_before):
+def command(files, capsys):
     """Run it in this process: exit code, and what it says."""
 
     def call(*more):

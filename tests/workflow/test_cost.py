@@ -12,7 +12,7 @@ from exparity.costs.forecast import Total, estimated, totals
 from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.tools.cost import cost
 
-pytestmark = [pytest.mark.workflow, pytest.mark.usefixtures("logging_as_before")]
+pytestmark = pytest.mark.workflow
 
 # Two of three trainings are planned from the first.
 LARGER = {

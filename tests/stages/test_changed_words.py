@@ -29,8 +29,8 @@ def changed(artefact):
 
 
 def test_the_share_on_the_words_that_change(cell, explanations, artefact, changed, tmp_path):
-    given = {"checkpoint": None, "counterfactuals": [artefact]}
-    output = evaluate(cell, explanations, tmp_path / "s.parquet", "term_attribution", **given)
+    options = {"checkpoint": None, "counterfactuals": [artefact]}
+    output = evaluate(cell, explanations, tmp_path / "s.parquet", "term_attribution", **options)
     scores = {row["example_id"]: row["score"] for row in rows_of(output, "scores")}
     explained = rows_of(explanations, "explanations")
     for row in explained:
@@ -44,8 +44,8 @@ def test_the_share_on_the_words_that_change(cell, explanations, artefact, change
 
 
 def test_random_explanations_are_scored_on_the_same_words(cell, artefact, changed, tmp_path):
-    given = {"counterfactuals": [artefact], "draws": 2}
-    output = control(cell, tmp_path / "r.parquet", "term_attribution", **given)
+    options = {"counterfactuals": [artefact], "draws": 2}
+    output = control(cell, tmp_path / "r.parquet", "term_attribution", **options)
     rows = rows_of(output, "random_scores")
     assert {r["example_id"] for r in rows if r["score"] == r["score"]} == changed
 

@@ -94,11 +94,11 @@ def assert_predicted_by(classifier, cell):
     """The cell's predictions are what the classifier says of the texts."""
     examples = read_prepared(cell.data, "test").split("test")
     ids = [e.token_ids for e in classifier.encode([e.parts for e in examples])]
-    rows = {row["example_id"]: row for row in cell.predicted[0].to_pylist()}
+    predicted = {row["example_id"]: row for row in cell.predicted[0].to_pylist()}
     for example, probabilities, mass in zip(
         examples, classifier.probabilities(ids), classifier.label_mass(ids), strict=True
     ):
-        row = rows[example.example_id]
+        row = predicted[example.example_id]
         assert row["probabilities"] == pytest.approx(probabilities, abs=1e-6)
         assert row["label_mass"] == pytest.approx(mass, abs=1e-6)
 

@@ -116,8 +116,8 @@ def test_scores_of_random_explanations_are_those_of_their_own_passes(
     options = {"params": params, "draws": DRAWS}
     limits = {"read": [made], "run": None}
     outputs = [
-        control(cell, tmp_path / name, metric, removal_limits=given, **options)
-        for name, given in limits.items()
+        control(cell, tmp_path / name, metric, removal_limits=paths, **options)
+        for name, paths in limits.items()
     ]
     read, run = (rows_of(output, "random_scores") for output in outputs)
     keys = ("example_id", "group", "match_id", "draw")

@@ -6,7 +6,7 @@ import torch
 from engine.exact import ExactModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.toy import Layers, OnRows, rectified, toy
+from methods.toy import WIDTH, Layers, OnRows, rectified, toy
 from torch.nn import functional as F
 from transformers.activations import ACT2FN
 
@@ -25,6 +25,15 @@ ACTIVATIONS = {
 }
 
 
+def affine(layer, x):
+    """W x + b, as loops."""
+    weights, bias = layer.weight.tolist(), layer.bias.tolist()
+    return [
+        b + sum(w * u for w, u in zip(row, x, strict=True))
+        for row, b in zip(weights, bias, strict=True)
+    ]
+
+
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_scores_of_elementwise_networks_are_complete(classifiers, name):
@@ -40,6 +49,44 @@ def test_scores_of_elementwise_networks_are_complete(classifiers, name):
             assert one.scores.sum() == pytest.approx(change, rel=1e-4, abs=1e-3)
 
     check()
+
+
+@pytest.mark.reference
+def test_equals_a_naive_rescale(classifiers):
+    """Two hidden layers, unit by unit, in float64."""
+    classifier = toy(Layers(F.relu), classifiers["bert"].tokenizer, seed=3)
+    for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
+        exact = ExactModel(classifier)
+        body = exact.model.body.requires_grad_(False)
+        absent = np.where(one.special_mask, one.token_ids, classifier.pad_id)
+        x, base = exact.rows(one.token_ids), exact.rows(absent)
+        states = []
+        for rows in (x, base):
+            first = affine(body.first, rows.mean(0).tolist())
+            second = affine(body.second, [max(u, 0) for u in first])
+            states.append((first, second))
+        multipliers = [
+            [
+                (max(u, 0) - max(v, 0)) / (u - v)
+                for u, v in zip(states[0][layer], states[1][layer], strict=True)
+            ]
+            for layer in (0, 1)
+        ]
+        expected = np.zeros(len(x))
+        for i in range(len(x)):
+            for h in range(WIDTH):
+                for j in range(8):
+                    for k in range(8):
+                        expected[i] += float(
+                            (x[i, h] - base[i, h])
+                            / len(x)
+                            * body.first.weight[j, h]
+                            * multipliers[0][j]
+                            * body.second.weight[k, j]
+                            * multipliers[1][k]
+                            * body.last.weight[one.target, k]
+                        )
+        np.testing.assert_allclose(one.scores, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.reference

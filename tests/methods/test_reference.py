@@ -1,4 +1,4 @@
-"""Integrated gradients against differences in float64; what vanishes in theory, and flags."""
+"""Integrated gradients against differences in float64 and captum; theory, and flags."""
 
 import numpy as np
 import pytest
@@ -41,6 +41,33 @@ def test_integrated_gradients_equal_a_naive_sum(classifiers):
     times = exparity.explain(classifier, text, target, method, n_steps=n_steps)
     expected = (mean * (rows - base).numpy()).sum(1)
     np.testing.assert_allclose(times[0].scores, expected, rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "pool"),
+    [
+        ("integrated_gradients", {}, lambda mean: mean.norm(dim=-1)),
+        ("integrated_gradients", {"pooling": "sum"}, lambda mean: mean.sum(-1)),
+        ("integrated_gradients_x_input", {}, lambda mean: mean.sum(-1)),
+    ],
+)
+def test_integrated_gradients_equal_captum(classifiers, method, options, pool):
+    from captum.attr import IntegratedGradients
+
+    classifier = classifiers["bert"]
+    times_input = method.endswith("_x_input")
+    found = exparity.explain(classifier, TEXTS, [0, 1], method=method, **options)
+    peer = IntegratedGradients(
+        lambda e: classifier.model(inputs_embeds=e).logits, multiply_by_inputs=times_input
+    )
+    for explanation in found:
+        ids = explanation.token_ids
+        base = [int(ids[0]), *[classifier.pad_id] * (len(ids) - 2), int(ids[-1])]
+        attribution = peer.attribute(
+            classifier.embed(ids)[None], classifier.embed(base)[None], target=explanation.target
+        )
+        expected = pool(attribution[0]).detach().numpy()
+        np.testing.assert_allclose(explanation.scores, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_sums_that_vanish_in_theory_are_flagged(classifier):

@@ -9,6 +9,8 @@ from test_doc_blocks import blocks
 
 pytestmark = pytest.mark.workflow
 
+PLAIN = TINY["models"]["bert_tiny"]
+OF_BIOS = {**PLAIN, "datasets": ["bios"]}
 NAMES = ("top_share", "he_she", "mean_of_tokens", "long_texts")
 OWN = '''
 from collections.abc import Sequence
@@ -49,20 +51,14 @@ def rows_of(finished, path):
     return pq.read_table(finished.results / path, partitioning=None).to_pylist()
 
 
-def test_one_file_and_the_config_are_all_it_takes(finished):
-    code = code_of(finished.root)
-    plugin = finished.root / "mine.py"
-    plugin.write_text(PLUGIN)
-    plain = TINY["models"]["bert_tiny"]
-    # Two biographies' models beside that of the pairs, whose label no counterfactual can keep.
-    of_bios = {**plain, "datasets": ["bios"]}
-    other = {**of_bios, "head": "mean_of_tokens"}
-    config = {
+def config_with(other):
+    """Models of biographies beside that of the pairs, whose label no counterfactual can keep."""
+    return {
         "plugins": ["mine.py"],
         "datasets": {**TINY["datasets"], "bios": {"n_biographies": 40}},
         "models": {
-            "bert_tiny": {**plain, "datasets": ["pairs_all"]},
-            "plain": of_bios,
+            "bert_tiny": {**PLAIN, "datasets": ["pairs_all"]},
+            "plain": OF_BIOS,
             "mended": {**other, "debias": {"use": "mirrored", "weight": 0.5}},
         },
         "counterfactuals": {"bios": "he_she"},
@@ -71,6 +67,14 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
         "analyses": {"long_texts": {"at_least": 2}, "test_count": None},
         "controls": {"random": {"draws": 0}},
     }
+
+
+def test_one_file_and_the_config_are_all_it_takes(finished):
+    code = code_of(finished.root)
+    plugin = finished.root / "mine.py"
+    plugin.write_text(PLUGIN)
+    other = {**OF_BIOS, "head": "mean_of_tokens"}
+    config = config_with(other)
     finished.configure(**config)
     # One new metric of the model of the pairs, and both of the new ones.
     trained = {"prepare": 1, "finetune": 2, "bias": 2, "explain": 2}

@@ -72,16 +72,12 @@ def of_scores(rows):
     return [row for row in rows if row["quantity"] == "score"]
 
 
-def values_of(path):
-    return read_artefact(path, "scores")[0].column("score").to_numpy()
-
-
 class TestArtefact:
     @pytest.mark.parametrize("matched", [True, False])
     def test_the_numbers_are_those_of_the_function(self, matched, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, matched=matched)
         rows = of_scores(made.run(threshold=0.3)[0])
-        values = [values_of(path) for path in made.scores]
+        values = [read_artefact(path, "scores")[0]["score"].to_numpy() for path in made.scores]
         keys = sorted(keys_of(N, matched=matched), key=lambda key: key["example_id"])
         groups, sets = [k["group"] for k in keys], [k["match_id"] for k in keys]
         (changes,) = gap_changes(values[3:], values[:3], groups, GROUPS, sets, threshold=0.3)

@@ -1,7 +1,6 @@
 """Skill in compare and judge: what is planted is found, and certainty alone is none of it."""
 
-import importlib.util
-import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -20,12 +19,9 @@ SKILL = {"by": "removal", "better": "higher"}
 
 @pytest.fixture(scope="module")
 def simulations(repository):
-    spec = importlib.util.spec_from_file_location("_skill", repository / "benchmarks" / "skill.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["_skill"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["_skill"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(repository / "benchmarks"))
+        yield import_module("skill")
 
 
 class Planted:

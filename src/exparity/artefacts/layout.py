@@ -73,7 +73,7 @@ def maker_of(artefact: str) -> str:
         entry = made_by(artefact)
         return entry.id if entry else artefact
     folder = PATHS[artefact].partition("/")[0]  # a history lies beside the model
-    return next((stage for stage, (_, made) in STAGES.items() if folder in made), artefact)
+    return next((stage for stage, (_, names) in STAGES.items() if folder in names), artefact)
 
 
 def of_analyses() -> list[str]:

@@ -46,14 +46,14 @@ def writes_result(*artefacts: str) -> Callable[[Callable[..., Any]], Callable[..
 
         @wraps(function)
         def run(*arguments: Any, **options: Any) -> None:
-            given = signature.bind(*arguments, **options)
-            given.apply_defaults()
-            paths = {name: given.arguments.pop(name) for name in outputs}
-            result: StageResult = function(**given.arguments)
+            bound = signature.bind(*arguments, **options)
+            bound.apply_defaults()
+            paths = {name: bound.arguments.pop(name) for name in outputs}
+            result: StageResult = function(**bound.arguments)
             parameters = result.parameters
             if parameters is None:
                 names = [name for name in arguments_of(function) if name not in OF_JOB]
-                parameters = {name: given.arguments[name] for name in names}
+                parameters = {name: bound.arguments[name] for name in names}
             rows = {"output": result.rows, **result.further}
             for name, artefact in outputs.items():
                 write_artefact(

@@ -102,11 +102,11 @@ def require_bf16(device: torch.device, key: str) -> None:
     """Check for ``key`` that a device computes in bf16, which torch would emulate slowly."""
     import torch
 
-    if device.type != "cuda" or (found := torch.cuda.get_device_capability(device)) >= _BF16:
+    if device.type != "cuda" or (capability := torch.cuda.get_device_capability(device)) >= _BF16:
         return
     raise InputError(
         f"{key} bf16: {device} is a {torch.cuda.get_device_name(device)} (compute capability "
-        f"{'.'.join(map(str, found))}), which has none; use fp32 or fp16"
+        f"{'.'.join(map(str, capability))}), which has none; use fp32 or fp16"
     )
 
 

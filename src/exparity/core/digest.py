@@ -29,11 +29,11 @@ def _module_file(dotted: str, root: Path) -> Path | None:
 @cache
 def _imports(source: str) -> tuple[tuple[str, str, str], ...]:
     """Return the modules that a source imports, each with a name there and the name here."""
-    found = []
+    imports = []
     for module, names, whole in _IMPORT.findall(source):
         named = _NAME.findall(re.sub("#.*", "", names))
-        found += [(module or whole, name, own or name) for name, own in named or [("", "")]]
-    return tuple(found)
+        imports += [(module or whole, name, own or name) for name, own in named or [("", "")]]
+    return tuple(imports)
 
 
 @cache

@@ -65,7 +65,7 @@ def counterfactuals_of(
     _check_labels(data)
 
     def make(example: Example) -> tuple[Example, ...]:
-        made = []
+        others = []
         for group in (one for one in data.groups if one != example.group):
             with entry.running():
                 other = entry.function(example, group, data, **options)
@@ -78,8 +78,8 @@ def counterfactuals_of(
                     f"counterfactual generator {use}: must return the example with its id and "
                     "label, other words and the group that was asked for, or None"
                 )
-            made.append(other)
-        return tuple(made)
+            others.append(other)
+        return tuple(others)
 
     return make
 

@@ -71,8 +71,8 @@ def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> Trai
         runs[entry.id] += 1
         _check(entry.id, training_set, changed)
         for example in changed.examples:
-            made = replace(example, attributes={**example.attributes, MADE_BY: entry.id})
-            known.setdefault(_identity(example), made)
+            marked = replace(example, attributes={**example.attributes, MADE_BY: entry.id})
+            known.setdefault(_identity(example), marked)
         examples = [known[_identity(example)] for example in changed.examples]
         training_set = replace(changed, examples=examples)
     return training_set

@@ -79,8 +79,8 @@ def _counterfactuals(training_set: TrainingSet, position: int, mode: str) -> Seq
     """Return an example's counterfactuals: all to add, or one drawn to substitute."""
     assert training_set.counterfactuals is not None  # as the facts demand
     example = training_set.examples[position]
-    made = training_set.counterfactuals(example)
-    if mode == "add" or len(made) < 2:
-        return made
+    counterfactuals = training_set.counterfactuals(example)
+    if mode == "add" or len(counterfactuals) < 2:
+        return counterfactuals
     draws = training_set.generator("group", example.example_id, example.group)
-    return [made[int(draws.integers(len(made)))]]
+    return [counterfactuals[int(draws.integers(len(counterfactuals)))]]

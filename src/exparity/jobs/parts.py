@@ -125,8 +125,8 @@ class Parts:
         """Find the parts of an earlier run; delete those that do not belong to this job."""
         assert self.folder is not None
         positions = {_NAME.format(at): at for at in self.chunks}
-        found = sorted(self.folder.glob("*.part"))
-        for path in found:
+        files = sorted(self.folder.glob("*.part"))
+        for path in files:
             position = positions.get(path.name, -1)
             with suppress(InputError):  # it is damaged
                 table, facts = read_parquet(path)
@@ -137,7 +137,7 @@ class Parts:
             path.unlink()
         for path in self.folder.glob(".*.tmp"):
             path.unlink()
-        if discarded := len(found) - len(self.done):
+        if discarded := len(files) - len(self.done):
             reason = "damaged, or of other inputs, parameters or source"
             log.info("discarded %d parts of an earlier run: %s", discarded, reason)
         self.earlier_seconds = self._seconds()

@@ -313,15 +313,15 @@ def negative_control_cell(
     texts = replace(texts, choice={**texts.choice, "draws": draws})
     scoring = Scoring(metric, texts, counterfactuals or ())
     steps = _steps(metric)
-    found = removal_limits if steps else None
+    limit_files = removal_limits if steps else None
     begin = partial(_drawing, scoring, draws)
-    if steps and found:
-        begin = partial(_looking_up, metric, steps, found[0], draws)
+    if steps and limit_files:
+        begin = partial(_looking_up, metric, steps, limit_files[0], draws)
     scoring.run(
         output,
-        [predictions, *(found or ())],
+        [predictions, *(limit_files or ())],
         [METHODS.get(RANDOM)],
-        None if found else checkpoint,
+        None if limit_files else checkpoint,
         machine,
         begin,
     )

@@ -79,12 +79,12 @@ def make_counterfactuals(
             "example_id": example.example_id,
             "split": example.split,
             "group": example.group,
-            "group_to": made.group,
-            "words": list(made.words),
-            "n_changed": int(changed_words(example.words, made.words).sum()),
+            "group_to": counterfactual.group,
+            "words": list(counterfactual.words),
+            "n_changed": int(changed_words(example.words, counterfactual.words).sum()),
         }
         for example in prepared.examples
-        for made in make(example)
+        for counterfactual in make(example)
     ]
     unchanged = sum(row["n_changed"] == 0 for row in rows)
     missing = len(prepared.examples) * (len(prepared.groups) - 1) - len(rows)

@@ -172,18 +172,18 @@ def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
         nonlocal untried
         encodings, classes = encodings_of(part), texts.classes_of(part)
         origins = [Origin(entry.id, options, seed, e.example_id) for e in part]
-        found: set[str] = set()
+        raised: set[str] = set()
         explanations = explain_encodings(
-            classifier, encodings, classes, origins, flags=found, training=training
+            classifier, encodings, classes, origins, flags=raised, training=training
         )
         rows = [_row(*one) for one in zip(part, explanations, strict=True)]
         if untried:
             check_attributions(method, [np.array(row["scores"]) for row in rows[:_PROBE]])
-            if found:
-                log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(found)))
+            if raised:
+                log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(raised)))
             untried = False
         truncated = sum(encoding.truncated for encoding in encodings)
-        return rows, {"n_truncated": truncated, "flags": sorted(found.union(job.known["flags"]))}
+        return rows, {"n_truncated": truncated, "flags": sorted(raised.union(job.known["flags"]))}
 
     return compute
 

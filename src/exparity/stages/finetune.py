@@ -251,8 +251,8 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
     else:
         texts = [e.text for e in sample(data.split("train"), _OF_PRIOR)]
     assert head.prompt is not None
-    given = [Text.of(text) for text in texts]
-    encodings = encode_prompt(classifier.tokenizer, head.prompt, given, classifier.max_length)
+    split_texts = [Text.of(text) for text in texts]
+    encodings = encode_prompt(classifier.tokenizer, head.prompt, split_texts, classifier.max_length)
     means = classifier.probabilities([one.token_ids for one in encodings]).mean(axis=0)
     head.bias = (-np.log(means)).tolist()
 

@@ -67,12 +67,12 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
 def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[str, Comparison]:
     """Return the results beside published ones, by kind of study; none if nothing is published."""
     runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
-    found: dict[str, Comparison] = {}
+    comparisons: dict[str, Comparison] = {}
     for name, kind in KINDS.items():
         if kind == "cells":
             cells = compare_results(study.rows, options, study=name)
-            found |= {kind: cells} if cells.matches else {}
+            comparisons |= {kind: cells} if cells.matches else {}
         elif kind == "gaps":
             gaps = compare_gaps(results, name, {}, runs)
-            found |= {kind: gaps} if gaps.gaps else {}
-    return found
+            comparisons |= {kind: gaps} if gaps.gaps else {}
+    return comparisons

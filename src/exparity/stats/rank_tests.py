@@ -63,8 +63,8 @@ def _exact_signed_rank(differences: FloatArray) -> float:
     ways[0] = 1.0
     for rank in doubled:
         ways[rank:] += ways[:-rank].copy()
-    found = doubled[own > 0].sum()
-    tail = min(ways[: found + 1].sum(), ways[found:].sum())
+    statistic = doubled[own > 0].sum()
+    tail = min(ways[: statistic + 1].sum(), ways[statistic:].sum())
     return float(min(1.0, 2 * tail / ways.sum()))
 
 

@@ -199,7 +199,7 @@ def _agreements(
     They are NaN where one is missing, or where both explain different classes.
     """
     v = len(explained)
-    found = {measure: np.full((len(examples), v, v), np.nan) for measure in MEASURES}
+    agreement = {measure: np.full((len(examples), v, v), np.nan) for measure in MEASURES}
     for n, example in enumerate(examples):
         there = [i for i, one in enumerate(explained) if example in one]
         own = [explained[i][example] for i in there]
@@ -213,8 +213,8 @@ def _agreements(
             same_target = targets[:, None] == targets
             values = agreements(np.stack([one.scores for one in own]), top_share)
             for measure, matrix in values.items():
-                found[measure][n][np.ix_(there, there)] = np.where(same_target, matrix, np.nan)
-    return found
+                agreement[measure][n][np.ix_(there, there)] = np.where(same_target, matrix, np.nan)
+    return agreement
 
 
 def _mean(values: FloatArray, axis: int = 0) -> Any:
@@ -270,11 +270,11 @@ def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:
     above, below = top * (scores > 0), top * (scores < 0)
     common = top @ top.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = {
+        means = {
             "spearman": np.corrcoef(rankdata(sizes, axis=1)).reshape(v, v),
             "top_overlap": common / k,
             "sign": (above @ above.T + below @ below.T) / common,
         }
-    for values in found.values():
+    for values in means.values():
         values[~is_defined, :] = values[:, ~is_defined] = np.nan
-    return found
+    return means

@@ -162,8 +162,8 @@ def _versions(
     versions: dict[tuple[str, str], list[Example]] = defaultdict(list)
     for row in table.to_pylist():
         original = known[row["example_id"]]
-        made = replace(original, words=tuple(row["words"]), group=row["group_to"])
-        versions[original.example_id, original.group].append(made)
+        version = replace(original, words=tuple(row["words"]), group=row["group_to"])
+        versions[original.example_id, original.group].append(version)
     return versions
 
 
@@ -224,11 +224,11 @@ def group_words(
     names = vectoriser.get_feature_names_out()
     surplus = np.zeros((len(order), len(names)), dtype=np.int64)
     for (group, other), of in pairs.items():
-        originals, made = (
+        originals, versions = (
             vectoriser.transform(_texts(one.words for one in side))
             for side in zip(*of, strict=True)
         )
-        change = originals - made
+        change = originals - versions
         surplus[order.index(group)] += np.asarray(change.maximum(0).sum(axis=0)).ravel()
         surplus[order.index(other)] += np.asarray((-change).maximum(0).sum(axis=0)).ravel()
     changed, owner = surplus.any(axis=0), surplus.argmax(axis=0)

@@ -164,7 +164,7 @@ def spread_of(
     n, means, variances = _moments(values - offset, codes[None], sets, g)
     if not variances.all():
         return []
-    found = combined(means, variances)
+    pooled = combined(means, variances)
     q, ranges = [], []
     rng = np.random.default_rng(seed)
     for permuted in _permuted(codes, sets, permutations, rng):
@@ -174,13 +174,13 @@ def spread_of(
         ranges.append(np.ptp(means_by_chance, axis=-1))
     by_chance = np.concatenate(q)
     named = [order[code] for code in present]
-    shrunk, tau2 = found.shrunk[0], float(found.tau2[0])
+    shrunk, tau2 = pooled.shrunk[0], float(pooled.tau2[0])
     of_all = {
         "n_groups": g,
-        "center": float(found.center[0] + offset),
+        "center": float(pooled.center[0] + offset),
         "tau": tau2**0.5,
-        "q": float(found.q[0]),
-        "p": float((1 + (by_chance >= found.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
+        "q": float(pooled.q[0]),
+        "p": float((1 + (by_chance >= pooled.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
         "range": float(np.ptp(means[0])),
         "range_by_chance": float(np.concatenate(ranges).mean()),
         "shrunk_range": float(np.ptp(shrunk)),
@@ -193,7 +193,7 @@ def spread_of(
         "n": n[0].tolist(),
         "mean": (means[0] + offset).tolist(),
         "standard_error": (variances[0] ** 0.5).tolist(),
-        "shrinkage": found.shrinkage[0].tolist(),
+        "shrinkage": pooled.shrinkage[0].tolist(),
         "shrunk_mean": (shrunk + offset).tolist(),
     }
     rows = zip(*columns.values(), strict=True)

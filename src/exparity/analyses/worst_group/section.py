@@ -46,9 +46,9 @@ def worst_groups(
     for of_cell in cells.values():
         # Facts of all groups are in every row.
         firsts = [of_seed[0] for of_seed in grouped(of_cell, itemgetter("seed")).values()]
-        found = [row for row in firsts if row["p_bh"] <= alpha]
+        significant = [row for row in firsts if row["p_bh"] <= alpha]
         is_higher_better = directions[firsts[0]["metric"]] == "higher"
-        worst = Counter(row["lowest" if is_higher_better else "highest"] for row in found)
+        worst = Counter(row["lowest" if is_higher_better else "highest"] for row in significant)
         del worst[""]
         group, times = worst.most_common(1)[0] if worst else ("", 0)
         line = {
@@ -56,7 +56,7 @@ def worst_groups(
             **{column: mean_and_sd([row[column] for row in firsts])[0] for column in _RANGES},
             "quantity": quantity,
             "seeds": len(firsts),
-            "found": len(found),
+            "found": len(significant),
             "worst": group,
             "times": times,
             "n_groups": max(row["n_groups"] for row in firsts),

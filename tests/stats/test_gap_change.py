@@ -1,4 +1,4 @@
-"""The change of |d|: against a naive loop, its invariances, and its level."""
+"""The change of |d|: against a naive loop, its invariances, its level, and planted changes."""
 
 import math
 from dataclasses import asdict
@@ -172,6 +172,22 @@ class TestOverTrainings:
         values[0] = values[1]
         over = changed(values).over_seeds
         assert (over.change, over.flags) == (0.0, ["no_change"])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_planted_change_is_found_with_its_size(sign):
+    rng = np.random.default_rng(13)
+    values = drawn(rng, seeds=5, n=200, gap=sign * 0.2, base_gap=0.9)
+    of_seeds, over = changed(values)
+    assert over.p_mean < 0.001
+    assert over.ci_low <= -0.7 <= over.ci_high
+    assert all(one.ci_high < 0 for one in of_seeds)
+    assert np.sign(over.d) == sign
+
+
+def test_equal_gaps_are_equivalent_where_there_is_enough_to_see_it():
+    values = drawn(np.random.default_rng(14), seeds=5, n=2000, gap=0.5, base_gap=-0.5)
+    assert changed(values).over_seeds.equivalence_p < 0.05
 
 
 def test_a_change_at_the_threshold_is_seldom_called_small():

@@ -93,10 +93,14 @@ class Prompt:
             raise InputError(
                 f"chat: the tokenizer's chat template fails: {reason_of(error)}"
             ) from None
-        if rendered.count(_MARKER) != 1 or rendered.rstrip().endswith("<think>"):
+        if rendered.count(_MARKER) != 1:
             raise InputError(
-                "chat: the tokenizer's chat template does not keep the text once, or has the model "
-                "think before it answers; take a checkpoint that answers at once"
+                "chat: the tokenizer's chat template does not keep the text once; leave chat out"
+            )
+        if rendered.rstrip().endswith("<think>"):
+            raise InputError(
+                "chat: the tokenizer's chat template has the model think before it answers; take a "
+                "checkpoint that answers at once"
             )
         prefix, suffix = rendered.split(_MARKER)
         return cls(prefix, suffix, special=False)

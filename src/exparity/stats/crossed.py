@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core.settings import Statistics
+from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
 from exparity.stats.power import detectable_effect
@@ -24,6 +24,9 @@ from exparity.types import FloatArray, IntArray
 
 TRAINING, PROMPT = "training", "prompt"
 """Kinds of run of a cell: another training of the classifier, or another prompt of it."""
+OPTIONS = ("alpha", "threshold", "confidence")
+"""Settings of the statistics that :func:`crossed_tests` takes."""
+
 _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
 
 
@@ -113,7 +116,10 @@ def crossed_tests(
     groups: Sequence[str],
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
-    **options: Any,
+    *,
+    alpha: float = DEFAULTS.alpha,
+    threshold: float = DEFAULTS.threshold,
+    confidence: float = DEFAULTS.confidence,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
@@ -122,10 +128,8 @@ def crossed_tests(
     other texts only, since the variation between trainings is unknown.
 
     ``scores`` are (s, n), NaN where undefined or missing. Degenerate input gives NaN and a flag.
-    Options are those of :func:`~exparity.stats.compare.compare_groups`, of which ``alpha``,
-    ``threshold`` and ``confidence`` count.
     """
-    settings = Statistics(**options)
+    settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
     values = np.array(scores, dtype=np.float64).reshape(len(scores), len(codes))
     tests = []

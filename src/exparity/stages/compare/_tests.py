@@ -18,7 +18,7 @@ from exparity.stages.compare._scores import Cell, Classifiers, Scores, better_gr
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
-from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
 from exparity.stats.skill import Scale
 from exparity.types import FloatArray
 
@@ -132,8 +132,9 @@ def _of_skill(
     ``p`` is that of the means of matched differences, or of two groups (Welch), on all scales.
     """
     order = list(dict.fromkeys(name for pair in pairs for name in (pair.group_a, pair.group_b)))
+    options = {name: settings[name] for name in OPTIONS}
     tests: dict[Scale | None, list[CrossedTest]] = {
-        scale: crossed_tests([values], groups, order, sets, **settings)
+        scale: crossed_tests([values], groups, order, sets, **options)
         for scale, values in skill.values.items()
     }
     compared = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, Scores, better_group
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of, scales_of
-from exparity.stats.crossed import crossed_tests
+from exparity.stats.crossed import OPTIONS, crossed_tests
 from exparity.stats.skill import Rooms, Scale
 from exparity.types import FloatArray
 
@@ -20,13 +20,14 @@ def training_rows(
     model: Scores, statistics: Mapping[str, Any], classifiers: Classifiers
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of every method and metric, and of the first random explanation."""
+    options = {name: statistics[name] for name in OPTIONS}
     cells: dict[tuple[str, str, bool], dict[int, Cell]] = defaultdict(dict)
     for cell in model.cells:
         of_seeds = cells[cell.method, cell.metric, cell.draw is None]
         of_seeds.setdefault(cell.seed, cell)  # the first draw
     for by_seed in cells.values():
         in_order = [by_seed[seed] for seed in sorted(by_seed)]
-        for row in _tested(in_order, model, classifiers, statistics):
+        for row in _tested(in_order, model, classifiers, options):
             yield {**row, "run": classifiers.run}
 
 
@@ -34,7 +35,7 @@ def _tested(
     cells: Sequence[Cell],
     model: Scores,
     classifiers: Classifiers,
-    statistics: Mapping[str, Any],
+    options: Mapping[str, float],
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one method and metric, from its cell in each training."""
     used = np.unique(np.concatenate([cell.places for cell in cells]))
@@ -58,7 +59,7 @@ def _tested(
         skills = [one for one in each if isinstance(one, Skill)]
         tests = {
             scale: crossed_tests(
-                list(values_of(quantity, scale)), groups, model.order, sets, **statistics
+                list(values_of(quantity, scale)), groups, model.order, sets, **options
             )
             for scale in scales_of(each)
         }

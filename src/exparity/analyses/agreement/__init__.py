@@ -270,11 +270,11 @@ def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:
     above, below = top * (scores > 0), top * (scores < 0)
     common = top @ top.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = {
+        agreement = {
             "spearman": np.corrcoef(rankdata(sizes, axis=1)).reshape(v, v),
             "top_overlap": common / k,
             "sign": (above @ above.T + below @ below.T) / common,
         }
-    for values in means.values():
-        values[~is_defined, :] = values[:, ~is_defined] = np.nan
-    return means
+    for matrix in agreement.values():
+        matrix[~is_defined, :] = matrix[:, ~is_defined] = np.nan
+    return agreement

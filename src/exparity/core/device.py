@@ -7,11 +7,11 @@ import fcntl
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.core.errors import InputError
 from exparity.core.flags import Budget, Flag, Range
@@ -42,6 +42,11 @@ class Machine:
     threads: Annotated[int, Range(at_least=1, at_most=1024)] = 1
     token_budget: Annotated[Budget | None, Flag(environment="TOKEN_BUDGET")] = None
     max_calls: Annotated[Budget | None, Flag(environment="MAX_CALLS")] = None
+
+    @property
+    def of_classifier(self) -> dict[str, Any]:
+        """Arguments of :func:`exparity.load_classifier`; threads are torch's, and none of them."""
+        return {name: value for name, value in asdict(self).items() if name != "threads"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -105,8 +104,8 @@ def load(checkpoint: Any, machine: Machine) -> Classifier:
     """Load the classifier of a job; see :func:`exparity.load_classifier`."""
     from exparity.engine.loading import load_classifier
 
-    settings = asdict(machine)
-    make_repeatable(settings.pop("threads"))
+    settings = machine.of_classifier
+    make_repeatable(machine.threads)
     if _kept is None:
         return load_classifier(str(checkpoint), **settings)
     key = fingerprint(str(checkpoint), identity(checkpoint), settings)

@@ -305,9 +305,7 @@ def predict(
     from exparity.engine.preflight import check_function
 
     examples = data.split("test")
-    settings = asdict(machine)
-    del settings["threads"]  # of torch, which runs already
-    classifier = load_classifier(str(checkpoint), **settings)
+    classifier = load_classifier(str(checkpoint), **machine.of_classifier)
     _calibrate(classifier, data)
     classifier.head.write(checkpoint)
     encodings = classifier.encode([e.parts for e in examples])

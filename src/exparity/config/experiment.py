@@ -32,7 +32,7 @@ from exparity.config.resolved import Cell, Options, ResolvedConfig
 from exparity.core.errors import InputError, exit_on_bad_input, require_known
 from exparity.core.registry import Entry
 from exparity.core.strict import json_value, read_yaml
-from exparity.core.validation import complete, defaults_of, read_settings
+from exparity.core.validation import complete, read_settings
 from exparity.models.folders import n_weights
 
 Inputs = Mapping[str, str | list[str]]
@@ -70,10 +70,9 @@ class Experiment(ResolvedConfig):
         for name, settings in self.settings.items():
             require_known(name, asked_for, f"analyses.{name}: there is no such analysis")
             entry = ANALYSES.get(name)
-            known = config_options(entry)
-            complete(known, settings, f"analyses.{name}")
+            whole = complete(config_options(entry), settings, f"analyses.{name}")
             if entry.facts.job_options is not None:
-                self.settings[name] = {**defaults_of(known), **settings}
+                self.settings[name] = {**whole, **settings}
             if not [*self._targets(entry)]:
                 lacks = [self.lacks[dataset] for dataset, _ in self.pairs]
                 needs = [n for n in entry.facts.needs if all(n in one for one in lacks)]

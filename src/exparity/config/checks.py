@@ -10,7 +10,7 @@ from exparity.artefacts import layout
 from exparity.config.instances import Instance
 from exparity.config.presets import matches
 from exparity.config.resolved import ResolvedConfig
-from exparity.core.errors import InputError, did_you_mean, within
+from exparity.core.errors import InputError, require_known, within
 from exparity.core.strict import parse_json
 from exparity.core.validation import defaults_of
 from exparity.counterfactuals import check_groups, label_refusal
@@ -297,8 +297,7 @@ def _lacking(
 
 
 def _require(value: Any, known: list[Any], where: str) -> None:
-    if value not in known:
-        raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")
+    require_known(value, known, f"{where}: no '{value}' here")
 
 
 def check_results(experiment: ResolvedConfig) -> None:

@@ -74,10 +74,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return "known: " + (", ".join(names) or "none")
 
 
-def require_known(name: str, known: Collection[str], problem: str) -> None:
+def require_known(name: Any, known: Collection[Any], problem: str) -> None:
     """Refuse a name that is not known, by a sentence that says so, and name those like it."""
     if name not in known:
-        raise InputError(f"{problem}; {did_you_mean(name, known)}")
+        raise InputError(f"{problem}; {did_you_mean(str(name), map(str, known))}")
 
 
 def shown(value: Any) -> str:

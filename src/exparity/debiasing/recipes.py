@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import require_known
 from exparity.debiasing import INTERVENTIONS
 
 InterventionCall = dict[str, Any]
@@ -45,7 +45,6 @@ def calls_of(written: Any, where: str) -> list[InterventionCall]:
     registered = INTERVENTIONS.ids()
     if written in registered:  # also where it is the name of a recipe: a user's own wins
         return [{"use": written}]
-    if written not in RECIPES:
-        hint = did_you_mean(written, [*registered, *RECIPES])
-        raise InputError(f"{where}: unknown intervention '{written}'; {hint}")
+    known = [*registered, *RECIPES]
+    require_known(written, known, f"{where}: unknown intervention '{written}'")
     return [dict(call) for call in RECIPES[written]]

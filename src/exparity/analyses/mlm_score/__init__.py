@@ -54,8 +54,8 @@ def _job_options(
             "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
         )
     for model in asked:
-        where = "analyses.mlm_score.models"
-        require_known(model, pretrained, f"{where}: no '{model}' of a checkpoint here")
+        problem = f"analyses.mlm_score.models: no '{model}' of a checkpoint here"
+        require_known(model, pretrained, problem)
     if ids["model"] not in asked:
         return None
     spec = specs[ids["model"]]

@@ -331,6 +331,7 @@ def _calls(gpus):
         **{name: lambda *_, **__: None for name in (*nothing, "set_rng_state")},
         "is_available": lambda: True,
         "is_initialized": lambda: True,
+        "is_current_stream_capturing": lambda: False,  # asked by optimisers of torch built for CUDA
         "device_count": lambda: gpus.count,
         "current_device": lambda: 0,
         "get_device_name": lambda device=None: "Fake GPU",

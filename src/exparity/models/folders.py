@@ -147,15 +147,22 @@ def folder_of(name: str, revision: str | None, *, weights: bool = False) -> Path
         require_intact(folder)
     else:
         check_checkpoint(name)
-        from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, snapshot_download
+        import huggingface_hub as hub
 
         try:
             # What is not in the cache is asked for once: a download would retry for minutes.
             if cached_folder(name, revision) is None:
-                with contextlib.suppress(errors.EntryNotFoundError):
-                    get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
+                with contextlib.suppress(hub.errors.EntryNotFoundError):
+                    hub.get_hf_file_metadata(hub.hf_hub_url(name, "config.json", revision=revision))
             patterns = [*SHAPE_FILES, *(WEIGHT_FILES if weights else ())]
-            folder = Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
+            path = hub.snapshot_download(
+                name,
+                revision=revision,
+                allow_patterns=patterns,
+                # Before huggingface_hub 2, a revision is asked for without a network as well.
+                local_files_only=hub.is_offline_mode(),
+            )
+            folder = Path(path)
         except Exception as error:  # the Hub's share no base class
             at = f" at revision {revision}" if revision else ""
             problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")

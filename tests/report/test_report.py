@@ -44,6 +44,7 @@ SETTINGS = {
     "title": "A <script>alert('x')</script> & b_1",
     "methods": METHODS,
     "report": {"figures": False},
+    "statistics": {"confidence": 0.975},
 }
 CELL = ["dataset", "model", "method", "metric"]
 KEY = ["dataset", "model", "seed", "method", "metric"]
@@ -203,6 +204,7 @@ class TestPage:
         sentence = f"groups differ in {shares[0]} of {len(tested)} comparisons of scores"
         assert sentence in page.text
         assert f"in place of the real ones, in {shares[1]}" in page.text
+        assert "The picture shows its 97.5 % interval." in page.text
 
     def test_accuracies(self, page):
         rows = [[text for text, _ in row] for row in page.table("Accuracy on the test split")]

@@ -26,7 +26,8 @@ def results(tmp_path_factory):
     """A study with verdicts, and without a report."""
     folder = tmp_path_factory.mktemp("show") / "results"
     make_study(folder, SETTINGS, pairs=12)
-    Experiment.from_mapping({**SETTINGS, "results": str(folder)}).write_grid()
+    settings = {**SETTINGS, "statistics": {"confidence": 0.9}, "results": str(folder)}
+    Experiment.from_mapping(settings).write_grid()
     return folder
 
 
@@ -58,7 +59,10 @@ class TestPlainText:
             both = [f"{d:+.2f}".replace("-", "−") for d in gaps]
             size = f"{row['rms_low']:.2f} to {row['rms_high']:.2f}".split()
             ids = [row[id] for id in ("model", "method", "metric")]
-            assert [*ids, *both, "–", *size, f"{row['verdict']}{marks}"] in cells
+            favours = row["verdict"] in ("different", "considerable")
+            favoured = f": {row['better_group']}" if favours else ""
+            verdict = f"{row['verdict']}{favoured}{marks}".split()
+            assert [*ids, *both, "–", *size, *verdict] in cells
         n = excess["verdict"].value_counts()
         (line,) = [x for x in lines if x.startswith("explanations: decided")]
         decided = len(excess) - n["undecided"]
@@ -68,13 +72,13 @@ class TestPlainText:
         assert any(line.startswith("random explanations: decided") for line in lines)
         assert lines[-1].startswith("With 3 trainings, a kind of bad training that occurs in fewer")
         assert "Undecided: Neither a gap of 0.2 nor its absence is shown." in lines
+        assert sum("  R, 90 %  " in line for line in lines) == len(heads)
 
     def test_filters(self, results, shown):
         metrics = ["comprehensiveness", "sufficiency"]
         lines = shown(results, dataset=["data_1"], method=["gradient"], metric=metrics)
         assert re.match(r"explanations: decided \d of 4 cells", lines[1])
         assert "data_0" not in "".join(lines)
-        assert any(line.startswith("random explanations: decided") for line in lines)
 
     def test_a_single_training_has_the_verdicts_of_its_classifier_alone(self, shown, tmp_path):
         make_study(tmp_path, config(datasets=1, models=1, seeds=1, methods=1, metrics=1), pairs=8)
@@ -91,7 +95,7 @@ class TestPlainText:
 def printed(rows, width):
     """What a terminal of some width shows."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    for part in verdicts_of(rows, 0.2):
+    for part in verdicts_of(rows, 0.2, 0.95):
         console.print(part)
     return console.file.getvalue()
 
@@ -110,7 +114,7 @@ class TestTerminal:
             verdict_row(None, metric="l", quantity="score", d=math.nan, flags=["no_variance"]),
         ]
         lines = [" ".join(line.split()) for line in printed(rows, 200).splitlines()]
-        assert "m lime k +∞ – – 0.10 to 0.90 different±" in lines
+        assert "m lime k +∞ – – 0.10 to 0.90 different: a±" in lines
         assert "m lime l – – – 0.10 to 0.90 not tested: no_variance" in lines
 
     def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):

@@ -35,7 +35,7 @@ class Machine:
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
-        max_calls: most texts that a function is asked about; no bound if None.
+        max_calls: most texts that one job sends to a function; no bound if None.
     """
 
     device: Annotated[str, Flag(environment="DEVICE")] = "auto"

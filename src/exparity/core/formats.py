@@ -11,6 +11,11 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
+def coverage(confidence: float) -> str:
+    """Return the coverage of an interval in percent, with the digits that it has."""
+    return f"{100 * confidence:g} %"
+
+
 def signed(value: float, digits: int = 2) -> str:
     """Return a number with its sign and some decimals, with a minus that is one."""
     return f"{value:+.{digits}f}".replace("-", "−").replace("inf", "∞")

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from exparity.core.escaping import visible
-from exparity.core.formats import duration, percent, signed
+from exparity.core.formats import coverage, duration, percent, signed
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -64,7 +64,7 @@ def html_environment() -> Environment:
     """Return the environment of the page: everything escaped."""
     environment = _environment(autoescape=True, finalize=_visible)
     environment.filters |= {"percent": percent, "signed": signed, "duration": duration}
-    environment.filters["breakable"] = _breakable
+    environment.filters |= {"coverage": coverage, "breakable": _breakable}
     environment.filters["pretty_json"] = partial(json.dumps, indent=2)
     return environment
 

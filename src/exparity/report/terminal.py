@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from exparity.core.escaping import visible
-from exparity.core.formats import signed
+from exparity.core.formats import coverage, signed
 from exparity.report.gather import by_cell_and_quantity
 from exparity.report.means import MeanTable
 from exparity.report.tables import by_table
@@ -38,7 +38,7 @@ _KINDS = ("dataset", "model", "method", "metric")
 Rows = Sequence[Mapping[str, Any]]
 
 
-def means_of(tables: Iterable[MeanTable]) -> Iterator[RenderableType]:
+def means_of(tables: Iterable[MeanTable], confidence: float) -> Iterator[RenderableType]:
     """Yield the means of the scores of data without groups, a table for each dataset."""
     for table in tables:
         yield ""
@@ -46,10 +46,10 @@ def means_of(tables: Iterable[MeanTable]) -> Iterator[RenderableType]:
         lines = [
             (*key, table.text(line), table.interval(line)) for key, line in table.lines.items()
         ]
-        yield table_of(("model", "method", "metric", "mean", "95 %"), lines)
+        yield table_of(("model", "method", "metric", "mean", coverage(confidence)), lines)
 
 
-def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
+def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[RenderableType]:
     """Yield the counts of verdicts, the verdict of each cell, and the meaning of the verdicts."""
     judged = [row for row in rows if is_of(row, "stands")]
     if not judged:
@@ -83,14 +83,15 @@ def verdicts_of(rows: Rows, threshold: float) -> Iterator[RenderableType]:
             )
             if sentence := only_certainty(cell, threshold):
                 methods[row["model"], row["metric"], sentence].append(row["method"])
-        yield table_of((*_KINDS[1:], *reversed(STANDING), "R, 95 %", "verdict"), lines)
+        heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
+        yield table_of(heads, lines)
         for (model, metric, sentence), of in methods.items():
             yield _text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
     yield ""
     yield _text(
-        f"d: mean over all {run}s, of scores, of their excess over random explanations and of "
-        "skill, which is judged where there is one, else the excess. R: typical |d| of one "
-        f"{run}. ±: {run}s of opposite sign."
+        f"score, excess, skill: d of each, averaged over all {run}s. The verdict and R are those "
+        "of skill, else of the excess over random explanations, else of scores. R: typical |d| of "
+        f"one {run}. ±: {run}s of opposite sign."
     )
     used = {named(row["verdict"]).label for row in judged if row["verdict"]}
     said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
@@ -103,8 +104,10 @@ def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
     """Return the interval of R and the verdict of a cell, or the flags of one not tested."""
     low, high = row["rms_low"], row["rms_high"]
     interval = "–" if high != high else f"{low:.2f} to {high:.2f}".replace("inf", "∞")
-    marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
-    return interval, f"{row['verdict'] or ' '.join(['not tested:', *row['flags']])}{marks}"
+    words = [row["verdict"]] if row["verdict"] else ["not tested:", *row["flags"]]
+    if row["verdict"] and named(row["verdict"]).favours and row["better_group"]:
+        words = [f"{row['verdict']}:", row["better_group"]]
+    return interval, " ".join(words) + "±" * bool(row["seeds_above"] and row["seeds_below"])
 
 
 def terminal_here() -> Console:

@@ -61,10 +61,10 @@ def bias_model(
     Args:
         data: the data artefact, which declares groups, classes and the protected attribute.
         predictions: predictions artefacts of one dataset and model, one per seed.
-        counterfactual_predictions: what is predicted where the groups are changed, one per seed;
-            none where the config names no generator of counterfactuals.
-        confidence: of the intervals.
-        resamples: of each bootstrap; without any there are no intervals.
+        counterfactual_predictions: counterfactual_predictions artefacts, one per seed; none if the
+            config names no generator of counterfactuals.
+        confidence: coverage of the intervals.
+        resamples: bootstrap resamples; 0 leaves out the intervals that need them.
 
     Raises:
         InputError: the files are of different datasets or models, predictions are missing, a row

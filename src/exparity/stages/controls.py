@@ -127,12 +127,11 @@ def removal_limits_cell(
     choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
-    """Take tenths of each text's units in random orders, and in the order of a search.
+    """Remove and keep tenths of each text's units, in random orders and in that of a search.
 
-    A row has, of one text and ``size`` units that are ``removed`` or alone ``kept``, the fall from
-    the whole text in the target's probability and in its log odds: of each random order, and of the
-    reference explanation. Units that are ``kept`` also have the size 0, where special tokens are
-    left alone.
+    A row is of one text, and of ``size`` units that are ``removed`` or alone ``kept``. It has the
+    fall from the whole text in the target's probability and in its log odds, for each random order
+    and for the reference explanation. The size 0 of ``kept`` leaves the special tokens alone.
 
     Args:
         data: the data artefact.
@@ -141,7 +140,7 @@ def removal_limits_cell(
         output: the removal_limits artefact to write.
         takes: units that are ``removed``, and those that are ``kept``; tokens for both if None.
         draws: random orders of each text.
-        stages: of the search; see :func:`~exparity.metrics.limits.reference_orders`.
+        stages: stages of the search; see :func:`~exparity.metrics.limits.reference_orders`.
         choice: texts to take, and the class of each whose probability falls.
         machine: where and how the model is run.
 
@@ -285,11 +284,11 @@ def negative_control_cell(
     choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
-    """Explain test texts at random, several times, and score that with one metric.
+    """Score random explanations of the test texts with one metric.
 
-    Random numbers of the metric are those that it draws for explanations by any method. Metrics
-    that compare with rationales also score these as explanations, the ``reference``. Metrics that
-    take fractions of the units run no model where the limits of removal are there.
+    The metric draws the same random numbers as for explanations by any method. Metrics that compare
+    with rationales also score the rationale as an explanation, the ``reference``. Metrics that take
+    fractions of the units run no model if there are limits of removal.
 
     Args:
         data: the data artefact.

@@ -61,8 +61,8 @@ def evaluate_cell(
 ) -> None:
     """Score explanations with one metric.
 
-    Finished parts of a long job lie in ``<output>.parts`` and are taken over by the next call with
-    the same inputs, parameters and code.
+    A long job keeps finished parts in ``<output>.parts``; the next call with the same inputs,
+    parameters and code continues from them.
 
     Args:
         data: the data artefact.

@@ -61,10 +61,10 @@ def explain_cell(
     choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
-    """Explain test texts with one method; its random numbers are those of the training's seed.
+    """Explain test texts with one method; random draws follow from the training's seed.
 
-    Finished parts of a long job lie in ``<output>.parts`` and are taken over by the next call with
-    the same inputs, parameters and code.
+    A long job keeps finished parts in ``<output>.parts``; the next call with the same inputs,
+    parameters and code continues from them.
 
     Args:
         data: the data artefact.

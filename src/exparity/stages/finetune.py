@@ -69,10 +69,10 @@ def finetune_cell(
     digest: Digest = "",
     machine: Machine = Machine(),
 ) -> None:
-    """Fine-tune a classifier, save it, and predict the test split with it.
+    """Fine-tune a classifier, save it, and predict the test split.
 
-    Unfinished work lies in ``<output>.state`` and is continued by the next call with the same
-    data, parameters and code.
+    An unfinished training is kept in ``<output>.state``; the next call with the same data,
+    parameters and code continues it.
 
     Args:
         data: the data artefact.

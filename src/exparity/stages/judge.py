@@ -55,7 +55,7 @@ def judge_cells(
     family: Sequence[FamilyId] = ("dataset",),
     alpha: float = DEFAULTS.alpha,
 ) -> StageResult:
-    """Judge every cell of a study, corrected for how many cells its family has.
+    """Judge every cell of a study, with p-values corrected within families.
 
     Scores, their excess over random explanations and skill are judged apart from each other. So are
     random explanations, and the ``change`` of gaps by debiasing. The row that ``stands`` is the

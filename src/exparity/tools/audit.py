@@ -94,8 +94,8 @@ def audit(
     """Audit a classifier: are its explanations as good for every group of a table's texts?
 
     Every row is predicted, explained and scored with the weights as they are, and compared between
-    groups, beside random explanations. The report begins with what was found, in words. The run is
-    an ordinary one, whose config stays in the results folder.
+    groups, beside random explanations. The report opens with a plain summary. The run is an
+    ordinary one; its config stays in the results folder.
     Example: ``exparity audit --table reviews.csv --checkpoint ./my_checkpoint --text review
     --label stars --group region --quick``
 
@@ -107,35 +107,35 @@ def audit(
         predict: the classifier, instead of a checkpoint: a function from a list of texts to their
             probabilities, such as ``mine:predict`` for ``predict`` in ``mine.py`` of this folder;
             ``labels`` name its columns.
-        max_calls: of a function, most texts that a job asks about.
+        max_calls: most texts that one job sends to the function; no bound if None.
         revision: commit of the checkpoint's repository.
         text: column of the texts.
-        label: column of the true classes; of a checkpoint of several labels, such as toxic and
-            insult, the column of 0 and 1 of one.
+        label: column of the true classes; for a checkpoint with several labels, such as toxic and
+            insult, the column of 0 and 1 of one label.
         group: column of the protected attribute, or several with ``+`` between them for groups at
-            their intersections, such as ``gender+race``. Of several values, each is a comparison of
-            its own, for which all is explained anew.
+            their intersections, such as ``gender+race``. Several values make as many comparisons,
+            each computed anew.
         id: column of an id, which no two rows share.
         match: column of the matched set, of texts that differ in the group alone.
         rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
             then compared with them.
         labels: the classes in the order of the outputs, for a function, or a checkpoint that does
             not name them.
-        output: of a checkpoint of several labels, the one to audit; that of the column's name if
-            None.
-        prompt: template with {text} in it, for a causal language model; of several, each is a run
-            of its own, and verdicts are over all of them.
-        word: word that answers the prompts for a class, such as ``bad= Bad`` with the blank that
-            its place wants; one for each class.
+        output: the label to audit, for a checkpoint with several; the one that the column is named
+            after if None.
+        prompt: prompt with {text} in it, for a causal language model; each of several is a run, and
+            verdicts are over all runs.
+        word: word that answers the prompts for a class, with the blank before it, such as
+            ``bad= bad``; one for each class.
         chat: put prompts into the chat template of the checkpoint's tokenizer.
         methods: explanation methods; see ``exparity list``.
         metrics: quality metrics; see ``exparity list``.
-        max_examples: explain so many texts at most, as many of each group; all if None.
-        drop_incomplete: leave out rows without text, class or group, and say how many there are.
+        max_examples: most texts to explain, equally many of each group; all if None.
+        drop_incomplete: leave out rows without text, class or group, and show their number.
         quick: an answer in minutes: three methods and metrics, 200 texts at most, no figures.
-        results: folder of the results; below ``results``, by table and checkpoint, if None.
+        results: folder of the results; ``results/audit_TABLE_CHECKPOINT`` if None.
         cores: CPU cores.
-        dry_run: check everything, write the config unless there is one, and say what would run.
+        dry_run: check everything, write the config unless there is one, and list the jobs.
     """
     group = list(dict.fromkeys(group))
     if predict:

@@ -25,10 +25,10 @@ def print_catalogue(
     | None = None,
     /,
 ) -> None:
-    """List datasets, methods, metrics, analyses, models, and interventions in their training.
+    """List datasets, methods, metrics, analyses, counterfactuals, interventions and models.
 
     Args:
-        kind: all that there are if None.
+        kind: what to list; everything if None.
     """
     parts: dict[str, Registry[Any]] = {
         "datasets": DATASETS,

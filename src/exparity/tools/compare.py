@@ -58,12 +58,12 @@ def compare(
 
     A cell is shown where its verdicts differ, or where the interval of the difference of its gaps
     excludes zero. Gaps are those of skill where both runs have it, else of the excess over random
-    explanations, else of scores. The runs are taken for independent, each with several seeds.
+    explanations, else of scores. The runs are assumed to be independent, each with several seeds.
 
     Args:
-        first: results folder of the run that is compared with.
-        second: results folder of the run that is looked at.
-        every: show the cells in which nothing differs too.
+        first: results folder of run A.
+        second: results folder of run B; differences are B − A.
+        every: show the cells without a difference, too.
     """
     write(terminal_here(), _parts(read_run(first), read_run(second), every=every))
 

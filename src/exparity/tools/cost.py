@@ -37,7 +37,7 @@ def cost(
     Args:
         results: folder of results; that of ``output`` if None, of the config, or ``results``.
         output: the cost artefact to write; ``cost.parquet`` there if None.
-        configfile: an experiment, whose results are meant.
+        configfile: the experiment; its results folder is read.
         config: values over those of the config file.
     """
     if output and not (results or configfile or config):

@@ -37,11 +37,11 @@ def data(
 
     Args:
         action: what to do.
-        ids: all of the config or with raw files if none.
-        configfile: an experiment: its datasets, and with fetch its models too.
+        ids: datasets; without any, those of the config, or all that have raw files.
+        configfile: the experiment: its datasets, and with fetch also its models.
         config: values over those of the config file.
-        models: fetch checkpoints alone, ids of the config, of the catalogue or ORG/NAME@REVISION,
-            into the Hub's cache (HF_HOME).
+        models: fetch these checkpoints only, into the Hub's cache (HF_HOME): ids of the config or
+            of known models, or ORG/NAME@REVISION.
         data_dir: folder of raw files; the config's if None, or ``data``.
     """
     experiment = read_experiment(configfile, config) if configfile or config else None

@@ -37,13 +37,13 @@ def plan(
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     device: Literal["cpu", "cuda"] | None = None,
 ) -> None:
-    """Estimate what an experiment takes, from finished jobs, and what it can show.
+    """Estimate an experiment's cost from finished jobs, and what its results can show.
 
     Args:
-        configfile: the experiment; the first argument without a flag is one.
+        configfile: the experiment; also the first argument without a flag.
         config: values over those of the config file.
         sources: folder of results of another run to learn from.
-        device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.
+        device: device of the jobs that run a model; by the config, or a GPU if any ran on one.
     """
     experiment = read_experiment(configfile, config)
     for line in cautions(experiment):

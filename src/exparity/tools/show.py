@@ -42,7 +42,7 @@ def show(
         model: show these models only.
         method: show these methods only.
         metric: show these metrics only.
-        configfile: an experiment, whose results are shown.
+        configfile: the experiment; its results folder is read.
         config: values over those of the config file.
     """
     results = results_of(results, configfile, config)
@@ -66,9 +66,9 @@ def show(
         if ids:
             verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
             means = [row for row in means if row[kind] in ids]
-    threshold = grid.get("statistics", {}).get("threshold", DEFAULTS.threshold)
+    statistics = {**DEFAULTS.whole, **grid.get("statistics", {})}
     parts = chain(
-        verdicts_of(verdicts, threshold),
-        means_of(mean_tables([MeanLine(**row) for row in means])),
+        verdicts_of(verdicts, statistics["threshold"], statistics["confidence"]),
+        means_of(mean_tables([MeanLine(**row) for row in means]), statistics["confidence"]),
     )
     write(terminal_here(), chain([visible(grid["title"])] if grid.get("title") else (), parts))

@@ -95,17 +95,17 @@ def agreement_cell(
 ) -> StageResult:
     """Measure how far attributions of one text agree over trainings and between methods.
 
-    The agreement of two methods is judged as a metric is, over trainings and texts, corrected over
-    all pairs and measures of the model. That over trainings, a mean over all pairs of them, is
-    described: pairs of trainings are no sample. Attributions of different classes are not compared,
-    and classifiers that predict one class are left out.
+    The agreement of two methods is judged like a metric, over trainings and texts, and corrected
+    over all pairs and measures of the model. The agreement of trainings is a mean over all pairs of
+    them, and is not tested: pairs of trainings are no sample. Attributions of different classes are
+    not compared, and classifiers that predict one class are left out.
 
     Args:
         data: the data artefact.
         predictions: predictions artefacts, one per seed.
         explanations: explanations artefacts of one dataset and model; one per seed and method.
         top_share: share of a text's tokens that counts as its top.
-        unit: what attributions are of: tokens, or words, to which those of tokens are summed.
+        unit: part of a text with one attribution; a word has the sum of its tokens'.
         statistics: ``alpha``, ``threshold`` and ``confidence`` of the config's statistics.
 
     Raises:

@@ -132,7 +132,7 @@ def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str
     section=findings,
 )
 def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None) -> StageResult:
-    """Measure the co-occurrence bias of a dataset, and how its words go with its classes.
+    """Measure the co-occurrence bias of a dataset, and how its words correlate with classes.
 
     Args:
         data: the data artefact.

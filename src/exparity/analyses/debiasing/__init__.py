@@ -96,17 +96,17 @@ def debiasing_cell(
 ) -> StageResult:
     """Compare the gaps of debiased models with those of the model without debiasing.
 
-    Trainings whose classifier predicts one class, by recipe or base, are left out.
+    Trainings in which either classifier predicts one class are left out.
 
     Args:
         scores: scores artefacts of one dataset; one per model, seed, method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
         removal_limits: removal_limits artefacts of the dataset, for the skill of explanations; none
             without the control.
-        bias: bias artefacts, one per model, which say who predicts one class.
+        bias: bias artefacts, one per model; they flag classifiers that predict one class.
         base: the model without debiasing.
         recipes: the debiased models.
-        alpha: level of the test whose minimal detectable effect is wanted.
+        alpha: level of the test that the minimal detectable effect is for.
         threshold: change of |d| from which it is considerable.
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the intervals.

@@ -93,7 +93,7 @@ def mlm_score_cell(
     max_examples: SampleSize | None = None,
     machine: Machine = Machine(),
 ) -> None:
-    """Ask a tuned encoder, through the original head, for the words outside the rationale.
+    """Measure how well a tuned encoder, with its original head, predicts words off the rationale.
 
     Args:
         data: the data artefact.

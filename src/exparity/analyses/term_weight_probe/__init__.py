@@ -86,13 +86,13 @@ def term_weight_probe(
     weights: Sequence[float] = _WEIGHTS,
     debias: Sequence[str] = (NONE,),
 ) -> StageResult:
-    """Measure the bias of a bag of words whose words for the groups weigh more or less.
+    """Measure the bias of a bag of words at several weights of the words for the groups.
 
     Args:
         data: the data artefact.
-        counterfactuals: the counterfactuals artefact, which says what words these are.
+        counterfactuals: the counterfactuals artefact, which determines these words.
         weights: factors of the counts of the groups' words in test texts.
-        debias: what is trained on: ``none`` for the data as they are, recipes and interventions.
+        debias: interventions and recipes in the training; ``none`` for the data as they are.
 
     Raises:
         InputError: the files are of different datasets, an unknown group or recipe, or one class.

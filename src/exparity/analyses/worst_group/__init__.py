@@ -61,7 +61,7 @@ def worst_group_cell(
     *,
     permutations: Annotated[int, Range(at_least=99, at_most=100_000)] = 1999,
 ) -> StageResult:
-    """Shrink the means of all groups, and tell their range from that by chance.
+    """Shrink the means of all groups, and compare their range with the range by chance.
 
     A row is of the ``score``, or of the ``excess`` over random explanations where there are any.
 

@@ -1,5 +1,5 @@
 /* What a cell of the disparity table opens: its verdicts, its tests by training, and their charts. */
-const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence }) => {
+const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage }) => {
   const seeds = (i) => Array.from({ length: cells.start[i + 1] - cells.start[i] }, (_, k) => cells.start[i] + k);
 
   function parts(i, table, metric) {
@@ -34,7 +34,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
       [`n ${table.a}`, get("n_a")], [`n ${table.b}`, get("n_b")],
       [`mean ${table.a}`, same("mean_a")], [`mean ${table.b}`, same("mean_b")],
       ["d", (t) => number.signed(tests.cohens_d[t], 3)],
-      [`${Math.round(100 * confidence)} % interval`, interval(tests)],
+      [`${coverage} interval`, interval(tests)],
       ["p Mann–Whitney", get("p")], ["p signed-rank", get("wilcoxon_p")],
       ["p Kruskal–Wallis", get("omnibus_p")], ["p Friedman", get("friedman_p")],
       ["undefined scores", (t) => `${tests.n_undefined[t]} of ${tests.n_examples[t]}`],
@@ -45,7 +45,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
       ["Seed", (t) => String(tests.seed[t])],
       ["p Mann–Whitney", (t) => number.text(excess.p[t])], ["p signed-rank", (t) => number.text(excess.wilcoxon_p[t])],
       ["d", (t) => number.signed(excess.cohens_d[t], 3)],
-      [`${Math.round(100 * confidence)} % interval`, interval(excess)],
+      [`${coverage} interval`, interval(excess)],
       ["random draws that differ", (t) => number.text(tests.random_significant[t], 2)],
     ];
     const adjusted = [
@@ -69,7 +69,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
         make("p", { class: "measure" }, ...sentence),
         flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,
         make("figure", null, make("div", { class: "chart", id: "chart-effects", role: "img", "aria-label": "Cohen's d and its interval by seed, as in the table" }),
-          make("figcaption", null, `Cohen's d by seed with its ${Math.round(100 * confidence)} % interval; shaded: |d| < ${threshold}.`))),
+          make("figcaption", null, `Cohen's d by seed with its ${coverage} interval; shaded: |d| < ${threshold}.`))),
         data("distributions") ? make("figure", null, make("div", { class: "chart", id: "chart-cell", role: "img", "aria-label": "Distributions of the scores by seed and group" }),
           make("figcaption", null, "Scores by group, one panel a seed.")) : null),
       tabled("Tests", columns),
@@ -109,7 +109,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence 
     const shown = plots.map((row) => ({ ...row, groups: ofPair(row.groups) }));
     const groups = ofPair(data("distributions").groups[table.dataset]);
     if (plots.length) charts.draw(node, violins(shown, groups, data("distributions").points, { title: metric.unit, shared: true, height: 180 }));
-    else node.replaceChildren(make("p", { class: "absent" }, "The scores of this cell are not there."));
+    else node.replaceChildren(make("p", { class: "absent" }, "The scores of this cell are missing."));
   }
 
   return { seeds, parts, draw };

@@ -106,13 +106,13 @@ sections.explanations = () => {
   }
 
   function shaded(member, attributions) {
-    if (!attributions) return make("p", { class: "text absent" }, `${parts(member).join(" ‖ ")} (not explained: outside the method's sample)`);
+    if (!attributions) return make("p", { class: "text absent", dir: "auto" }, `${parts(member).join(" ‖ ")} (not explained: outside the method's sample)`);
     const content = attributions.filter((_, t) => member.word_ids[t] >= 0).map((x) => Math.abs(number.value(x)) || 0);
     const top = Math.max(...content, 0);
     const marked = new Set(member.rationale || []);
     const pieces = new Map();
     member.word_ids.forEach((word, t) => word >= 0 && pieces.set(word, [...(pieces.get(word) || []), t]));
-    return make("p", { class: "text" }, member.words.flatMap((word, w) => {
+    return make("p", { class: "text", dir: "auto" }, member.words.flatMap((word, w) => {
       const tokens = pieces.get(w) || [];
       const inner = tokens.length > 1 ? spaced(word, tokens.map((t) => plain(member.tokens[t]))).map((piece, i) => [piece.blank, token(member, attributions, tokens[i], top, piece.text)]).flat()
         : tokens.length ? [token(member, attributions, tokens[0], top, word)] : [make("span", { class: "absent", title: "cut off, or part of the word before" }, word)];

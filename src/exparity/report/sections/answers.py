@@ -50,25 +50,25 @@ def build(context: Context) -> Content | None:
         or "Nothing, for these groups and texts; check again after each training.",
         "Did every row of my table count?": f"No. {'; '.join(dropped)}."
         if dropped
-        else "Yes: every row was predicted, and explained as far as the sample size asked for.",
+        else "Yes: every row was predicted, and explained unless a sample size was set.",
     }
     return Content({"answers": answers}, unfolded=True)
 
 
 def _explanations_or_certainty(context: Context) -> str:
     if not is_controlled(context.study):
-        return "That cannot be told: no random explanations were scored."
+        return "Unknown: no random explanations were scored."
     cells = [c.verdicts for table in context.tables for c in table.cells.values() if c.verdicts]
     differ = [cell for cell in cells if _is_gap(cell.get("score"))]
     beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
-    others = "; in the others the classifier differs" if beyond < len(differ) else ""
+    others = "; in the others no difference of explanations is shown" * (beyond < len(differ))
     threshold = context.study.statistics["threshold"]
     of_datasets = by_dataset(context.tables).values()
     sure = (certainty((row for t in of for row in t.judged), threshold) for of in of_datasets)
     return " ".join(
         [
-            f"Scores differ in {len(differ)} of {len(cells)} cells, and in {beyond} of these the "
-            f"skill of explanations does, or the excess where a metric has none{others}.",
+            f"Scores differ in {len(differ)} of {len(cells)} cells. In {beyond} of these the skill "
+            f"of explanations differs, too (the excess, if a metric has no skill){others}.",
             *(f"{sentence}." for sentence in sure if sentence),
         ]
     )
@@ -80,12 +80,12 @@ def _is_gap(row: Row | None) -> bool:
 
 def _words(study: Study, largest: Row | None) -> str:
     if largest is None:
-        return "No gap was found whose cause could be looked for."
+        return "No gap was found, and so no cause."
     cell = {kind: largest[kind] for kind in ("dataset", "model", "method")}
     texts = study.by_example("data", dataset=largest["dataset"])
     explanations = study.by_example("explanations", **cell, seed=study.seeds[0])
     if not texts or not explanations:
-        return "The explanations are not there."
+        return "The explanations are missing."
     shares: dict[tuple[str, str], list[float]] = defaultdict(list)  # by group and word
     for id, row in explanations.items():
         text = texts[id]
@@ -113,7 +113,7 @@ def _words(study: Study, largest: Row | None) -> str:
 
 def _in_plain_numbers(largest: Row | None) -> str:
     if largest is None:
-        return "No gap was found whose size could be told."
+        return "No gap was found, and so no size."
     d, better, worse = largest["d"], largest["better_group"], worse_group(largest)
     if not math.isfinite(d):
         return "Every text of one group scores higher than every text of the other."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
-from exparity.core.formats import signed
+from exparity.core.formats import coverage, signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
@@ -228,7 +228,8 @@ def build(context: Context) -> Content | None:
                 for table in tables
             ],
             **view_names(study),
-            **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
+            **{name: study.statistics[name] for name in ("alpha", "threshold")},
+            "coverage": coverage(study.statistics["confidence"]),
         },
         unfolded=True,
     )

@@ -124,8 +124,8 @@ def collapsed_sentences(study: Study) -> Iterator[str]:
             seeds = ", ".join(map(str, sorted(row["seed"] for row in of_model)))
             names.append(f"{model} (seed{'s' if len(of_model) > 1 else ''} {seeds})")
         yield (
-            f"On {dataset}, one class is predicted for every test example by {', '.join(names)}; "
-            "their explanations are not counted."
+            f"On {dataset}, these classifiers predict one class for every test example, and their "
+            f"explanations are not counted: {', '.join(names)}."
         )
 
 
@@ -167,7 +167,7 @@ def _guessing(study: Study) -> Iterator[str]:
             yield (
                 f"On {study.display('dataset', dataset)}, {a.whole['model']} (seed "
                 f"{a.whole['seed']}) is right for {percent(share)} of the texts, no more than a "
-                "guess would be: is it for these classes, and are they in its order?"
+                "guess would be. Was it trained for these classes, in this order?"
             )
 
 
@@ -184,8 +184,8 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
             elif detectable(judged) > _LARGE and not any(is_decided(r["verdict"]) for r in judged):
                 large.append(table)
         for chosen, sentence in (
-            (hopeless, "some comparisons are of so few texts that no gap could be significant."),
-            (large, f"so few texts{trainings} that only gaps above |d| = {_LARGE} would be seen."),
+            (hopeless, "some comparisons have too few texts for any gap to be significant."),
+            (large, f"so few texts{trainings} can show only gaps above |d| = {_LARGE}."),
         ):
             if chosen:
                 yield f"{_pairs(chosen, pairs)} of {study.display('dataset', dataset)}: {sentence}"

@@ -63,11 +63,11 @@ def compare_model(
     """Compare the groups by all scores of a model on a dataset.
 
     Score, excess and skill are tested within each training and over all trainings; rows of scores
-    also have the gaps at equal class and length. Of random explanations each draw is tested within
+    also have the gaps at equal class and length. Each draw of random explanations is tested within
     its training, and the first one over trainings, under names that begin with ``random_``.
 
-    Over trainings, those whose classifier predicts one class, and prompts that the model hardly
-    answers with a class, are left out. A cell in which no training has two scores that differ is
+    The comparison over trainings leaves out classifiers that predict one class, and prompts that
+    the model hardly answers with a class. A cell with equal scores in every training is
     ``constant``.
 
     Args:

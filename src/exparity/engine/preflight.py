@@ -61,7 +61,7 @@ def check_function(
     except Exception as error:  # any model may raise anything here
         raise ExparityError(
             f"preflight: the {name} does not run on embeddings ({reason_of(error)}); take a "
-            "model of a family that docs/models.md lists with 'yes'"
+            "model of a family that docs/models.md lists"
         ) from error
     for how, probabilities in ours.items():
         gap = float(np.abs(plain - probabilities).max())

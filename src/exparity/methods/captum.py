@@ -66,6 +66,8 @@ def captum(
     """
     import captum.attr
 
+    from exparity.engine.classifier import in_evaluation
+
     kind = getattr(captum.attr, algorithm)
     scores = []
     for row, (rows, absent) in enumerate(zip(batch.rows, baseline_rows(batch), strict=True)):
@@ -73,7 +75,7 @@ def captum(
             batch.classifier.without_types(own, batch.token_ids[row]) for own in (rows, absent)
         )
         function = partial(_on_rows, batch, rows - words, int(batch.targets[row]))
-        with _drawing(batch.generator(row), rows.device):
+        with in_evaluation(batch.classifier.model), _drawing(batch.generator(row), rows.device):
             try:
                 scores.append(_attributed(kind, function, words, absent_words, options))
             except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:

@@ -38,7 +38,7 @@ def input_table(name: str | None, model: PreTrainedModel) -> Any:
     except NotImplementedError as error:
         raise InputError(
             f"checkpoint {name}: has no table with an embedding for each token; take a model of a "
-            "family that docs/models.md lists with 'yes'"
+            "family that docs/models.md lists"
         ) from error
 
 

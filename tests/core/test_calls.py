@@ -30,7 +30,7 @@ def test_one_text_and_targets_by_name(bert):
     names = bert.class_names
     assert len(names) == bert.n_classes
     by_index = explain(bert, TEXTS, [1, 1])
-    for targets in (1, names[1], [names[1], 1], (names[1], names[1])):
+    for targets in (1, names[1], [names[1], 1], (names[1], names[1]), iter([names[1], 1])):
         named = explain(bert, TEXTS, targets)
         assert [e.target for e in named] == [1, 1]
         assert np.array_equal(named[0].scores, by_index[0].scores)
@@ -153,6 +153,13 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
         InputError, match=r"explanation of 'a b': the model reads up to \d+ token_ids"
     ):
         evaluate(bert, [one], "comprehensiveness")
+
+
+def test_an_explanation_of_another_tokenizer(bert):
+    (one,) = explain(bert, TEXTS[0])
+    foreign = replace(one, tokens=("<s>", *one.tokens[1:]))
+    with pytest.raises(InputError, match=r"its token '<s>' is '\[CLS\]' to the model's tokenizer"):
+        evaluate(bert, [foreign], "comprehensiveness")
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["compare_groups"])

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -334,6 +335,9 @@ class TestSpellings:
         assert facts.groups == ("1", "2")
         assert [example.label for example in found] == [i % 12 for i in range(24)]
         assert load(path, group="flag")[1].groups == ("false", "true")
+        if suffix == "parquet":  # as databases write them
+            path = write(path, table(24, label=(Decimal(0), Decimal(1))))
+            assert load(path)[1].labels == ("0", "1")
 
     @pytest.mark.parametrize("marks", [[0.0, 1.0, 0.0], "0 1 0", "[False, True, False]"])
     def test_marks_are_numbers_or_booleans(self, marks, tmp_path):
@@ -370,6 +374,11 @@ class TestSpellings:
         lines = [f"sep={separator}", *(separator.join(row) for row in ("tlg", "a1m"))]
         path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
         assert list(read_rows(path, ["t", "g"])) == [(f"{path}:3", {"t": "a", "g": "m"})]
+
+    def test_separators_in_quoted_names_of_columns_do_not_count(self, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_text('"a, b, c";l\nx;1\n')
+        assert [row for _, row in read_rows(path, ["l"])] == [{"l": "1"}]
 
     def test_lines_may_end_with_carriage_returns(self, tmp_path):
         path = tmp_path / "a.csv"

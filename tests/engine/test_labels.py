@@ -43,6 +43,13 @@ def plain_logits(model, tokenizer):
         return np.concatenate([model(input_ids=ids).logits for ids in rows])
 
 
+def test_a_name_of_two_outputs_is_no_target():
+    classifier = exparity.load_classifier(named("bert", ["other", "other", "hate"]), "cpu")
+    for explain in (exparity.explain, lambda *given: classifier.class_index(given[-1])):
+        with pytest.raises(InputError, match="target 'other': several outputs have this name"):
+            explain(classifier, TEXTS, "other")
+
+
 def test_several_labels_have_the_probabilities_of_a_pipeline(several):
     classifier = exparity.load_classifier(several, "cpu")
     assert list(classifier.class_names) == NAMES
@@ -75,7 +82,7 @@ def test_one_output_has_the_probability_of_a_pipeline(single):
 
 
 def test_a_label_that_there_is_not(several):
-    with pytest.raises(InputError, match="the model has none; did you mean 'toxic'"):
+    with pytest.raises(InputError, match="; did you mean 'toxic'"):
         exparity.load_classifier(several, "cpu", label="toxik")
     with pytest.raises(InputError, match="classes of which a text has one; leave it out"):
         exparity.load_classifier(named("bert", NAMES), "cpu", label="toxic")

@@ -21,7 +21,7 @@ of_all = partial(compare_all, [1.0], ["a"])
         (of_pair, {"values": [1.0]}, "1 values but 2 groups"),
         (of_pair, {"values": [1.0, 2.0], "pairs": ["a"]}, "2 values but 1 pairs"),
         (of_pair, {"values": [[1.0, 2.0]]}, "values must be a list of numbers"),
-        (of_pair, {"values": [1.0] * 2, "groups": ["male", "x"]}, "'x' is not one of male, female"),
+        (of_pair, {"values": [1.0] * 2, "groups": ["male", 1]}, "1 is not one of 'male', 'female'"),
         (of_pair, {"values": [1.0] * 2, "groups": ["male", pd.NA]}, "group of value 1 is missing"),
         (of_pair, {"values": [1.0] * 2, "order": ("a", "a")}, "order must name two or more"),
         (of_pair, {"values": [1.0] * 2, "groups": ["a", "b"], "order": (*"abc",)}, "two groups"),

@@ -46,10 +46,10 @@ class TestCommand:
         (here / "some.yaml").write_text(yaml.safe_dump(config))
         assert run("plan", "--configfile", "some.yaml")[0] == 0
         # 2^-7 and 2^-5 are above 0.05/30
-        few = "metrics.few.max_examples: too few texts, 6 sets of pairs_all: the smallest possible"
+        few = "metrics.few.max_examples: too few texts, 6 sets of female and male in pairs_all:"
         assert caplog.messages == [
-            f"{few} p is 0.031, and Holm over 30 tests needs 0.0017: take 11 sets; 2 more samples "
-            "are too small"
+            f"{few} the smallest possible p is 0.031, and Holm over 30 tests needs 0.0017: take 11 "
+            "sets; 1 more sample is too small"
         ]
 
     def test_what_each_number_of_trainings_shows_and_takes(self, here, run):
@@ -79,7 +79,7 @@ class TestCommand:
         (here / "small.yaml").write_text(yaml.safe_dump({**TINY, **changes}))
         line = refused("plan", "--configfile", "small.yaml")
         assert key in line
-        reason = "too few texts, 4 sets of pairs_all: the smallest possible p is 0.12, and alpha"
+        reason = "4 sets of female and male in pairs_all: the smallest possible p is 0.12, and"
         assert reason in line
         # A looser level leaves something to find.
         loose = ("--config", "statistics={alpha: 0.2, resamples: 200}")

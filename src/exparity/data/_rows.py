@@ -22,6 +22,7 @@ PlacedRow = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
 
 _SEPARATOR = re.compile(r"(?i)sep=(.)[\r\n]*")
+_QUOTED = re.compile('"[^"]*"')
 _AFTER_CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n|$)")
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
@@ -56,7 +57,7 @@ def csv_rows(
     first, skipped = next(lines, ""), 0
     if marked := _SEPARATOR.fullmatch(first):  # a line of spreadsheets, no header
         delimiter, first, skipped = marked[1], next(lines, ""), 1
-    delimiter = delimiter or max(",;\t|", key=first.count)
+    delimiter = delimiter or max(",;\t|", key=_QUOTED.sub("", first).count)
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     line = 1 + skipped
     try:

@@ -8,6 +8,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Any, NamedTuple, cast
 
 from exparity.core.errors import InputError
@@ -55,7 +56,8 @@ class _Row(NamedTuple):
             return str(value).lower()
         if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value.strip()):
             return value.strip().partition(".")[0]
-        if isinstance(value, float) and value.is_integer():  # whole numbers in a column with gaps
+        # Whole numbers in a column with gaps, or as databases export them.
+        if isinstance(value, float | Decimal) and value % 1 == 0:
             return str(int(value))
         if not isinstance(value, str | int):
             raise InputError(

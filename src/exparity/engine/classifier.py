@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from exparity.core.calls import checked_value
-from exparity.core.errors import ExparityError, InputError, reason_of, require_known
+from exparity.core.errors import ExparityError, InputError, reason_of
 from exparity.engine.batching import (
     Build,
     MemoryBound,
@@ -32,6 +32,7 @@ from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
+from exparity.models.class_names import class_index
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
 from exparity.models.lookup import EmbeddedBatch, Frame, with_values
@@ -156,8 +157,7 @@ class Classifier(TokenEmbeddings):
         """Return the index of a class, from its index or its name."""
         names = self.class_names
         if isinstance(target, str):
-            require_known(target, names, f"target '{target}'")
-            return names.index(target)
+            return class_index(target, names, f"target '{target}'")
         index: int = checked_value(target, int, "target")
         if not 0 <= index < self.n_classes:
             raise InputError(

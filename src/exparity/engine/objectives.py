@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from exparity.core.errors import require_known
+from exparity.models.class_names import class_index
 from exparity.types import FloatArray, IntArray
 
 Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -65,8 +65,8 @@ def objective_of(
     """Return the function that ``explains`` names; ``in_words`` is for prompted models."""
     if isinstance(explains, Mapping):
         foil = explains["against"]
-        require_known(foil, class_names, f"explains: against '{foil}'")
-        return partial(difference, foil=class_names.index(foil))
+        index = class_index(foil, class_names, f"explains: against '{foil}'")
+        return partial(difference, foil=index)
     if explains == "auto":
         # One number added to all words' logits would change no answer, but every logit.
         explains = "log_odds" if in_words else "logit"

@@ -173,6 +173,15 @@ def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
             f"{of}the model reads up to {classifier.max_length} token_ids of "
             f"0 to {size - 1}; here are {len(ids)} of {ids.min()} to {ids.max()}"
         )
+    if explanation.origin is not None and not classifier.is_black_box:
+        indices, _ = classifier.split_types(ids)
+        names = classifier.tokenizer.convert_ids_to_tokens(indices.tolist())
+        for own, given in zip(names, explanation.tokens, strict=True):
+            if own != given:
+                raise InputError(
+                    f"{of}its token '{given}' is '{own}' to the model's tokenizer; score it with "
+                    "the classifier that it explains"
+                )
     typed = "token_type_ids" in classifier.tokenizer.model_input_names
     if typed and ids.max() < classifier.vocabulary_size < size:
         raise InputError(

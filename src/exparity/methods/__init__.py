@@ -17,9 +17,10 @@ from exparity.core.calls import (
     Several,
     array_of,
     checked,
+    listed,
     options_of_ids,
 )
-from exparity.core.errors import ExparityError, InputError, did_you_mean
+from exparity.core.errors import ExparityError, InputError
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
@@ -32,6 +33,7 @@ from exparity.methods._words import Training as Training
 from exparity.methods.batch import Explains as Explains
 from exparity.methods.batch import MethodBatch as MethodBatch
 from exparity.methods.facts import MethodFacts
+from exparity.models.class_names import class_index
 from exparity.types import Encoding, FloatArray, IntArray, Origin, Text, TextLike, guarded, locked
 
 if TYPE_CHECKING:
@@ -175,15 +177,13 @@ def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntAr
         targets = [targets] * n_texts
     column: Any = targets
     if hasattr(column, "tolist"):  # arrays, and columns of pandas
-        targets = column.tolist()
-    if isinstance(targets, list | tuple) and any(isinstance(target, str) for target in targets):
-        indices = {name: index for index, name in enumerate(names)}
-        for target in targets:
-            if isinstance(target, str) and target not in indices:
-                hint = f"; a method goes as method='{target}'" if target in METHODS.ids() else ""
-                raise InputError(f"target '{target}'; {did_you_mean(target, indices)}{hint}")
-        targets = [indices[t] if isinstance(t, str) else t for t in targets]
-    settled = array_of(int, targets, "targets")
+        column = column.tolist()
+    each = listed(column, "targets", "classes")
+    indices = {}
+    for name in {target for target in each if isinstance(target, str)}:
+        hint = f" (a method goes as method='{name}')" if name in METHODS.ids() else ""
+        indices[name] = class_index(name, names, f"target '{name}'{hint}")
+    settled = array_of(int, [indices[t] if isinstance(t, str) else t for t in each], "targets")
     if settled.shape != (n_texts,):
         raise InputError(f"{n_texts} texts but targets of shape {settled.shape}")
     return settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, require_known
 
 _UNNAMED = re.compile(r"LABEL_\d+")
 
@@ -14,6 +14,14 @@ def output_names(id2label: Mapping[int, str]) -> tuple[str, ...] | None:
     """Return the names of a checkpoint's outputs in order; None for LABEL_0 and so on."""
     names = tuple(str(name) for _, name in sorted(id2label.items()))
     return None if all(_UNNAMED.fullmatch(name) for name in names) else names
+
+
+def class_index(name: str, names: Sequence[str], problem: str) -> int:
+    """Return the index of the output with a name; errors begin with ``problem``."""
+    require_known(name, names, problem)
+    if names.count(name) > 1:
+        raise InputError(f"{problem}: several outputs have this name; rename them in id2label")
+    return names.index(name)
 
 
 def require_order(

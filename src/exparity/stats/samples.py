@@ -36,8 +36,12 @@ def samples(
     if strangers and missing is not None:
         raise InputError(f"the group of value {missing} is missing; leave the value out")
     if strangers:
+        stranger, *known = (
+            f"'{name}'" if isinstance(name, str) else str(name)  # 0 is not '0'
+            for name in (min(strangers, key=str), *order)
+        )
         raise InputError(
-            f"group '{min(map(str, strangers))}' is not one of {', '.join(map(str, order))}"
+            f"group {stranger} is not one of {', '.join(known)}; name the groups with order="
         )
     code = {group: i for i, group in enumerate(order)}
     return scores, np.array([code[group] for group in groups], dtype=np.int64), pairs

@@ -165,7 +165,7 @@ def audit(
         entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
         entry |= _given(head=LABEL_WORDS, chat=chat) if words else {}
         named_label, order, shortens = _matched(
-            entry, loaded[0], output or label, bool(labels), words
+            entry, loaded[0], label, output, bool(labels), words
         )
         entry |= _given(label=named_label)
     options["labels"] = list(order)
@@ -256,7 +256,8 @@ def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str])
 def _matched(
     entry: Mapping[str, Any],
     facts: DatasetFacts,
-    output: str,
+    column: str,
+    output: str | None,
     in_order: bool,
     words: Mapping[str, str],
 ) -> tuple[str | None, Sequence[str], bool]:
@@ -274,9 +275,9 @@ def _matched(
         return None, list(words), False
     head = head_of(pretrained)
     outputs = output_names(pretrained.id2label)
-    if pretrained.problem_type == "multi_label_classification":
+    if output or pretrained.problem_type == "multi_label_classification":
         names = {str(label).casefold(): str(label) for label in pretrained.id2label.values()}
-        head.label = names.get(output.casefold())
+        head.label = names.get((output or column).casefold(), output)
     elif not head.keeps_outputs(pretrained) and outputs is not None and not in_order:
         head.require(name, pretrained)
         classes = in_order_of_outputs(outputs, classes, f"checkpoint {name}")

@@ -33,6 +33,7 @@ class PlannedSample:
     key: str  # the key of the config that sets the size
     tests: int  # of its family, over which p-values of one training are corrected
     cells: int  # of its family, over which p-values of the crossed test are corrected
+    groups: tuple[str, str]  # the pair
 
     @property
     def smallest_p(self) -> float:
@@ -55,21 +56,23 @@ def planned_samples(experiment: Experiment, examples: PlannedExamples) -> list[P
     samples: dict[PlannedSample, None] = {}
     for cell in cells:
         dataset = str(cell["dataset"])
-        key, sizes = _size(experiment, cell)
-        worst, pairs = _worst(examples.test(dataset, *sizes))
+        key, sizes = _size(experiment, cell, len(examples.test(dataset)))
+        worst, groups, pairs = _worst(examples.test(dataset, *sizes))
         in_family = families[tuple(cell[id] for id in ids)] * pairs
         tests = in_family * (1 if "seed" in ids else len(experiment.seeds))
-        samples[PlannedSample(dataset, *worst, key, tests, in_family)] = None
+        samples[PlannedSample(dataset, *worst, key, tests, in_family, groups)] = None
     return list(samples)
 
 
-def _size(experiment: Experiment, cell: Mapping[str, Any]) -> tuple[str, list[int | None]]:
+def _size(
+    experiment: Experiment, cell: Mapping[str, Any], available: int
+) -> tuple[str, list[int | None]]:
     """Return the key that sets the size of a cell's sample, and the sizes asked for."""
     explained = {name: id for name, id in cell.items() if name != "metric"}
     stages = {"method": experiment.explain_options(**explained)}
     stages["metric"] = experiment.evaluate_options(**cell)
     sizes = {kind: options.get("max_examples") for kind, options in stages.items()}
-    asked = {kind: size for kind, size in sizes.items() if size is not None}
+    asked = {kind: size for kind, size in sizes.items() if size and size < available}
     key = f"datasets.{cell['dataset']}"
     if asked:
         kind = min(asked, key=lambda kind: asked[kind])
@@ -80,18 +83,21 @@ def _size(experiment: Experiment, cell: Mapping[str, Any]) -> tuple[str, list[in
     return key, list(sizes.values())
 
 
-def _worst(examples: list[Example]) -> tuple[tuple[int, int, int], int]:
-    """Return the sizes of the two groups that can show least, and the number of pairs."""
+def _worst(
+    examples: list[Example],
+) -> tuple[tuple[int, int, int], tuple[str, str], int]:
+    """Return sizes and names of the two groups that can show least, and the number of pairs."""
     sets: dict[str, set[str]] = defaultdict(set)
     for example in examples:
         if example.match_id is not None:
             sets[example.match_id].add(example.group)
-    groups = Counter(example.group for example in examples)
-    pairs = [
-        (groups[a], groups[b], sum({a, b} <= members for members in sets.values()))
-        for a, b in combinations(sorted(groups), 2)
-    ]
-    return max(pairs, key=lambda sizes: smallest_p(*sizes), default=(0, 0, 0)), len(pairs)
+    n = Counter(example.group for example in examples)
+    pairs = {
+        (a, b): (n[a], n[b], sum({a, b} <= members for members in sets.values()))
+        for a, b in combinations(sorted(n), 2)
+    }
+    worst = max(pairs, key=lambda pair: smallest_p(*pairs[pair]), default=("", ""))
+    return pairs.get(worst, (0, 0, 0)), worst, len(pairs)
 
 
 def check_samples(samples: list[PlannedSample], alpha: float) -> None:
@@ -108,14 +114,17 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
     if worst.n_sets:
         enough = f"{next(n for n in count(2) if smallest_p(0, 0, n) <= level)} sets"
     else:
-        enough = f"{next(n for n in count(2) if smallest_p(n, n) <= level)} of each group"
+        each = next(n for n in count(2) if smallest_p(n, n) <= level)
+        enough = f"{each} of each group, or merge groups"
     line = (
-        f"{worst.key}: too few texts, {worst.words} of {worst.dataset}: the smallest possible p is "
-        f"{worst.smallest_p:.2g}, and {needed}: take {enough}"
+        f"{worst.key}: too few texts, {worst.words} of {' and '.join(worst.groups)} in "
+        f"{worst.dataset}: the smallest possible p is {worst.smallest_p:.2g}, and {needed}: take "
+        f"{enough}"
     )
     if hopeless:
         raise InputError(line)
-    more = f"; {len(small) - 1} more samples are too small" if len(small) > 1 else ""
+    n = len(small) - 1
+    more = f"; {n} more sample{'s are' if n > 1 else ' is'} too small" if n else ""
     log.warning("%s%s", line, more)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.errors import InputError, require_known
-from exparity.models.class_names import in_order_of_outputs, output_names
+from exparity.core.errors import InputError
+from exparity.models.class_names import class_index, in_order_of_outputs, output_names
 from exparity.models.heads import Head, head
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class SequenceHead(Head):
             raise InputError(
                 f"label '{label}': the outputs are classes of which a text has one; leave it out"
             )
-        require_known(label, names, f"label '{label}': the model has none")
-        return names.index(label)
+        return class_index(label, names, f"label '{label}'")
 
     def keeps_outputs(self, config: Any) -> bool:
         """See :meth:`Head.keeps_outputs`."""

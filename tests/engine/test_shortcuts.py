@@ -21,5 +21,5 @@ def test_probabilities_are_those_without(classifier, quick, sentences, exact, mo
 
 def test_an_unknown_family_is_refused(classifier, monkeypatch):
     monkeypatch.setattr(classifier.model.config, "model_type", "deberta", raising=False)
-    with pytest.raises(InputError, match=r"shortcuts: not known for models of type 'deberta'"):
+    with pytest.raises(InputError, match=r"shortcuts: not available for models of type 'deberta'"):
         check_family(classifier.model)

@@ -51,7 +51,7 @@ def configure(folder: Path, **changes) -> Path:
 class TestModels:
     def test_the_hub_is_asked_for_the_pinned_revision_and_safe_files_only(self, run, hub, tmp_path):
         code, out, _ = run("data", "fetch", "--models", f"some/model@{COMMIT}")
-        options = {"revision": COMMIT, "allow_patterns": WITH_WEIGHTS}
+        options = {"revision": COMMIT, "allow_patterns": WITH_WEIGHTS, "local_files_only": True}
         assert hub.asked == [("some/model", options)]
         folder = tmp_path / "cache" / "some--model"
         name = f"some/model@{COMMIT}"

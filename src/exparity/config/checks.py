@@ -145,8 +145,8 @@ def check_prompts(experiment: ResolvedConfig) -> None:
         for number in (*experiment.seeds, *own):
             if number >= len(templates):
                 raise InputError(
-                    f"prompts.{dataset}: seed k takes template k, and there is no {number} among "
-                    f"its templates, 0 to {len(templates) - 1}; write more, or take fewer seeds"
+                    f"prompts.{dataset}: seed k takes template k, and there is no template "
+                    f"{number}, only 0 to {len(templates) - 1}; write more, or take fewer seeds"
                 )
         known = experiment.datasets[dataset].entry.facts.labels
         words = prompts[dataset].words
@@ -283,7 +283,7 @@ def check_imports(experiment: ResolvedConfig) -> None:
                 )
     if experiment.unmeasured.keys() == experiment.methods.keys() != set():
         metric = next(iter(experiment.unmeasured.values()))[0]
-        raise InputError(f"metrics.{metric}: explains again, which no method here can")
+        raise InputError(f"metrics.{metric}: explains texts again, and no method here can")
 
 
 def _lacking(

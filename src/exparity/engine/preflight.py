@@ -207,8 +207,8 @@ def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Exp
             return replace(explanation, special_mask=mask, word_ids=words)
     if special:
         raise InputError(
-            f"explanation of {explanation.text!r}: there are special tokens among its own, and no "
-            "special_mask says which; give one, or build it with exparity.Explanation.from_tokens"
+            f"explanation of {explanation.text!r}: has special tokens and no special_mask that "
+            "marks them; give one, or build it with exparity.Explanation.from_tokens"
         )
     return explanation
 

@@ -33,7 +33,7 @@ def check_family(model: PreTrainedModel) -> None:
     family = model.config.model_type
     if family not in FAMILIES:
         raise InputError(
-            f"shortcuts: not known for models of type '{family}', only for "
+            f"shortcuts: not available for models of type '{family}', only for "
             f"{', '.join(FAMILIES)}; leave them off"
         )
 

@@ -141,7 +141,7 @@ def nothing_to_compare(comparison: CellComparison) -> InputError:
     """Return the error that says why no cell could be compared."""
     study, missing = comparison.study, "; ".join(comparison.left_out)
     return InputError(
-        f"no result has a counterpart in {study.id}, which has not {missing}; "
+        f"no result has a counterpart in {study.id}, which lacks {missing}; "
         f"it has datasets {', '.join(study.names('dataset'))} and models "
         f"{', '.join(study.names('model'))} (`--map MODEL=PUBLISHED` for models with other names)"
     )

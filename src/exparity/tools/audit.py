@@ -140,7 +140,7 @@ def audit(
     group = list(dict.fromkeys(group))
     if predict:
         if checkpoint or prompt:
-            raise InputError("--predict: is a classifier without --checkpoint and --prompt")
+            raise InputError("--predict: leave out --checkpoint and --prompt beside it")
         if not labels:
             raise InputError("--predict: name its columns, in order, with --labels")
     elif not checkpoint or max_calls:
@@ -225,7 +225,7 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
         return
     _write_config(config, path, path)
     run_workflow(path, cores, dry_run=dry_run)
-    say(f"{path} is the config, to change and to run again; its first lines say how")
+    say(f"{path} is the config; its first lines have the command that runs it again")
     if not dry_run:
         _say_what_was_found(experiment)
         say(f"Open {results / layout.path_of('page', {})} in a browser")

@@ -8,6 +8,7 @@ from exparity.report.gather import gather
 from exparity.report.sections.answers import _in_plain_numbers, _words
 
 ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
+GAPS = ("d_ranks", "d_log_odds", "d_probability")
 QUESTIONS = (
     "Do the explanations differ, or is the classifier only surer of one group?",
     "Which words cause it?",
@@ -41,8 +42,14 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
         ({"d": 0.2}, "that of Islam is the better explained in 56 of 100 draws"),
         ({"d": -0.8}, "that of Islam is the better explained in 71 of 100 draws"),
         (
-            {"quantity": "skill", "d": 0.62, "skill_a": 0.652, "skill_b": 0.58},
-            "explanations of Islam go 65 % of the way, and those of Women 58 % (d = +0.62).",
+            {
+                "quantity": "skill",
+                "d": 0.62,
+                "skill_a": 0.652,
+                "skill_b": 0.58,
+                **dict.fromkeys(GAPS, 0.6),
+            },
+            "explanations of Islam go 65 % of the way, and those of Women go 58 % (d = +0.62).",
         ),
     ],
 )

@@ -183,6 +183,7 @@ ROWS = {
     "no gap, no random explanations": row("equivalent", **BARE),
     "needs texts": row("considerable", **TEXTS),
     "may need trainings": row("undecided", text_share=0.5),
+    "no mean": row("undecided", minimal_detectable_effect_corrected=NAN),
     "settled": row("different", **TEXTS),
 }
 MEASURED = {
@@ -194,6 +195,7 @@ ONE_SCALE = {**MEASURED, "d_log_odds": NAN, "d_probability": NAN}
 CELLS = {
     "only surer": skill(0.19, certainty_d=0.9, **MEASURED),
     "as sure of both": skill(0.19, certainty_d=0.1, **ONE_SCALE),
+    "of a rationale": skill(0.19, certainty_d=0.9, **{**ONE_SCALE, "d_ranks": NAN}),
     "skill differs": skill(0.19, "different", certainty_d=0.9, **MEASURED),
     "no skill": {"score": row("equivalent"), "excess": row("undecided", quantity="excess")},
 }

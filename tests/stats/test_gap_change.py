@@ -172,6 +172,7 @@ class TestOverTrainings:
         values[0] = values[1]
         over = changed(values).over_seeds
         assert (over.change, over.flags) == (0.0, ["no_change"])
+        assert (over.p_mean, over.p_small) == (1.0, 0.0)  # which is equivalent
 
 
 @pytest.mark.parametrize("sign", [1, -1])

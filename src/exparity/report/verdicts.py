@@ -18,7 +18,7 @@ import yaml
 from exparity.report.templating import asset
 from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
-from exparity.stats.skill import LITTLE_ROOM
+from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.verdicts import STANDING, Verdict
 
 ROUNDING_NOISE = "rounding_noise"
@@ -44,7 +44,7 @@ QUANTITIES = {
 """Display name of each judged quantity; a cell is judged by its skill, else its excess or score."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
-_TOLD = ("depends_on_scale", "no_room", "room_differs", "stepless")
+_TOLD = ("depends_on_scale", "driven_by_one_training", "no_room", "room_differs", "stepless")
 """Flags of a verdict that readers must know of before they believe it."""
 
 
@@ -107,12 +107,28 @@ def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
         return ""
     d = skill["certainty_d"]
     less = skill["group_b"] if d > 0 else skill["group_a"]
-    why = (
-        f"The classifier is less sure of {less}"
-        if abs(d) >= threshold
-        else "Whichever words are taken away, the classifier’s answers change more for one group"
-    )
-    return f"{why}; this shows no difference of the explanations."
+    if abs(d) >= threshold and math.isfinite(skill["d_ranks"]):  # else no falls are counted
+        return (
+            f"The classifier is less sure of {less}; this shows no difference of the explanations."
+        )
+    return "By skill, no difference of the explanations is shown."
+
+
+def skills_of(row: Row) -> str:
+    """Return a sentence on the skill of both groups, without its full stop."""
+    n_scales = len(_scales_of(row))
+    ends = "words at random to the best ones that a search finds"
+    if n_scales == 1:
+        ends = "random explanations to one that beats all of them"
+    elif not n_scales:
+        ends = "random explanations to ideal ones"
+    a, b = (f"{row[f'group_{s}']} go {_Number(100 * row[f'skill_{s}']):.0f} %" for s in "ab")
+    return f"From {ends}, explanations of {a} of the way, and those of {b}"
+
+
+def _scales_of(row: Row) -> list[Scale]:
+    """Return the ways in which a skill counts falls; none of one of the scores themselves."""
+    return [scale for scale in SCALES if math.isfinite(row[f"d_{scale}"])]
 
 
 def skill_line(cell: Mapping[str, Row]) -> str:
@@ -120,20 +136,15 @@ def skill_line(cell: Mapping[str, Row]) -> str:
     row = cell.get("skill", {})
     if not row or math.isnan(row["skill_a"] + row["skill_b"]):
         return ""
-    shares = [f"{_Number(100 * row[f'skill_{side}']):.0f} %" for side in "ab"]
     rooms = [f"{_Number(row[f'room_{side}']):.2f}" for side in "ab"]
     little = [f"{100 * row[f'little_room_{side}']:.0f}" for side in "ab"]
     line = (
-        "From words at random to the best ones that a search finds, explanations of "
-        f"{row['group_a']} go {shares[0]} of the way, those of {row['group_b']} {shares[1]}. The "
-        f"way is {rooms[0]} and {rooms[1]} long, and shorter than {LITTLE_ROOM} in {little[0]} and "
-        f"{little[1]} % of texts."
+        f"{skills_of(row)}. The way is {rooms[0]} and {rooms[1]} long, and shorter than "
+        f"{LITTLE_ROOM} in {little[0]} and {little[1]} % of texts."
     )
-    scales = {"ranks": "ranks", "log_odds": "log odds", "probability": "probability"}
     gaps = [
-        f"{name} {_Number(row[f'd_{scale}']):+.2f} (p = {row[f'p_{scale}']:.2g})"
-        for scale, name in scales.items()
-        if math.isfinite(row[f"d_{scale}"])
+        f"{scale.replace('_', ' ')} {_Number(row[f'd_{scale}']):+.2f} (p = {row[f'p_{scale}']:.2g})"
+        for scale in _scales_of(row)
     ]
     if len(gaps) < 2:
         return line
@@ -269,6 +280,7 @@ def sentence_of(row: Row, threshold: float) -> str:
     if needs_texts(row):
         template += " More texts would settle it, and more {run}s would not."
     better, favour = _preference(row)
+    least, mean = row["minimal_detectable_effect_corrected"], "mean " * (row["n_seeds"] > 1)
     numbers = ("d", "rms_gap", "rms_low", "rms_high")
     return template.format(
         **{name: _Number(row[name]) for name in numbers},
@@ -277,7 +289,7 @@ def sentence_of(row: Row, threshold: float) -> str:
         threshold=threshold,
         better=better,
         favour=favour,
-        detectable=_Number(row["minimal_detectable_effect_corrected"]),
+        detectable=f" A {mean}gap of |d| = {least:.2g} would have been found." * (least == least),
         favoured=groups[0],
         other=groups[1],
         n_favoured=seeds[0],

@@ -40,9 +40,9 @@ class GapChange(GapTest):
         absolute_d: |d| of the model.
         base_absolute_d: |d| of the base.
         change: ``absolute_d − base_absolute_d``; below zero where the gap is smaller.
-        flags: ``too_few``, ``constant``, ``no_variance`` or ``no_change`` if there is no change to
-            test; ``one_training`` if fewer than two trainings have one; ``missing_cells`` if an
-            example has no value in some training.
+        flags: ``too_few``, ``constant`` or ``no_variance`` if there is no change to test;
+            ``no_change`` if it is 0 wherever one looks; ``one_training`` if fewer than two
+            trainings have one; ``missing_cells`` if an example has no value in some training.
     """
 
     group_a: str
@@ -183,7 +183,9 @@ def _over_trainings(
     if gap.n_seeds < 2:  # those in which texts can be left out
         return replace(base, flags=[*base.flags, "one_training"])
     if not gap.errors.standard_error > 0:
-        return replace(base, flags=[*base.flags, "no_change"])
+        base.flags.append("no_variance" if gap.gap else "no_change")
+        if gap.gap:
+            return base
     return replace(base, **{**gap_tests(gap, 1.0, settings), **_smallness(kept, settings)})
 
 

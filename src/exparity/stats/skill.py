@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
 
 
+_OF_MEANS = ("p_mean", "p_cross", "minimal_detectable_effect")
 Step = tuple[float, float]
 """Gain of a text's score over chance, and the room that the reference leaves above chance."""
 NO_STEP: Step = (np.nan, np.nan)
@@ -163,29 +164,33 @@ def on_all_scales(
     certainty cannot change. p-values of a gap are the largest of all scales (Berger 1982); that of
     the mean is 1 if the signs of the estimate disagree. A scale that cannot be tested shows no gap.
     ``estimate`` names the tested quantity, in units of d. Unless ``claims_means``, neither a mean
-    gap nor one that changes between trainings is claimed.
+    gap nor one that changes between trainings is tested: their p-values and the minimal detectable
+    effect are NaN.
     """
     shown, *_ = each = list(tests.values())
     agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1
 
-    def largest(name: str, holds: bool = True) -> float:
+    def largest(name: str) -> float:
         own = float(getattr(shown, name))
         if math.isnan(own):
             return own
         values = [float(getattr(test, name)) for test in each]
-        return max(1.0 if math.isnan(value) else value for value in values) if holds else 1.0
+        return max(1.0 if math.isnan(value) else value for value in values)
 
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
     if any("driven_by_one_training" in test.flags for test in each):
         flags.append("driven_by_one_training")
     whole = replace(
         shown,
-        p_mean=largest("p_mean", agree and claims_means),
+        p_mean=largest("p_mean") if agree or math.isnan(shown.p_mean) else 1.0,
         p_large=largest("p_large"),
         p_large_others=largest("p_large_others"),
-        p_cross=largest("p_cross", claims_means),
+        p_cross=largest("p_cross"),
         flags=flags,
     )
+    if not claims_means:
+        nothing: dict[str, Any] = dict.fromkeys(_OF_MEANS, math.nan)
+        whole = replace(whole, **nothing)
     columns = {
         f"{name}_{scale}": float(getattr(test, attribute))
         for scale, test in tests.items()

@@ -36,12 +36,7 @@ class GapDifference(NamedTuple):
         return self.ci_low > 0 or self.ci_high < 0
 
 
-def gap_difference(
-    second: Mapping[str, Any],
-    first: Mapping[str, Any],
-    *,
-    confidence: float = DEFAULTS.confidence,
-) -> GapDifference:
+def gap_difference(second: Mapping[str, Any], first: Mapping[str, Any]) -> GapDifference:
     """Compare the gaps of a cell over all trainings in two runs.
 
     The runs count as independent; the degrees of freedom of their trainings, and of their texts,
@@ -56,7 +51,7 @@ def gap_difference(
     )
     if not errors.standard_error > 0:
         return GapDifference(estimate)
-    half = float(critical_value(1 - confidence, errors))
+    half = float(critical_value(1 - DEFAULTS.confidence, errors))
     return GapDifference(estimate, estimate - half, estimate + half)
 
 

@@ -39,8 +39,8 @@ class Verdict:
             of the group that the mean gap favours and of the other one; and ``n_seeds``,
             ``n_favoured`` and ``n_other``, how many runs there are and favour each; ``run``, what
             each of them is; ``better`` and ``favour``, what is said of a favoured group, which has
-            better explanations, or better scores alone; and ``detectable``, the mean |d| that would
-            have been found in a family of this size.
+            better explanations, or better scores alone; and ``detectable``, a sentence on the mean
+            |d| that would have been found in a family of this size, empty where it is not tested.
         sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
         tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.
         is_gap: whether it counts as a gap.
@@ -99,17 +99,16 @@ def judge(
 
     For a cell with a single training, only the mean gap is tested, over other texts: it is
     *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
-    without scores, or that is not informative, has no verdict.
+    without a p-value, or that is not informative, has no verdict.
 
     Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
-    finds at α over the number of tests of its family.
+    finds at α over the number of tests of its family; both are NaN where that is not tested.
     """
     judged = [{**row, **JUDGED} for row in rows]
     for members in families(rows, [name for name in family if name != "seed"]):
-        tested = [i for i in members if rows[i].get("n_seeds", 2)]
-        for name, values in _judged([rows[i] for i in tested], alpha).items():
-            for i, value in zip(tested, values, strict=True):
+        for name, values in _judged([rows[i] for i in members], alpha).items():
+            for i, value in zip(members, values, strict=True):
                 judged[i][name] = value
     return judged
 
@@ -146,6 +145,7 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
         "p_cross": np.maximum(p_large, column("p_cross")),
     }
     guarded = column("p_large_others") <= alpha
+    untested = np.isnan([*p_values.values()]).all(axis=0)
     columns: dict[str, list[Any]] = {}
     for verdict, (name, correct) in zip(
         ("verdict", "verdict_strict"), _CORRECTIONS.items(), strict=True
@@ -154,15 +154,20 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {"guarded": guarded, **{claim: p <= alpha for claim, p in corrected.items()}}
         which = [np.all([holds[claim] for claim in one.claims], axis=0) for one in VERDICTS]
-        columns[verdict] = np.select(which, [one.id for one in VERDICTS], default="").tolist()
-    tests = max(1, int((~np.isnan(p_values["p_mean"])).sum()))
+        words = np.select([untested, *which], ["", *(one.id for one in VERDICTS)], default="")
+        columns[verdict] = [word or None for word in words.tolist()]
+    is_tested = ~np.isnan(p_values["p_mean"])
     variances = (n_seeds if name == "n_seeds" else column(name) for name in VARIANCES)
     estimate = Estimate(np.zeros_like(n_seeds), *variances)
     errors = estimate.errors
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = detectable_effect(errors, alpha=alpha / tests) / sd
-        columns["text_share"] = (errors.second / (estimate.v_seeds + errors.second)).tolist()
-    columns["minimal_detectable_effect_corrected"] = effect.tolist()
+        of_mean = {
+            "minimal_detectable_effect_corrected": (
+                detectable_effect(errors, alpha=alpha / max(1, is_tested.sum())) / sd
+            ),
+            "text_share": errors.second / (estimate.v_seeds + errors.second),
+        }
+    columns |= {name: np.where(is_tested, x, np.nan).tolist() for name, x in of_mean.items()}
     if all("p_ranks" in row for row in rows):
         columns["flags"] = _flagged(rows, alpha)
     return columns

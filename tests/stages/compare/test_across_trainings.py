@@ -187,6 +187,9 @@ def test_trainings_that_predict_one_class_are_left_out(tmp_path):
     (test,) = expected(working)
     for name in ("estimate", "p_mean", "d", "equivalence_p", "minimal_detectable_effect"):
         assert row[name] == near(getattr(test, name)), name
+    predictions = [predictions_file(tmp_path, seed, collapsed=True) for seed in (0, 1, 2, 5)]
+    (row,), _ = made(paths, tmp_path, (), predictions)
+    assert (row["n_seeds"], row["flags"]) == (0, ["too_few", "missing_cells", "collapsed"])
 
 
 def test_files_of_two_models_are_refused(tmp_path):

@@ -19,11 +19,13 @@ from exparity.report.sections.findings import (
 )
 from exparity.report.tables import Row, by_dataset
 from exparity.report.verdicts import (
+    CONTROLLED,
     certainty,
     detectable,
     effect_size,
     is_decided,
     named,
+    skills_of,
     standing_of,
 )
 
@@ -58,20 +60,23 @@ def build(context: Context) -> Content | None:
 def _explanations_or_certainty(context: Context) -> str:
     if not is_controlled(context.study):
         return "Unknown: no random explanations were scored."
-    cells = [c.verdicts for table in context.tables for c in table.cells.values() if c.verdicts]
+    each = (cell for table in context.tables for cell in table.cells.values())
+    # Scores that nothing is compared with cannot tell.
+    cells = [cell.verdicts for cell in each if cell.standing.get("quantity") in CONTROLLED]
     differ = [cell for cell in cells if _is_gap(cell.get("score"))]
     beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
-    others = "; in the others no difference of explanations is shown" * (beyond < len(differ))
+    sentence = f"Scores differ in {len(differ) or 'none'} of {len(cells)} cells with a control."
+    if differ:
+        sentence += f" In {beyond} of these the skill of explanations differs, too (the excess, if "
+        sentence += "a metric has no skill)"
+        sentence += "; in the others no difference of explanations is shown" * (
+            beyond < len(differ)
+        )
+        sentence += "."
     threshold = context.study.statistics["threshold"]
     of_datasets = by_dataset(context.tables).values()
     sure = (certainty((row for t in of for row in t.judged), threshold) for of in of_datasets)
-    return " ".join(
-        [
-            f"Scores differ in {len(differ)} of {len(cells)} cells. In {beyond} of these the skill "
-            f"of explanations differs, too (the excess, if a metric has no skill){others}.",
-            *(f"{sentence}." for sentence in sure if sentence),
-        ]
-    )
+    return " ".join([sentence, *(f"{words}." for words in sure if words)])
 
 
 def _is_gap(row: Row | None) -> bool:
@@ -115,15 +120,8 @@ def _in_plain_numbers(largest: Row | None) -> str:
     if largest is None:
         return "No gap was found, and so no size."
     d, better, worse = largest["d"], largest["better_group"], worse_group(largest)
-    if not math.isfinite(d):
-        return "Every text of one group scores higher than every text of the other."
     if largest["quantity"] == "skill":
-        of = {largest[f"group_{side}"]: 100 * largest[f"skill_{side}"] for side in "ab"}
-        return (
-            "From words at random to the best words that a search finds, explanations of "
-            f"{better} go {of[better]:.0f} % of the way, and those of {worse} {of[worse]:.0f} % "
-            f"(d = {signed(d)})."
-        )
+        return f"{skills_of(largest)} (d = {signed(d)})."
     share = NormalDist().cdf(abs(d) / math.sqrt(2))
     return (
         f"The largest gap is d = {signed(d)}: of one text of {better} and one of {worse}, drawn at "

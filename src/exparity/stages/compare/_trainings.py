@@ -43,6 +43,9 @@ def _tested(
     # What is left out says nothing of the others.
     counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
     of_scores = {flag for cell in counted for flag in cell.flags}
+    if not counted:
+        is_collapsed = any(cell.seed in classifiers.collapsed for cell in cells)
+        of_scores.add("collapsed" if is_collapsed else "label_mass_low")
     measured, *others = dict.fromkeys(name for cell in cells for name in cell.quantities)
 
     def values_of(quantity: str, scale: Scale | None = None) -> FloatArray:
@@ -72,7 +75,7 @@ def _tested(
                 continue  # there are no random explanations
             pair = np.isin(groups, (test.group_a, test.group_b))
             compared = scores[:, pair][~np.isnan(scores[:, pair]).all(axis=1)]
-            if not (np.nanmax(compared, axis=1) > np.nanmin(compared, axis=1)).any():
+            if len(compared) and (np.nanmax(compared, axis=1) == np.nanmin(compared, axis=1)).all():
                 flags.add("constant")  # in no training two scores differ
             test.flags.extend(sorted(flags.difference(test.flags)))
             yield {

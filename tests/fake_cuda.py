@@ -336,6 +336,7 @@ def _calls(gpus):
         "current_device": lambda: 0,
         "get_device_name": lambda device=None: "Fake GPU",
         "get_device_capability": lambda device=None: gpus.capability,
+        "get_arch_list": lambda: ["sm_{}{}".format(*gpus.capability)],
         "get_device_properties": lambda device=None: _properties(gpus, device),
         "is_bf16_supported": lambda *_, **__: gpus.capability >= (8, 0),
         "get_rng_state": lambda *_: torch.get_rng_state(),

@@ -89,6 +89,44 @@ def test_bf16_is_refused_before_weights_are_read():
 
 
 @pytest.mark.parametrize(
+    ("architectures", "capability", "runs"),
+    [
+        (("sm_75", "sm_80", "sm_120"), (7, 0), False),
+        (("sm_70", "sm_80"), (7, 0), True),
+        (("sm_80", "sm_86"), (8, 9), True),
+        (("sm_75", "sm_120"), (10, 0), False),
+        (("sm_75", "compute_90"), (10, 0), True),
+        (("gfx90a",), (9, 0), True),
+    ],
+)
+def test_a_gpu_that_torch_was_not_built_for_is_refused(
+    monkeypatch, architectures, capability, runs
+):
+    with fake_cuda(capability=capability):
+        monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: [*architectures])
+        if runs:
+            assert str(resolve_device("auto")) == "cuda:0"
+        else:
+            with pytest.raises(InputError, match=r"cuda:0 is a Fake GPU .*no code; install"):
+                resolve_device("auto")
+
+
+@pytest.mark.parametrize(
+    ("visible", "runs"), [("0", False), ("", True), ("-1", True), (None, True)]
+)
+def test_a_gpu_that_torch_does_not_find_is_no_cpu(monkeypatch, visible, runs):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    if runs:
+        assert str(resolve_device("auto")) == "cpu"
+    else:
+        with pytest.raises(InputError, match="CUDA_VISIBLE_DEVICES names a GPU, but torch"):
+            resolve_device("auto")
+
+
+@pytest.mark.parametrize(
     ("message", "full"),
     [
         ("CUDA out of memory. Tried to allocate 20.00 MiB.", True),

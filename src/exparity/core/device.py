@@ -25,6 +25,7 @@ _BF16 = (8, 0)
 """Compute capability of the first GPUs that compute in bf16."""
 _MESSAGES = ("out of memory", "can't allocate memory", "ALLOC_FAILED", "STATUS_NOT_INITIALIZED")
 """Messages of torch, CUDA, cuBLAS and cuDNN on full memory; the last is one of their start."""
+_NO_GPU = "or set `engine: {device: cpu}`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +65,21 @@ class Inference(Machine):
 
 
 def resolve_device(name: str) -> torch.device:
-    """Return the torch device of a name; ``auto`` is a GPU that few processes have, or the CPU."""
+    """Return the torch device of a name; ``auto`` is a GPU that few processes have, or the CPU.
+
+    Raises:
+        InputError: there is no such device, or torch cannot use the GPU that is there.
+    """
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto" and not count:
+        if torch.version.cuda and os.environ.get("CUDA_VISIBLE_DEVICES", "-1") not in ("", "-1"):
+            raise InputError(  # a job on a cluster would run for hours on its one core
+                "device 'auto': CUDA_VISIBLE_DEVICES names a GPU, but torch "
+                f"{torch.__version__} finds none; compare its CUDA with that of nvidia-smi, which "
+                f"is the newest that the driver runs, {_NO_GPU}"
+            )
         return torch.device("cpu")
     try:
         device = torch.device("cuda" if name == "auto" else name)
@@ -78,7 +89,25 @@ def resolve_device(name: str) -> torch.device:
         return device
     if (device.index or 0) >= count:
         raise InputError(f"device '{name}': this machine shows {count} GPUs to the job")
-    return torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)
+    device = torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)
+    _require_kernels(device)
+    return device
+
+
+def _require_kernels(device: torch.device) -> None:
+    """Check that torch was built for a GPU: builds with CUDA 13 leave out the V100."""
+    import torch
+
+    major, minor = torch.cuda.get_device_capability(device)
+    # Code of a capability runs on later ones of the same major number, intermediate code on all.
+    known = {f"sm_{major}{older}" for older in range(minor + 1)}
+    built = torch.cuda.get_arch_list()
+    later = (int(name[8:]) <= 10 * major + minor for name in built if name[8:].isdecimal())
+    if any(name.startswith("sm_") for name in built) and not known & {*built} and not any(later):
+        raise InputError(
+            f"{_card(device)}, for which torch {torch.__version__} has no code; install another "
+            f"build (for a V100: torch 2.10 of PyPI, or one with CUDA 12.6), {_NO_GPU}"
+        )
 
 
 @cache
@@ -107,12 +136,16 @@ def require_bf16(device: torch.device, key: str) -> None:
     """Check for ``key`` that a device computes in bf16, which torch would emulate slowly."""
     import torch
 
-    if device.type != "cuda" or (capability := torch.cuda.get_device_capability(device)) >= _BF16:
-        return
-    raise InputError(
-        f"{key} bf16: {device} is a {torch.cuda.get_device_name(device)} (compute capability "
-        f"{'.'.join(map(str, capability))}), which has none; use fp32 or fp16"
-    )
+    if device.type == "cuda" and torch.cuda.get_device_capability(device) < _BF16:
+        raise InputError(f"{key} bf16: {_card(device)}, which has none; use fp32 or fp16")
+
+
+def _card(device: torch.device) -> str:
+    """Return in words what a GPU is."""
+    import torch
+
+    capability = ".".join(map(str, torch.cuda.get_device_capability(device)))
+    return f"{device} is a {torch.cuda.get_device_name(device)} (compute capability {capability})"
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

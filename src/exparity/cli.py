@@ -6,7 +6,6 @@ imported when it is called: comparing groups must not wait for torch.
 
 from __future__ import annotations
 
-import errno
 import gc
 import logging
 import os
@@ -22,7 +21,7 @@ from typing import NoReturn
 
 import exparity
 from exparity.core.command_line import Command, Parser, add_plugins, command_of, plain
-from exparity.core.errors import ExparityError, did_you_mean
+from exparity.core.errors import ExparityError, did_you_mean, system_reason
 from exparity.core.escaping import LogFormatter, say, visible
 from exparity.core.usage import begin_usage
 from exparity.jobs.stop import Stopped, stoppable
@@ -105,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, say) has what it wanted; Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        _complain(_explained(error))
+        _complain(system_reason(error))
         return 1
     return 0
 
@@ -256,12 +255,3 @@ def _spare_pandas() -> None:
         sys.meta_path.insert(0, NoPandas)
         pa.array([0])
         sys.meta_path.remove(NoPandas)
-
-
-def _explained(error: OSError) -> str:
-    """Return what the system would not do, to which file, and what to do about it."""
-    reason = error.strerror or str(error)
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        # Libraries put words of their own around the system's.
-        reason = f"{os.strerror(error.errno)}; make room and run again, what is finished is kept"
-    return f"{error.filename}: {reason}" if error.filename else reason

@@ -52,12 +52,15 @@ def test_a_run_fills_every_artefact(baseline):
 
 
 def test_a_second_run_has_nothing_to_do(finished):
-    """And writes the grid again, where that is damaged or gone."""
-    grid = read_grid(finished.results)
-    (finished.results / "grid.json").write_text("[]")
+    """And writes the grid again, where that is damaged; where it cannot be, one line says why."""
+    grid, path = read_grid(finished.results), finished.results / "grid.json"
+    path.write_text("[]")
     assert "Nothing to be done" in finished.snakemake().stderr
-    assert grid
     assert read_grid(finished.results) == grid
+    path.unlink()
+    path.mkdir()
+    run = finished.snakemake(check=2)
+    assert run.stderr.endswith("exparity: results/grid.json: Is a directory\n")
 
 
 def test_how_jobs_use_the_machine_redoes_nothing(finished):

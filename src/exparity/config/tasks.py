@@ -140,4 +140,4 @@ def mark_outdated(experiment: Experiment, forced: set[str]) -> None:
     for reason, paths in groupby(sorted(reasons, key=reasons.__getitem__), reasons.__getitem__):
         first, *others = paths
         more = f" and {len(others)} more" if others else ""
-        print(f"exparity: made again, since {reason}: {first}{more}", file=sys.stderr)
+        print(f"exparity: to make, since {reason}: {first}{more}", file=sys.stderr)

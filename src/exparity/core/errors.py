@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 import reprlib
 import sys
 from collections.abc import Collection, Iterable, Iterator
@@ -39,14 +41,24 @@ def within(where: str) -> Iterator[None]:
         raise InputError(f"{where}{error}") from None
 
 
+def system_reason(error: OSError) -> str:
+    """Return what the system would not do, to which file, and what to do about it."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        # Libraries put words of their own around the system's.
+        reason = f"{os.strerror(error.errno)}; make room and run again, what is finished is kept"
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
 @contextmanager
 def exit_on_bad_input() -> Iterator[None]:
-    """End the process with 2 on bad input, and say why."""
+    """End the process with 2 on bad input, or where the system refuses a file, and say why."""
     try:
         yield
-    except InputError as error:
-        print(f"exparity: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
+    except (InputError, OSError) as error:
+        reason = system_reason(error) if isinstance(error, OSError) else error
+        print(f"exparity: {reason}", file=sys.stderr)
+        raise SystemExit(InputError.exit_code) from None
 
 
 def reason_of(error: BaseException) -> str:

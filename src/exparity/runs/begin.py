@@ -64,8 +64,8 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
             start_server(ahead=(*FACTS, *ENGINE))
         with exit_on_bad_input():
             check_before_jobs(experiment)
-        if runs_jobs:
-            _begin(workflow, experiment)
+            if runs_jobs:
+                _begin(workflow, experiment)
         mark_outdated(experiment, workflow.dag.forcefiles)
         # `mtime` holds the times that Snakemake knows already and does not read again.
         from snakemake.io import Mtime

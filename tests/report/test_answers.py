@@ -1,11 +1,14 @@
 """The questions of an auditor, which a page of one training ends with."""
 
+from types import SimpleNamespace
+
 import pytest
 from made_up import config, make_study, options_of
 from report.pages import page_of
 
 from exparity.report.gather import gather
-from exparity.report.sections.answers import _in_plain_numbers, _words
+from exparity.report.provenance import ArtefactOrigin
+from exparity.report.sections.answers import _in_plain_numbers, _uncounted, _words
 
 ROW = {"quantity": "excess", "group_a": "Islam", "group_b": "Women", "better_group": "Islam"}
 GAPS = ("d_ranks", "d_log_odds", "d_probability")
@@ -34,6 +37,17 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
     words = _words(study, {**study.judged[0], "method": "gradient"})
     assert "relies most in texts of male on “" in words
     assert "in texts of female on “she”, " in words
+
+
+def test_rows_that_do_not_count_are_counted():
+    accuracy = SimpleNamespace(whole={"dataset": "posts", "n": 300})
+    origins = [ArtefactOrigin("data", {"dataset": "posts"}, {"dropped": {"without group": 2}})]
+    origins += [ArtefactOrigin("explanations", {"dataset": "posts"}, {"rows": n}) for n in (9, 300)]
+    context = SimpleNamespace(origins=origins, study=SimpleNamespace(accuracies=[accuracy]))
+    assert [said for _, said in _uncounted(context)] == [
+        "2 rows are left out: 2 without group",
+        "of 300 predicted texts 9–300 are explained",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 import re
 from importlib.resources import files
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,8 +25,14 @@ from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
-from exparity.report.sections.overview import pieces_of_words
+from exparity.report.sections.overview import _counted, pieces_of_words
 from exparity.tools.cost import cost
+
+
+def test_a_score_of_three_groups_counts_once():
+    rows = [{"dataset": "d", "n_undefined": 4}] * 3  # a test of each pair
+    groups = SimpleNamespace(groups=("a", "b", "c"))
+    assert _counted(SimpleNamespace(rows=rows, declared={"d": groups}.get), "n_undefined") == 6
 
 
 def test_pieces_of_words_are_a_sentence_where_they_differ_and_tokens_are_scored():

@@ -180,8 +180,9 @@ def audit(
     many = max(len(of.groups) for of in loaded) >= _MANY
     analyses = {"correctness": rationale, "worst_group": many}
     asked = {"templates": list(prompt), "words": words}
+    audited = f" ({entry['label']})" if "label" in entry else ""
     config = {
-        "title": f"Audit of {predict or '/'.join(names)} on {Path(table).name}"[:200],
+        "title": f"Audit of {predict or '/'.join(names)}{audited} on {Path(table).name}"[:200],
         "results": str(results),
         "datasets": {
             dataset: {"use": "table", **options, "group": of}

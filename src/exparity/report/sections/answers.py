@@ -41,7 +41,7 @@ def build(context: Context) -> Content | None:
     judged = [row for table in context.tables for row in table.judged]
     favouring = [row for row in judged if named(row["verdict"]).favours and row["better_group"]]
     largest = max(favouring, key=effect_size, default=None)
-    dropped = [f"{study.display('dataset', d)}: {n}" for d, n in dropped_rows_of(context.origins)]
+    uncounted = [f"{study.display('dataset', d)}: {n}" for d, n in _uncounted(context)]
     answers = {
         "Do the explanations differ, or is the classifier only surer of one group?": (
             _explanations_or_certainty(context)
@@ -50,11 +50,25 @@ def build(context: Context) -> Content | None:
         "How large is that?": _in_plain_numbers(largest),
         "What should I do next?": " ".join(_next(study, judged, largest))
         or "Nothing, for these groups and texts; check again after each training.",
-        "Did every row of my table count?": f"No. {'; '.join(dropped)}."
-        if dropped
-        else "Yes: every row was predicted, and explained unless a sample size was set.",
+        "Did every row of my table count?": f"No. {'; '.join(uncounted)}."
+        if uncounted
+        else "Yes: every row was predicted and explained.",
     }
     return Content({"answers": answers}, unfolded=True)
+
+
+def _uncounted(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield a dataset and how many of its rows are left out, or predicted and not explained."""
+    yield from dropped_rows_of(context.origins)
+    predicted = {one.whole["dataset"]: one.whole["n"] for one in context.study.accuracies}
+    explained = defaultdict(list)
+    for origin in context.origins:
+        if origin.artefact == "explanations":
+            explained[origin.ids["dataset"]].append(origin.facts["rows"])
+    for dataset, sizes in explained.items():
+        if min(sizes) < predicted[dataset]:
+            span = "–".join(f"{n:,}" for n in sorted({min(sizes), max(sizes)}))
+            yield dataset, f"of {predicted[dataset]:,} predicted texts {span} are explained"
 
 
 def _explanations_or_certainty(context: Context) -> str:

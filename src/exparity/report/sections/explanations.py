@@ -33,10 +33,10 @@ def build(context: Context) -> Content | None:
         rows = grouped(examples.values(), _set_of)
         sets = {name: [row["example_id"] for row in of] for name, of in rows.items()}
         for model in models if sets else ():
-            sample = _sample(context, (dataset, model, study.seeds[0]), examples, sets, limit)
-            if sample is not None:
-                samples.append(sample)
-                available += len(sets)
+            made = _sample(context, (dataset, model, study.seeds[0]), examples, sets, limit)
+            if made is not None:
+                samples.append(made[0])
+                available += made[1]
     if not samples:
         return None
     return Content(
@@ -62,8 +62,11 @@ def _sample(
     examples: Rows,
     sets: Mapping[str, Sequence[str]],
     limit: int,
-) -> dict[str, Any] | None:
-    """Return a sample of one classifier for the script; None if there are no predictions."""
+) -> tuple[dict[str, Any], int] | None:
+    """Return a sample of one classifier for the script, and the number of sets that it is of.
+
+    None if there are no predictions. Sets of which nothing is explained do not count.
+    """
     study, (dataset, model, seed) = context.study, ids
     cell: dict[str, str | int] = {"dataset": dataset, "model": model, "seed": seed}
     predicted = study.by_example("predictions", **cell)
@@ -74,6 +77,8 @@ def _sample(
         for method in study.applying("methods", dataset)
     }
     explained = {method: rows for method, rows in by_method.items() if rows}
+    ids_explained = set().union(*explained.values()) or {*examples}
+    sets = {name: of for name, of in sets.items() if not ids_explained.isdisjoint(of)}
     metrics = study.applying("metrics", dataset)
     known = context.scores.examples
     scores = {(m, k): known.get((*ids, m, k), {}) for m in explained for k in metrics}
@@ -89,7 +94,7 @@ def _sample(
     def place(id: str) -> tuple[int, str]:
         return order.index(examples[id]["group"]), id
 
-    return {
+    chosen = {
         "dataset": dataset,
         "name": study.display("dataset", dataset),
         "model": model,
@@ -101,6 +106,7 @@ def _sample(
             for name in choose_sets(sets, explained, scores, limit)
         ],
     }
+    return chosen, len(sets)
 
 
 def choose_sets(

@@ -68,12 +68,19 @@ def _warnings(context: Context, commits: int) -> Iterator[str]:
     for dataset, dropped in dropped_rows_of(context.origins):
         yield f"{study.display('dataset', dataset)}: {dropped}."
     yield from pieces_of_words(context.origins)
-    undefined, total = (sum(row[n] for row in study.rows) for n in ("n_undefined", "n_examples"))
+    undefined, total = (_counted(study, n) for n in ("n_undefined", "n_examples"))
     if undefined:
         yield f"{undefined:,} of {total:,} scores are undefined and left out of the tests."
     yield from missing_results(study.results, study.options)
     if commits > 1:
         yield f"The results were made with {commits} versions of the source code; see below."
+
+
+def _counted(study: Study, number: str) -> int:
+    """Return a number of scores over all tests; of several groups, each is in a test per other."""
+    groups = ((row, study.declared(row["dataset"]).groups) for row in study.rows)
+    total: float = sum(row[number] / (len(of) - 1) for row, of in groups)
+    return round(total)
 
 
 def pieces_of_words(origins: Sequence[ArtefactOrigin]) -> Iterator[str]:

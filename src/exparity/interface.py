@@ -5,6 +5,7 @@ from exparity.core.flags import NotNegative as NotNegative
 from exparity.core.flags import Positive as Positive
 from exparity.core.flags import Range as Range
 from exparity.core.flags import Share as Share
+from exparity.core.seeding import seeded as seeded
 from exparity.data.facts import Loaded as Loaded
 from exparity.data.facts import RemoteFile as RemoteFile
 from exparity.explanations import Explanation as Explanation

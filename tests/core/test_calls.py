@@ -135,6 +135,8 @@ def test_a_misspelt_name_of_the_package_is_told():
     with pytest.raises(AttributeError, match="module 'exparity' has no attribute 'explan'") as told:
         _ = exparity.explan
     assert (told.value.name, told.value.obj) == ("explan", exparity)  # Python then suggests others
+    with pytest.raises(TypeError, match=r"load_classifier\(\) got .* argument 'class_names'"):
+        exparity.load_classifier("unread", class_names=["a", "b"])
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["explanation"])

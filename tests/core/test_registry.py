@@ -164,7 +164,11 @@ class TestPlugins:
             ),
             (
                 PLUGIN.replace("= 2.0", "= {1}"),
-                ".*TypeError: Object of type set is not JSON serializable",
+                r"default: power: Input should be a valid number, found \[1\]",
+            ),
+            (
+                PLUGIN.replace("*, power", "power"),
+                r"TypeError: option 'power' of a must follow a `\*`",
             ),
             (
                 PLUGIN.replace("power: float", "power: 5"),
@@ -175,7 +179,7 @@ class TestPlugins:
     def test_a_file_that_fails_can_be_mended(self, source, reason, metrics, tmp_path):
         path = tmp_path / "bad_plugin.py"
         path.write_text(source.replace("{id}", "a"))
-        with pytest.raises(InputError, match=rf"plugins: {path}: {reason}"):
+        with pytest.raises(InputError, match=rf"{path}: {reason}"):
             load_plugin(str(path))
         load_plugin(plugin(path, "mended_by_now"))
         assert "mended_by_now" in metrics.ids()

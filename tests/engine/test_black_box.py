@@ -318,5 +318,5 @@ def test_embeddings_cannot_be_moved():
     with pytest.raises(InputError, match="left out or masked, but not moved"):
         function.forward([2], padded([function.embed(encoding.token_ids) * 0.9]))
     with pytest.raises(InputError, match="has no weights, gradients or embeddings"):
-        function.with_random_weights(0)
+        next(function.input_gradients([2], padded, np.array([0])))
     assert not hasattr(function, "gone")

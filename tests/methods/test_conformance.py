@@ -211,6 +211,11 @@ def filled(value):
         (filled(np.nan), "method lime: gives scores that are not finite real numbers"),
         (filled("1"), "not finite real numbers"),
         (lambda batch: 1 / 0, "^'lime' in .*: ZeroDivisionError: division by zero"),
+        (
+            lambda batch: [np.random.rand(length) for length in batch.lengths],  # noqa: NPY002
+            "method lime: draws from a global random generator",
+        ),
+        (lambda batch: [torch.rand(length) for length in batch.lengths], "draws from a global"),
     ],
 )
 def test_what_is_not_declared_is_refused(replaced, function, message):

@@ -40,7 +40,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # Python's own error names the function
         for name in annotations.keys() & bound.arguments.keys():
             bound.arguments[name] = checked_value(bound.arguments[name], annotations[name], name)
         return function(*bound.args, **bound.kwargs)

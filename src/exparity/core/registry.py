@@ -10,7 +10,6 @@ import glob
 import hashlib
 import importlib
 import importlib.util
-import json
 import pkgutil
 import re
 import sys
@@ -27,7 +26,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ConfigDict, ValidationError, dataclasses
 
 from exparity.core.errors import ExparityError, InputError, reason_of, require_known, shown
-from exparity.core.validation import Settings, options_of, words_of
+from exparity.core.validation import Settings, complete, defaults_of, options_of, words_of
 
 Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
@@ -144,8 +143,7 @@ class Registry(Generic[Facts]):
                 raise InputError(f"{where}: the id is taken by {known.source}; choose another")
             entry = Entry(id, function, self.facts_type(**facts), source)
             options = self.options(entry)
-            json.dumps([field.default for field in options.model_fields.values()])
-            options.model_rebuild()  # which pydantic leaves to the first use
+            complete(options, defaults_of(options), f"{where}: default:")
             self._entries[id] = entry
             return function
 

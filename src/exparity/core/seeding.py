@@ -7,8 +7,13 @@ for any batch size and order.
 from __future__ import annotations
 
 import hashlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
+
+from exparity.core.errors import ExparityError
 
 
 def derive_seed(seed: int, *key: str | int) -> int:
@@ -21,3 +26,44 @@ def derive_seed(seed: int, *key: str | int) -> int:
 def generator(seed: int, *key: str | int) -> np.random.Generator:
     """Return a numpy generator keyed by ``seed`` and ``key`` (see :func:`derive_seed`)."""
     return np.random.default_rng(derive_seed(seed, *key))
+
+
+@contextmanager
+def seeded(rng: np.random.Generator) -> Iterator[None]:
+    """Seed the global generators of numpy and torch by a draw, and restore them.
+
+    For libraries that draw from these, such as shap and captum.
+
+    Args:
+        rng: such as ``batch.generator(index)``, the generator of one text.
+    """
+    import torch
+
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    seed, state = int(rng.integers(2**31)), np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(state)  # noqa: NPY002
+
+
+@contextmanager
+def without_global_draws(where: str) -> Iterator[None]:
+    """Refuse draws from numpy's global generator, and from torch's if torch is loaded."""
+    before = _global_states()
+    yield
+    if _global_states()[: len(before)] != before:
+        raise ExparityError(
+            f"{where}: draws from a global random generator; draw from batch.generator(index), or "
+            "have a library draw within exparity.interface.seeded(batch.generator(index))"
+        )
+
+
+def _global_states() -> list[bytes]:
+    own = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    states = [own["key"].tobytes(), str(own["pos"]).encode()]
+    torch = sys.modules.get("torch")
+    return [*states, torch.get_rng_state().numpy().tobytes()] if torch else states

@@ -163,7 +163,12 @@ def options_of(
         hints = typing.get_type_hints(function, include_extras=True)
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind is not inspect.Parameter.KEYWORD_ONLY or name in without:
+                # An input that may be missing is None.
+                if parameter.default not in (inspect.Parameter.empty, None) and name not in without:
+                    raise TypeError(f"option '{name}' of {function.__name__} must follow a `*`")
                 continue
+            if name in fields:
+                raise TypeError(f"option '{name}' of {functions[0].__name__} is taken; rename it")
             if parameter.default is inspect.Parameter.empty or name not in hints:
                 raise TypeError(
                     f"option '{name}' of {function.__name__} needs a default and a type"

@@ -99,7 +99,7 @@ class BlackBox(Classifier):
         self._answers: dict[bytes, FloatArray] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name == "model":
+        if name in ("model", "_layers"):
             raise InputError(
                 "the classifier is a function of texts, and has no weights, gradients or embeddings"
             )

@@ -20,10 +20,11 @@ from exparity.core.calls import (
     listed,
     options_of_ids,
 )
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
+from exparity.core.seeding import without_global_draws
 from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
@@ -274,12 +275,16 @@ def _scores(
 ) -> list[FloatArray]:
     """Run a method, and hold what it returns to what it declares."""
     versions = _versions(batch)
-    with entry.running():
+    with entry.running(), without_global_draws(f"method {entry.id}"):
         scores = [np.asarray(s) for s in entry.function(batch, **options)]
     if _versions(batch) != versions:
         raise ExparityError(f"method {entry.id}: writes to its inputs; copy them first")
-    if [s.shape for s in scores] != [(length,) for length in batch.lengths]:
-        raise ExparityError(f"method {entry.id}: must return one score per token of every text")
+    shapes, wanted = [s.shape for s in scores], [(length,) for length in batch.lengths]
+    if shapes != wanted:
+        raise ExparityError(
+            f"method {entry.id}: must return one score per token of every text, special tokens "
+            f"included: arrays of the shapes {shown(wanted)}, not {shown(shapes)}"
+        )
     if any(s.dtype.kind not in "biuf" or not np.isfinite(s).all() for s in scores):
         raise ExparityError(f"method {entry.id}: gives scores that are not finite real numbers")
     if not entry.facts.signed and any((s < 0).any() for s in scores):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from exparity.core.errors import InputError, reason_of
+from exparity.core.seeding import seeded
 from exparity.methods import MethodBatch
 from exparity.methods._gradients import baseline_rows, path_method
 from exparity.types import FloatArray
@@ -75,7 +75,9 @@ def captum(
             batch.classifier.without_types(own, batch.token_ids[row]) for own in (rows, absent)
         )
         function = partial(_on_rows, batch, rows - words, int(batch.targets[row]))
-        with in_evaluation(batch.classifier.model), _drawing(batch.generator(row), rows.device):
+        draws = seeded(batch.generator(row))
+        with in_evaluation(batch.classifier.model), draws, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # captum tells of its hooks
             try:
                 scores.append(_attributed(kind, function, words, absent_words, options))
             except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:
@@ -125,23 +127,3 @@ def _on_rows(
     classifier = batch.classifier
     logits = classifier.head.logits(classifier.model, EmbeddedBatch(rows + types, None, last))
     return batch.objective(logits.float(), targets)
-
-
-@contextmanager
-def _drawing(rng: np.random.Generator, device: torch.device) -> Iterator[None]:
-    """Seed the generators that captum draws from, torch's and numpy's global ones, and restore."""
-    import torch
-
-    state = np.random.get_state()  # noqa: NPY002  captum draws from it
-    seed = int(rng.integers(2**31))
-    with (
-        torch.random.fork_rng([device] if device.type == "cuda" else []),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")  # captum tells of its hooks
-        torch.manual_seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        try:
-            yield
-        finally:
-            np.random.set_state(state)  # noqa: NPY002

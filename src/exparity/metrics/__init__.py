@@ -25,6 +25,7 @@ from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
+from exparity.core.seeding import without_global_draws
 from exparity.core.validation import Settings, complete, options_of
 from exparity.explanations import Explanation
 from exparity.explanations import units as _units
@@ -253,10 +254,13 @@ def _values(
     entry: Entry[MetricFacts], options: Mapping[str, Any], size: int, *inputs: Any
 ) -> FloatArray:
     """Run a metric, and hold what it returns to what it declares."""
-    with entry.running():
+    with entry.running(), without_global_draws(f"metric {entry.id}"):
         values = np.asarray(entry.function(*inputs, **options))
     if values.shape != (size,) or values.dtype.kind not in "biuf":
-        raise ExparityError(f"metric {entry.id}: must return one value per explanation, a number")
+        raise ExparityError(
+            f"metric {entry.id}: must return one value per explanation, a number: an array of the "
+            f"shape {(size,)}, not {values.dtype} of the shape {values.shape}"
+        )
     values = values.astype(np.float64)
     bounds = low, high = entry.facts.bounds_with(options)
     stray = first_stray(values, bounds)

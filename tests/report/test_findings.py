@@ -121,6 +121,19 @@ def doubtful(verdict="different", **changes):
     return of_one(2.0, verdict, study=changes, minimal_detectable_effect_corrected=1.1)
 
 
+def three_groups():
+    """Two pairs of groups with a cell each, whose scores differ and whose skill does not."""
+    cell = {name: {**row, "certainty_d": 0.1, **ONE_SCALE} for name, row in skill(0.19).items()}
+    study, tables = many_pairs([0.4, 0.4])
+    for table in tables:
+        for of in table.cells.values():
+            of.verdicts = cell
+    groups = ("men", "women", "others")
+    study.declared = lambda _: SimpleNamespace(groups=groups, classes=("a", "b"))
+    study.dependence = {"d": {"test": 1.0}}
+    return study, tables
+
+
 def many_pairs(effects, flags=()):
     """A study of as many pairs of groups; each has one cell, which could show such a |d|."""
     study, tables = None, []
@@ -147,6 +160,7 @@ STUDIES = {
     "no better than chance": lambda: doubtful(accuracy=0.5),
     "cannot pass": lambda: doubtful(flags=["cannot_pass"]),
     "only large gaps": lambda: doubtful("undecided"),
+    "three groups": three_groups,
     "several pairs, some": lambda: many_pairs([0.5, 1.1, 0.9, 2.0]),
     "several pairs, all": lambda: many_pairs([0.5] * 4, flags=["too_few"]),
     "several pairs, one": lambda: many_pairs([0.5, 1.1]),

@@ -160,13 +160,14 @@ def measured(study: Study) -> dict[str, Any]:
     datasets = [d for d in study.models if study.declared(d).groups]
     groups = list(dict.fromkeys(tuple(study.declared(d).groups) for d in datasets))
     return {
-        "models": _listed(models, "models"),
-        "datasets": _listed([study.display("dataset", d) for d in datasets], "datasets"),
+        "models": listed(models, "models"),
+        "datasets": listed([study.display("dataset", d) for d in datasets], "datasets"),
+        "pairs": any(len(of) > 2 for of in groups),
         "groups": " and ".join(groups[0]) if len(groups) == 1 and len(groups[0]) == 2 else "",
     }
 
 
-def _listed(names: Sequence[str], kind: str) -> str:
+def listed(names: Sequence[str], kind: str) -> str:
     """Return up to three names, or the number of names."""
     if len(names) > 3:
         return f"{len(names)} {kind}"

@@ -13,6 +13,7 @@ from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
 from exparity.report.provenance import dropped_rows_of
 from exparity.report.sections.findings import (
+    INSEPARABLE,
     dependence_sentences,
     unreliable_sentences,
     worse_group,
@@ -147,7 +148,10 @@ def _in_plain_numbers(largest: Row | None) -> str:
 def _next(study: Study, judged: Sequence[Row], largest: Row | None) -> Iterator[str]:
     if unreliable_sentences(study):
         yield "Improve the classifier first: explanations of one that guesses show little."
-    if dependence_sentences(study):
+    dependent = dependence_sentences(study)
+    if any(INSEPARABLE in sentence for sentence in dependent):
+        yield "Compare on other texts, in which every class has texts of each group."
+    elif dependent:
         yield (
             "Compare within classes, since label and group go together: the dialog of each cell "
             "has the gap at equal class."

@@ -16,7 +16,7 @@ from typing import Any
 from exparity.core.formats import percent
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
-from exparity.report.picture import is_controlled
+from exparity.report.picture import is_controlled, listed
 from exparity.report.tables import Row, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
@@ -31,8 +31,8 @@ from exparity.report.verdicts import (
 )
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
-_INSEPARABLE, _DEPENDENT = 0.99, 0.3
-"""Cramér's V of label and group from which readers are warned."""
+INSEPARABLE, _DEPENDENT = "cannot be told apart", 0.3
+"""Words for label and group of a Cramér's V of 0.99 or more; V from which readers are warned."""
 _LARGE = 0.8
 """|d| that a sample must be able to show; a large effect (Cohen 1988, §2.2)."""
 _MOST = 6
@@ -100,7 +100,8 @@ def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
         how += f"; {largest['model']} on {study.display('dataset', largest['dataset'])}"
     sentence = sentence_of(largest, study.statistics["threshold"])
     if largest["quantity"] == "skill":
-        sentence += " Skill: {group_a} {skill_a:.2f}, {group_b} {skill_b:.2f}.".format(**largest)
+        skills = "Skill: {group_a} {skill_a:.2f}, {group_b} {skill_b:.2f}.".format(**largest)
+        sentence += f" {skills.replace(' -', ' −')}"
     method = study.display("method", largest["method"])
     return f"{how}. The largest gap is that of {method}: {sentence}"
 
@@ -137,13 +138,13 @@ def dependence_sentences(study: Study) -> list[str]:
         if largest < _DEPENDENT:
             continue
         numbers = numbers_of(by_split)
-        apart = "cannot be told apart" if largest >= _INSEPARABLE else "go together"
+        apart = INSEPARABLE if largest >= 0.99 else "go together"
         name = study.display("dataset", dataset)
         sentences.append(
             (
                 -largest,
                 f"On {name}, label and group {apart}: Cramér's V is {numbers}. A gap between "
-                f"{' and '.join(study.declared(dataset).groups)} may be one between classes.",
+                f"{listed(study.declared(dataset).groups, 'groups')} may be one between classes.",
             )
         )
     return [sentence for _, sentence in sorted(sentences)]
@@ -234,6 +235,8 @@ def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
     methods_of: dict[str, list[str]] = defaultdict(list)
     for table in tables:
         name = study.display("dataset", table.dataset)
+        if len(study.declared(table.dataset).groups) > 2:
+            name += f", {table.group_a} − {table.group_b}"
         for (model, method, metric), cell in table.cells.items():
             sentence = only_certainty(cell.verdicts, study.statistics["threshold"])
             if sentence:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import refused_by
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from exparity import InputError
@@ -131,14 +131,18 @@ class TestChat:
             self.rendered(tokenizer, template)
 
 
-def test_words_that_do_not_tell_classes_apart_are_refused():
+@pytest.mark.parametrize(
+    ("template", "words", "reason"), REFUSED["words_that_do_not_tell_classes_apart_are_refused"]
+)
+def test_words_that_do_not_tell_classes_apart_are_refused(template, words, reason):
     spec = ModelSpec(init="scratch", architecture="gpt2", vocab_size=400)
     tokenizer = train_tokenizer(spec, [*CORPUS, *TEMPLATES])
-    with pytest.raises(InputError, match=r"words\.b: ' bad' and .* begin with the same token"):
-        label_tokens(tokenizer, Prompt("", " It was"), {"a": " bad", "b": " bad"})
-    # A blank at the end of a template is of the word.
-    with pytest.raises(InputError, match=r"words\.a: with 'good' behind it"):
-        label_tokens(tokenizer, Prompt("", " It was "), {"a": "good", "b": "bad"})
+    if "behind every prompt" in reason:
+        tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+            single="$A <|endoftext|>", special_tokens=[("<|endoftext|>", tokenizer.eos_token_id)]
+        )
+    with pytest.raises(InputError, match=reason):
+        label_tokens(tokenizer, Prompt(*template.split("{text}")), {"a": words[0], "b": words[1]})
 
 
 def test_an_absent_token_is_one_token():

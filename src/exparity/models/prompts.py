@@ -178,18 +178,30 @@ def label_tokens(
 ) -> list[int]:
     """Return the token that begins each class's word where it follows the prompt."""
     asked = [prompt.around(probe) for probe in _PROBES]
-    before = _ids(tokenizer, asked, prompt.special)
+    encoded: Any = tokenizer(
+        asked, add_special_tokens=prompt.special, return_special_tokens_mask=True, verbose=False
+    )
+    before = encoded["input_ids"]
+    if encoded["special_tokens_mask"][0][-1]:
+        raise InputError(
+            f"the tokenizer puts {tokenizer.convert_ids_to_tokens(before[0][-1])} behind every "
+            "prompt, where the answer belongs; take one that puts nothing there"
+        )
     tokens: list[int] = []
     for name, word in words.items():
         after = _ids(tokenizer, [text + word for text in asked], prompt.special)
-        answers = [ids[len(alone) :] for ids, alone in zip(after, before, strict=True)]
-        joined = any(ids[: len(alone)] != alone for ids, alone in zip(after, before, strict=True))
-        if joined or not all(answers) or len({answer[0] for answer in answers}) > 1:
+        pairs = list(zip(after, before, strict=True))
+        answers = [ids[len(alone) :] for ids, alone in pairs if ids[: len(alone)] == alone]
+        if not any(answers):
             raise InputError(
-                f"words.{name}: with {word!r} behind it, the end of the prompt "
-                f"({prompt.suffix!r}) has other tokens than alone, or the word's first token "
-                "depends on the text; put the blank between them into the word, and none at the "
+                f"words.{name}: the tokenizer joins {word!r} to the end of the prompt "
+                f"({prompt.suffix!r}); put the blank between them into the word, and none at the "
                 "end of the template"
+            )
+        if len(answers) < len(pairs) or len({ids[0] for ids in answers}) > 1:
+            raise InputError(
+                f"words.{name}: the first token of {word!r} depends on the text; end the template "
+                f"with words of its own behind {TEXT}, or with a mark"
             )
         first = answers[0][0]
         if first in tokens:

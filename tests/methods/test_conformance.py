@@ -102,7 +102,7 @@ def test_explain_many_equals_explain_and_says_how_to_explain_again(classifiers, 
 
 
 def test_work_is_shared(classifiers, monkeypatch):
-    """One gradient serves two methods, and one path two others with equal steps."""
+    """One gradient serves two methods, and one path two others, if all options are equal."""
     classifier, calls = classifiers["bert"], []
     inner = classifier.input_gradients
     monkeypatch.setattr(
@@ -112,8 +112,13 @@ def test_work_is_shared(classifiers, monkeypatch):
     )
     methods = {"gradient": {}, "gradient_x_input": {}}
     methods |= {f"integrated_gradients{form}": {"n_steps": 3} for form in ("", "_x_input")}
-    explain_many(classifier, TEXTS[:2], TARGETS[:2], methods)
-    assert calls == [2, 6]
+    odds = {"gradient": {"explains": "log_odds"}}
+    odds["integrated_gradients"] = {"n_steps": 3, **odds["gradient"]}
+    fewer = {"integrated_gradients": {"n_steps": 2}}
+    for changed, passes in (({}, [2, 6]), (odds, [2, 2, 6, 6]), (fewer, [2, 4, 6])):
+        calls.clear()
+        explain_many(classifier, TEXTS[:2], TARGETS[:2], methods | changed)
+        assert calls == passes
 
 
 def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, method):

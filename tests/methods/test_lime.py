@@ -34,14 +34,14 @@ def test_the_regression_is_that_of_the_lime_package(t, m, ridge, seed):
 
 @pytest.mark.reference
 def test_masked_texts_are_run_by_token_ids(classifier):
-    found = exparity.explain(classifier, TEXTS, [1, 0], "lime", 4, num_samples=40)
-    for one in found:
-        masks = draw_masks(len(one), 40, generator(4, "explain", "lime", one.text))
+    for one in exparity.explain(classifier, [TEXTS[0], "he"], [1, 0], "lime", 4):
+        rng = generator(4, "explain", "lime", one.text)
+        masks = draw_masks(len(one), max(2, len(one) ** 2), rng)
         game = Masked(classifier, one, classifier.mask_id, range(len(one)))
         values = [game(np.flatnonzero(mask)) for mask in masks]
         expected = np.where(one.special_mask, 0, fit_lime(masks, np.array(values)))
-        np.testing.assert_allclose(one.scores, expected, atol=1e-5)
-        assert np.ptp(expected) > 1e-3
+        np.testing.assert_allclose(one.scores, expected, atol=1e-6)
+        assert np.abs(expected).max() > 2e-5
 
 
 @pytest.mark.reference
@@ -69,7 +69,9 @@ def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
 def test_number_of_masked_tokens_is_uniform():
     """Sizes are uniform on 1…t, and tokens alike."""
     t, m = 5, 6001
-    masks = draw_masks(t, m, np.random.default_rng(0))[1:]
+    whole, *others = draw_masks(t, m, np.random.default_rng(0))
+    assert whole.all()
+    masks = np.array(others)
     sizes = (~masks).sum(1)
     expected = (m - 1) / t
     error = np.sqrt(expected * (1 - 1 / t))
@@ -80,15 +82,6 @@ def test_number_of_masked_tokens_is_uniform():
         spread = np.sqrt(share * (1 - share) / len(chosen))
         assert (np.abs(chosen.mean(0) - share) <= 4 * spread + 1e-12).all()
     assert (sizes > 0).all()
-
-
-@pytest.mark.property
-@given(st.integers(1, 12), st.integers(2, 60), st.integers(0, 99))
-def test_masks_have_the_form_of_a_neighbourhood(t, m, seed):
-    masks = draw_masks(t, m, np.random.default_rng(seed))
-    assert masks.shape == (m, t)
-    assert masks[0].all()
-    assert not masks[1:].all(1).any()
 
 
 def test_size_of_the_neighbourhood(classifiers, monkeypatch):

@@ -10,6 +10,8 @@ from methods.training import explained as explained_quickly
 from support import PAIRS
 
 import exparity
+from exparity.core.seeding import generator
+from exparity.methods.lime import draw_masks, fit_lime
 
 pytestmark = pytest.mark.reference
 PAIR, TARGET = PAIRS[1], 2
@@ -91,6 +93,14 @@ def test_occlusion_is_a_loop_over_the_tokens_of_both(pair_classifier):
     found = explained(pair_classifier, "occlusion")
     np.testing.assert_allclose(found.scores, expected, atol=1e-6)
     assert (found.scores[found.word_ids >= len(PAIR[0].split())] != 0).all()
+
+
+def test_lime_masks_with_the_type_of_what_is_masked(pair_classifier):
+    plain, found = Plain(pair_classifier), explained(pair_classifier, "lime", num_samples=30)
+    masks = draw_masks(len(found), 30, generator(0, "explain", "lime", found.text))
+    masked = [plain.ids[0].where(torch.tensor(own), pair_classifier.mask_id) for own in masks]
+    expected = fit_lime(masks, np.array([plain.probability(ids) for ids in masked]))
+    close(found.scores, np.where(plain.special, 0, expected))
 
 
 def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):

@@ -89,11 +89,10 @@ class Selection:
         self.size = np.minimum(ranked.positives if top_k is None else top_k, eligible)
         last = np.maximum(self.size - 1, 0)
         start, end = ranked.at(ranked.start, last), ranked.at(ranked.end, last)
-        above = ranked.at(ranked.hits_before, last)
-        self.sure = np.where(self.size > 0, above, 0)
-        self.drawn = np.where(self.size > 0, self.size - start, 0)
+        self.sure = ranked.at(ranked.hits_before, last)
+        self.drawn = self.size - start
         self.tied = end - start + 1
-        self.tied_hits = ranked.at(ranked.hits, last) - above
+        self.tied_hits = ranked.at(ranked.hits, last) - self.sure
 
     @property
     def expected_hits(self) -> FloatArray:
@@ -182,7 +181,7 @@ def rationale_auprc(
         before = np.where(ranked.start > 0, ranked.hits_before / np.maximum(ranked.start, 1), 1.0)
         precision = (precision + before) / 2
     # Every word of the rationale adds the same recall.
-    return np.asarray(np.minimum(ranked.mean_over_rationale(precision), 1.0), dtype=np.float64)
+    return ranked.mean_over_rationale(precision)
 
 
 @_rationale_metric(
@@ -217,7 +216,6 @@ def rationale_precision_at_specificity(
     # Rounding must not turn 90 % of ten words into less than nine.
     allowed = np.floor((1 - specificity) * ranked.negatives + 1e-9)
     selected = np.where(ranked.misses <= allowed[:, None], ranked.end + 1, 0).max(axis=1)
-    selected = np.minimum(selected, ranked.words)
     hits = ranked.at(ranked.hits, np.maximum(selected - 1, 0))
     precision = np.where(selected > 0, hits / np.maximum(selected, 1), 0.0)
     return np.where(ranked.negatives > 0, ranked.defined(precision), np.nan)

@@ -93,7 +93,7 @@ class TestList:
     def test_all(self, run):
         code, out, _ = run("list")
         assert code == 0
-        for word in ("datasets", "methods", "metrics", "  pairs_all", "  gradient", "  gini ↑"):
+        for word in ("datasets", "methods", "metrics", "  pairs_all", "  label_words", "  gini ↑"):
             assert f"\n{word}" in f"\n{out}"
         assert "  sufficiency ↓" in out
         assert 'options: normalise_over="content", tau=0.1' in out

@@ -16,16 +16,24 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS
 from exparity.models.catalogue import describe_models
+from exparity.models.heads import HEADS
 
 
 def print_catalogue(
     kind: Literal[
-        "datasets", "methods", "metrics", "analyses", "counterfactuals", "interventions", "models"
+        "datasets",
+        "methods",
+        "metrics",
+        "analyses",
+        "counterfactuals",
+        "interventions",
+        "heads",
+        "models",
     ]
     | None = None,
     /,
 ) -> None:
-    """List datasets, methods, metrics, analyses, counterfactuals, interventions and models.
+    """List datasets, methods, metrics, analyses, counterfactuals, interventions, heads and models.
 
     Args:
         kind: what to list; everything if None.
@@ -37,8 +45,9 @@ def print_catalogue(
         "analyses": ANALYSES,
         "counterfactuals": GENERATORS,
         "interventions": INTERVENTIONS,
+        "heads": HEADS,
     }
-    chosen = [kind] if kind else [*(name for name, part in parts.items() if part.ids()), "models"]
+    chosen = [kind] if kind else [*parts, "models"]
     sections = [
         describe_models() if name == "models" else _section(name, parts[name]) for name in chosen
     ]

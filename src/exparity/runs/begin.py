@@ -66,7 +66,7 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
             check_before_jobs(experiment)
             if runs_jobs:
                 _begin(workflow, experiment)
-        mark_outdated(experiment, workflow.dag.forcefiles)
+            mark_outdated(experiment, workflow.dag.forcefiles)
         # `mtime` holds the times that Snakemake knows already and does not read again.
         from snakemake.io import Mtime
 

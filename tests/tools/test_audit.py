@@ -188,10 +188,14 @@ def posts(checkpoints, tmp_path, runs):
     return {"table": "posts.csv", "checkpoint": folder, "methods": ["lime"]}
 
 
-def test_of_several_labels_the_column_names_one(runs, posts):
+def test_of_several_labels_the_column_names_one(runs, posts, asked):
     audit(**posts, label="male", group=["town"])
-    audit(**posts, label="Female", group=["town"], output="male")
+    audit(**posts, label="Female", group=["town", "race"], output="male")
     assert [run[0]["models"]["several"]["label"] for run in runs] == ["male", "male"]
+    assert runs[0][0]["title"] == "Audit of several (male) on posts.csv"
+    assert "*" not in Path(runs[1][0]["results"], "config.yaml").read_text()  # no YAML alias
+    with pytest.raises(InputError, match="label 'male': the outputs are classes"):
+        audit(**asked, output="male")
     with pytest.raises(InputError, match="has several labels, and a text of the data has one"):
         audit(**posts, label="race", group=["town"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import re
 import shlex
@@ -332,7 +333,8 @@ def _write_config(config: Mapping[str, Any], path: Path, place: Path) -> None:
         f"same folder:\n  {shlex.join(['snakemake', *_flags(place, 'all')])}"
     )
     comment = "".join(f"# {visible(line)}\n" for line in header.splitlines())
-    body = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
+    plain = json.loads(json.dumps(config))  # lists that entries share would be written as anchors
+    body = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
     with atomic_path(path) as temporary:
         temporary.write_text(comment + body, encoding="utf-8")
 

@@ -158,8 +158,9 @@ def _next(study: Study, judged: Sequence[Row], largest: Row | None) -> Iterator[
         )
     if largest is not None:
         yield (
-            f"Read explanations of {worse_group(largest)} in the section Explanations, and train "
-            "the classifier again with other seeds: a gap that stays is one of the model."
+            f"Read explanations of {worse_group(largest)} in the section Explanations. If the "
+            "classifier can be trained again, do so with other seeds: a gap that stays is one of "
+            "the model."
         )
     n_open = sum(not is_decided(row["verdict"]) for row in judged)
     least = detectable(judged)

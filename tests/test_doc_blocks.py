@@ -114,6 +114,7 @@ def test_python_that_needs_no_results_runs(page, tmp_path, monkeypatch, capsys):
         if title is None:
             runpy.run_path(str(path))
         else:
+            assert not re.search(r"^(import torch|from exparity.engine)", code, re.M), title[1]
             __import__(path.stem)
     for added in set(sys.modules) - modules:
         if str(tmp_path) in str(getattr(sys.modules[added], "__file__", "")):

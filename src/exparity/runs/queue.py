@@ -7,7 +7,6 @@ over, and the plan counts what they have finished.
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import shutil
@@ -96,7 +95,7 @@ def _cancel() -> list[str]:
 
 def _submitted() -> list[str]:
     """Return the jobs that Snakemake submitted from here; it puts the rule in the comment."""
-    command = ["squeue", "--noheader", "--user", getpass.getuser(), "--format=%A|%Z|%k"]
+    command = ["squeue", "--noheader", "--user", str(os.getuid()), "--format=%A|%Z|%k"]
     queue = ask(*command) or ""
     jobs = (line.split("|", 2) for line in queue.splitlines())
     here = str(Path.cwd())

@@ -53,12 +53,6 @@ def test_settings_beside_a_loaded_classifier_are_refused(bert):
             exparity.load_classifier(bert, **setting)
 
 
-@pytest.mark.parametrize("name", ["token_budget", "max_calls"])
-def test_a_budget_of_nothing_is_refused(name):
-    with pytest.raises(InputError, match=f"{name}: Input should be .* to 1, found 0"):
-        exparity.load_classifier("unread", **{name: 0})
-
-
 @pytest.mark.parametrize("label", [7, -1])
 def test_training_labels_that_are_no_class_are_refused(bert, label):
     training = TEXTS, [0, label]

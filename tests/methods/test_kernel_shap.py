@@ -12,10 +12,11 @@ from exparity.methods.kernel_shap import draw_coalitions, shapley_values
 
 @pytest.mark.reference
 def test_all_coalitions_give_exact_shapley_values(classifier):
-    texts = ["She sings .", "he"]
-    for one in exparity.explain(classifier, texts, [0, 1], "kernel_shap", n_samples=300):
+    for text, target in (("She sings .", 0), ("he", 1)):
+        (encoding,) = classifier.encode([text])
+        fewest = max(4, 2 ** int((~encoding.special_mask).sum()))
+        (one,) = exparity.explain(classifier, text, target, "kernel_shap", n_samples=fewest)
         content = np.flatnonzero(one.content_mask)
-        assert 1 <= len(content) <= 6
         player_of = np.where(one.content_mask, np.cumsum(one.content_mask) - 1, -1)
         game = Masked(classifier, one, classifier.pad_id, player_of)
         expected = np.zeros(len(one))

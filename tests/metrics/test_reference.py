@@ -162,10 +162,10 @@ def test_faithfulness_equals_the_loop(
     [("gradient_x_input", {}), ("lime", {"num_samples": 40}), ("uniform_random", {})],
 )
 def test_class_comprehensiveness_equals_the_loop_over_classes(
-    classifier, sentences, method, given, options
+    pair_classifiers, sentences, method, given, options
 ):
     """Each class by the explanation that the method gives for it, whichever was handed in."""
-    texts = sentences[:4]
+    classifier, texts = pair_classifiers["bert"], sentences[:4]  # of three classes
     by_class = [
         exparity.explain(classifier, texts, target, method, 7, **given)
         for target in range(classifier.n_classes)

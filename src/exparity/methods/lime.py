@@ -24,12 +24,7 @@ _lime_method = partial(
 )
 
 
-@_lime_method(
-    "lime",
-    baseline="mask token",
-    display="LIME",
-    passes=500,
-)
+@_lime_method("lime", baseline="mask token", display="LIME", passes=500)
 def lime(
     batch: MethodBatch,
     *,
@@ -77,13 +72,7 @@ def lime(
     return scores
 
 
-@_lime_method(
-    "lime_words",
-    baseline="removed",
-    display="LIME (words)",
-    passes=1000,
-    per=None,
-)
+@_lime_method("lime_words", baseline="removed", display="LIME (words)", passes=1000, per=None)
 def lime_words(
     batch: MethodBatch,
     *,

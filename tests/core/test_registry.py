@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from exparity.core import registry as registry_module
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import InputError
 from exparity.core.registry import SLUG, Registry, load_plugin
 from exparity.core.validation import complete, defaults_of
 from exparity.counterfactuals import GENERATORS
@@ -213,20 +213,6 @@ class TestRefused:
         assert "a" not in fresh.ids()
         with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
             fresh.register("a", **FACTS)(lambda scores, content_mask: scores)
-
-    def test_one_that_ends_the_process_when_it_is_used(self, fresh):
-        def leaves(scores, content_mask):
-            """End."""
-            sys.exit(0)
-
-        fresh.register("a", **FACTS)(leaves)
-        with (
-            pytest.raises(
-                ExparityError, match=r"'a' in .*test_registry.py, line \d+: SystemExit: 0"
-            ),
-            fresh.get("a").running(),
-        ):
-            fresh.get("a").function(None, None)
 
 
 @pytest.mark.contract

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import inspect
+import sys
 
 import numpy as np
 import pytest
@@ -216,6 +217,7 @@ def filled(value):
         (filled(np.nan), "method lime: gives scores that are not finite real numbers"),
         (filled("1"), "not finite real numbers"),
         (lambda batch: 1 / 0, "^'lime' in .*: ZeroDivisionError: division by zero"),
+        (lambda batch: sys.exit(0), "^'lime' in .*: SystemExit: 0"),
         (
             lambda batch: [np.random.rand(length) for length in batch.lengths],  # noqa: NPY002
             "method lime: draws from a global random generator",

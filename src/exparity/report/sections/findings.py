@@ -231,7 +231,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
 
 
 def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
-    """Return a sentence for each metric whose scores differ but whose skill does not."""
+    """Return a sentence for each metric whose scores or excess differ but whose skill does not."""
     methods_of: dict[str, list[str]] = defaultdict(list)
     for table in tables:
         name = study.display("dataset", table.dataset)

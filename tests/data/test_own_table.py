@@ -151,6 +151,8 @@ class TestRefusals:
                 "not a readable gzip",
             ),
             ("a.json", b"[1]", "a.json, row 1: expected a JSON object, found 1"),
+            ("a.json", b'{"text": {"0": "a"}}', "a.json: is one JSON object; write a list of rows"),
+            ("a.json", b'{\n"data": []\n}', "a.json: is one JSON object; write a list of rows"),
             (
                 "a.jsonl",
                 rb'{"text": "a", "label": "\u001b[31m", "group": "x"}',

@@ -31,7 +31,7 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
     for question in QUESTIONS:
         answer = end.split(f"<dt>{question}</dt><dd>")[1].split("</dd>")[0]
         assert answer.rstrip().endswith(".")
-    assert "model_0 is as sure of both (d = " in end
+    assert "model_0 is about as sure of both (d = " in end
     assert "Yes: every row" in end
     study = gather(tmp_path, options_of(settings))
     words = _words(study, {**study.judged[0], "method": "gradient"})

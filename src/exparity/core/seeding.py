@@ -39,7 +39,9 @@ def seeded(rng: np.random.Generator) -> Iterator[None]:
     """
     import torch
 
-    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    # A process that computes on the CPU takes no memory of a GPU.
+    taken = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = range(torch.cuda.device_count()) if taken else ()
     seed, state = int(rng.integers(2**31)), np.random.get_state()  # noqa: NPY002
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)

@@ -106,8 +106,14 @@ def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
 
 def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     """Yield the objects of a JSON array, or of lines where there is none."""
-    first = next(filter(str.strip, text_lines(path)), "")
+    lines = filter(str.strip, text_lines(path))
+    first, second = next(lines, ""), next(lines, "")
     if not first.lstrip().startswith("["):
+        if first.strip() == "{" or (first and not second and path.suffix == ".json"):
+            raise InputError(
+                f"{path}: is one JSON object; write a list of rows, such as pandas does with "
+                "to_json(orient='records')"
+            )
         for where, row in read_jsonl(path):
             yield where, _chosen(where, row, columns)
         return

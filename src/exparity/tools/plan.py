@@ -69,14 +69,15 @@ def plan(
             say(f"from {len(of_folder):,} finished jobs in {folder}")
     say(f"\n{table([*stages, total])}")
     say(f"Snakemake says {total.jobs + 3:,}: it counts its rules cost, report and all as well")
+    one_seed = f"--config 'seeds=[{experiment.seeds[0]}]'"
     if total.unknown == total.jobs:
-        say("\nNothing has been measured yet: run one seed, --config 'seeds=[0]', and plan again")
+        say(f"\nNothing has been measured yet: run one seed, {one_seed}, and plan again")
     elif missing := Counter(map(_work, (job for job in jobs if job.seconds is None))):
         named = [f"{work} ({n:,})" for work, n in missing.most_common(_NAMED)]
         if more := len(missing) - len(named):
             named.append(f"{more} more")
         say(f"\nUnknown, and not in any sum (+): {', '.join(named)}")
-        say("One seed, as a part of the run, measures it: --config 'seeds=[0]', and plan again")
+        say(f"One seed, as a part of the run, measures it: {one_seed}, and plan again")
     if tests:
         say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
     mark = "+" if total.unknown else ""

@@ -119,6 +119,7 @@ def test_explanations_that_cannot_be_made_again_are_refused(classifiers):
     made = exparity.explain(classifier, TEXTS[:1], [0], method="lime", num_samples=5)
     ids = made[0].token_ids.copy()
     ids[1] += 1
-    foreign = [dataclasses.replace(made[0], token_ids=ids)]
+    tokens = tuple(classifier.tokenizer.convert_ids_to_tokens(ids.tolist()))
+    foreign = [dataclasses.replace(made[0], token_ids=ids, tokens=tokens)]
     with pytest.raises(InputError, match="explain it again with this model"):
         exparity.evaluate(classifier, foreign, "sensitivity", steps=1)

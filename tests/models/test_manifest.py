@@ -10,7 +10,7 @@ from support import rotten
 
 from exparity import InputError, load_classifier
 from exparity.artefacts.lineage import MANIFEST
-from exparity.cli import _explained
+from exparity.core.errors import system_reason
 from exparity.models.checkpoints import load_model, load_tokenizer
 from exparity.models.manifest import (
     DamageError,
@@ -127,4 +127,4 @@ def test_a_full_disk_is_one_line_with_the_remedy(cell, monkeypatch):
     with pytest.raises(OSError, match="No space") as raised:
         run()
     room = "No space left on device; make room and run again, what is finished is kept"
-    assert _explained(raised.value) == f"{folder}: {room}"
+    assert system_reason(raised.value) == f"{folder}: {room}"

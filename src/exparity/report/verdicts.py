@@ -168,11 +168,8 @@ def certainty(rows: Iterable[Row], threshold: float) -> str:
     several = len({(a, b) for _, a, b, _ in gaps}) > 1
     words = []
     for model, a, b, d in gaps:
-        sure = (
-            f"is surer of {a if d > 0 else b}"
-            if abs(d) >= threshold
-            else "is about as sure of both"
-        )
+        surer = f"surer of {a if d > 0 else b}"
+        sure = f"is {surer if abs(d) >= threshold else 'about as sure of both'}"
         pair = f", {a} − {b}" if several else ""
         words += [f"{model} {sure} (d = {_Number(d):+.2f}{pair})"] if d == d else []
     return "; ".join(words)

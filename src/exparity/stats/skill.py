@@ -32,8 +32,6 @@ LEAST_ROOM = 0.05
 """Smallest mean room of a group, where it is a share, of which there is skill."""
 LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
-
-
 _OF_MEANS = ("p_mean", "p_cross", "minimal_detectable_effect")
 Step = tuple[float, float]
 """Gain of a text's score over chance, and the room that the reference leaves above chance."""

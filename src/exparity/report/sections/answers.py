@@ -82,12 +82,11 @@ def _explanations_or_certainty(context: Context) -> str:
     beyond = sum(_is_gap(standing_of(cell.values())) for cell in differ)
     sentence = f"Scores differ in {len(differ) or 'none'} of {len(cells)} cells with a control."
     if differ:
-        sentence += f" In {beyond} of these the skill of explanations differs, too (the excess, if "
-        sentence += "a metric has no skill)"
-        sentence += "; in the others no difference of explanations is shown" * (
-            beyond < len(differ)
+        others = "; in the others no difference of explanations is shown"
+        sentence += (
+            f" In {beyond} of these the skill of explanations differs, too (the excess, if a "
+            f"metric has no skill){others if beyond < len(differ) else ''}."
         )
-        sentence += "."
     threshold = context.study.statistics["threshold"]
     of_datasets = by_dataset(context.tables).values()
     sure = (certainty((row for t in of for row in t.judged), threshold) for of in of_datasets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from exparity.artefacts.analyses import ANALYSES
@@ -15,6 +16,7 @@ def cautions(experiment: Experiment) -> list[str]:
     for id, method in experiment.methods.items():
         if terms := method.entry.facts.terms:
             messages[f"methods.{id}: {terms}"] = None
+    models: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for dataset, model in experiment.pairs:
         model_type = known_type(experiment.specs[model])
         for id, method in experiment.methods.items():
@@ -24,7 +26,9 @@ def cautions(experiment: Experiment) -> list[str]:
                     dataset=dataset, model=model, seed=seed, method=id
                 )
                 if message := caution(options["params"], model_type):
-                    messages[f"methods.{id}, models.{model}: {message}"] = None
+                    models[id, message][f"models.{model}"] = None
+    for (id, message), of in models.items():
+        messages[f"methods.{id}, {', '.join(of)}: {message}"] = None
     for name, settings in experiment.settings.items():
         of_analysis = ANALYSES.get(name).facts.caution
         if of_analysis and (message := of_analysis(experiment, **settings)):

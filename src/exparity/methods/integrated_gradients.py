@@ -21,7 +21,7 @@ MEAN_CENTRED = (
 
 def _caution(options: Mapping[str, Any], model_type: str) -> str | None:
     if options.get("pooling") == "sum" and model_type in MEAN_CENTRED:
-        return f"pooling: sum is rounding noise for models of type {model_type}; take pooling: l2"
+        return "pooling: sum is rounding noise for these models; take pooling: l2"
     return None
 
 

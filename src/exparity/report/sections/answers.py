@@ -13,8 +13,9 @@ from exparity.report.gather import Study
 from exparity.report.picture import is_controlled
 from exparity.report.provenance import dropped_rows_of
 from exparity.report.sections.findings import (
+    DEPENDENT,
     INSEPARABLE,
-    dependence_sentences,
+    strongest_dependence,
     unreliable_sentences,
     worse_group,
 )
@@ -147,10 +148,10 @@ def _in_plain_numbers(largest: Row | None) -> str:
 def _next(study: Study, judged: Sequence[Row], largest: Row | None) -> Iterator[str]:
     if unreliable_sentences(study):
         yield "Improve the classifier first: explanations of one that guesses show little."
-    dependent = dependence_sentences(study)
-    if any(INSEPARABLE in sentence for sentence in dependent):
+    dependence = max(strongest_dependence(study).values(), default=0.0)
+    if dependence >= INSEPARABLE:
         yield "Compare on other texts, in which every class has texts of each group."
-    elif dependent:
+    elif dependence >= DEPENDENT:
         yield (
             "Compare within classes, since label and group go together: the dialog of each cell "
             "has the gap at equal class."

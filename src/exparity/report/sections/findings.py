@@ -31,8 +31,8 @@ from exparity.report.verdicts import (
 )
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
-INSEPARABLE, _DEPENDENT = "cannot be told apart", 0.3
-"""Words for label and group of a Cramér's V of 0.99 or more; V from which readers are warned."""
+INSEPARABLE, DEPENDENT = 0.99, 0.3
+"""Cramér's V of label and group from which readers are warned."""
 _LARGE = 0.8
 """|d| that a sample must be able to show; a large effect (Cohen 1988, §2.2)."""
 _MOST = 6
@@ -130,15 +130,22 @@ def collapsed_sentences(study: Study) -> Iterator[str]:
         )
 
 
+def strongest_dependence(study: Study) -> dict[str, float]:
+    """Return the largest Cramér's V of label and group among each dataset's splits, 0 if none."""
+    return {
+        dataset: max((v for v in by_split.values() if v == v), default=0.0)
+        for dataset, by_split in study.dependence.items()
+    }
+
+
 def dependence_sentences(study: Study) -> list[str]:
     """Return a sentence per dataset whose label and group go together, the worst first."""
     sentences = []
-    for dataset, by_split in study.dependence.items():
-        largest = max((v for v in by_split.values() if v == v), default=0.0)
-        if largest < _DEPENDENT:
+    for dataset, largest in strongest_dependence(study).items():
+        if largest < DEPENDENT:
             continue
-        numbers = numbers_of(by_split)
-        apart = INSEPARABLE if largest >= 0.99 else "go together"
+        numbers = numbers_of(study.dependence[dataset])
+        apart = "cannot be told apart" if largest >= INSEPARABLE else "go together"
         name = study.display("dataset", dataset)
         sentences.append(
             (

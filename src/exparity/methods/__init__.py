@@ -181,7 +181,7 @@ def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntAr
         column = column.tolist()
     each = listed(column, "targets", "classes")
     indices = {}
-    for name in {target for target in each if isinstance(target, str)}:
+    for name in dict.fromkeys(target for target in each if isinstance(target, str)):
         hint = f" (a method goes as method='{name}')" if name in METHODS.ids() else ""
         indices[name] = class_index(name, names, f"target '{name}'{hint}")
     settled = array_of(int, [indices[t] if isinstance(t, str) else t for t in each], "targets")

@@ -33,10 +33,11 @@ def build(context: Context) -> Content | None:
         rows = grouped(examples.values(), _set_of)
         sets = {name: [row["example_id"] for row in of] for name, of in rows.items()}
         for model in models if sets else ():
-            made = _sample(context, (dataset, model, study.seeds[0]), examples, sets, limit)
-            if made is not None:
-                samples.append(made[0])
-                available += made[1]
+            of_model = _sample(context, (dataset, model, study.seeds[0]), examples, sets, limit)
+            if of_model is not None:
+                sample, n_sets = of_model
+                samples.append(sample)
+                available += n_sets
     if not samples:
         return None
     return Content(

@@ -69,9 +69,7 @@ def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
 def test_number_of_masked_tokens_is_uniform():
     """Sizes are uniform on 1…t, and tokens alike."""
     t, m = 5, 6001
-    whole, *others = draw_masks(t, m, np.random.default_rng(0))
-    assert whole.all()
-    masks = np.array(others)
+    masks = draw_masks(t, m, np.random.default_rng(0))[1:]
     sizes = (~masks).sum(1)
     expected = (m - 1) / t
     error = np.sqrt(expected * (1 - 1 / t))
@@ -82,6 +80,15 @@ def test_number_of_masked_tokens_is_uniform():
         spread = np.sqrt(share * (1 - share) / len(chosen))
         assert (np.abs(chosen.mean(0) - share) <= 4 * spread + 1e-12).all()
     assert (sizes > 0).all()
+
+
+@pytest.mark.property
+@given(st.integers(1, 12), st.integers(2, 60), st.integers(0, 99))
+def test_masks_have_the_form_of_a_neighbourhood(t, m, seed):
+    masks = draw_masks(t, m, np.random.default_rng(seed))
+    assert masks.shape == (m, t)
+    assert masks[0].all()
+    assert not masks[1:].all(1).any()
 
 
 def test_size_of_the_neighbourhood(classifiers, monkeypatch):

@@ -55,9 +55,13 @@ def test_one_that_does_not_tell_is_refused(scontrol, asked, reason, slurm, capsy
     monkeypatch.setattr(queue, "_PATIENCE", 1)
     slurm(scontrol=scontrol, sacct=DISABLED)
     begun = time.monotonic()
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as end:
         check_ends_are_told(settings(asked))
-    assert reason in capsys.readouterr().err
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("exparity: ")
+    assert said.count("\n") == 1
+    assert reason in said
     assert time.monotonic() - begun < 8
 
 

@@ -17,7 +17,7 @@ from made_up import value
 from support import rotten
 
 from exparity import read_results
-from exparity.artefacts.files import atomic_path, job, read_artefact, write_artefact
+from exparity.artefacts.files import atomic_path, job, new_folder, read_artefact, write_artefact
 from exparity.artefacts.schemas import artefacts, columns_of, may_be_left_out, schema_of
 from exparity.core.errors import InputError
 
@@ -242,6 +242,18 @@ class TestAtomicPath:
                 temporary.write_text("x")
             assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
             assert os.umask(0o027) == 0o027  # put back
+        finally:
+            os.umask(old)
+
+    def test_files_of_a_folder_follow_the_umask_whatever_wrote_them(self, tmp_path):
+        old = os.umask(0o027)
+        try:
+            with new_folder(tmp_path / "folder") as temporary:
+                (temporary / "inner").mkdir()
+                for path in (temporary / "private", temporary / "inner" / "private"):
+                    path.touch(mode=0o600)
+            modes = {path.stat().st_mode & 0o777 for path in tmp_path.rglob("private")}
+            assert modes == {0o640}
         finally:
             os.umask(old)
 

@@ -1,7 +1,10 @@
 """Registries: what registering refuses, how entries are found, and the facts of every entry."""
 
+import importlib
 import math
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
@@ -122,6 +125,82 @@ class TestLookUp:
         assert widgets_under_test.WIDGETS.get("outside").source == tmp_path / "outside_widget.py"
         widgets_under_test.WIDGETS.ids()
         assert asked == ["widgets_under_test"]  # once
+
+
+@pytest.fixture
+def gadgets(tmp_path, monkeypatch):
+    """A package of two modules, and what a third offers as an entry point, all new."""
+    package = tmp_path / "gadgets_under_test"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from exparity.metrics.facts import MetricFacts\n"
+        "from exparity.core.registry import Registry\n"
+        "GADGETS = Registry('gadget', 'gadgets_under_test', MetricFacts)\n"
+    )
+    for name, folder in (("one", package), ("two", package), ("offered", tmp_path)):
+        (folder / f"{name}_gadget.py").write_text(
+            "from gadgets_under_test import GADGETS\n"
+            f"@GADGETS.register('{name}', **{FACTS!r})\n"
+            f"def {name}(scores, content_mask):\n    'Doc.'\n"
+        )
+    monkeypatch.syspath_prepend(tmp_path)
+    point = metadata.EntryPoint("offered", "offered_gadget", "gadgets_under_test")
+    offered = SimpleNamespace(select=lambda group: [point])
+    monkeypatch.setattr(registry_module, "entry_points", lambda: offered)
+    import gadgets_under_test
+
+    yield gadgets_under_test.GADGETS
+    for name in [name for name in sys.modules if "gadget" in name]:
+        del sys.modules[name]
+
+
+GADGETS = ["gadgets_under_test.one_gadget", "gadgets_under_test.two_gadget", "offered_gadget"]
+
+
+@pytest.mark.contract
+class TestEndedDiscovery:
+    """An interrupt or error while modules are imported leaves nothing half loaded."""
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, ImportError, SystemExit, MemoryError])
+    @pytest.mark.parametrize("ended", GADGETS)
+    def test_the_next_call_finds_everything(self, gadgets, monkeypatch, ended, error):
+        real = importlib.import_module
+
+        def end_once(name, *more):
+            if name == ended:
+                monkeypatch.setattr(importlib, "import_module", real)
+                raise error("stopped")
+            return real(name, *more)
+
+        monkeypatch.setattr(importlib, "import_module", end_once)
+        monkeypatch.setattr(metadata, "import_module", end_once)
+        with pytest.raises((error, InputError), match="stopped"):
+            gadgets.get("one")
+        monkeypatch.setattr(metadata, "import_module", real)
+        assert gadgets.ids() == ["offered", "one", "two"]
+
+    def test_a_module_that_is_ended_in_the_middle(self, gadgets, tmp_path):
+        path = tmp_path / "gadgets_under_test" / "two_gadget.py"
+        whole = path.read_text()
+        path.write_text(whole + "\nraise KeyboardInterrupt\n")
+        with pytest.raises(KeyboardInterrupt):
+            gadgets.ids()
+        path.write_text(whole)
+        importlib.invalidate_caches()
+        assert gadgets.ids() == ["offered", "one", "two"]
+
+    def test_a_plug_in_that_cannot_be_imported_is_named_each_time(self, gadgets, tmp_path):
+        (tmp_path / "offered_gadget.py").write_text("1 / 0\n")
+        for _ in range(2):
+            with pytest.raises(InputError, match=r"plug-in 'offered' \(offered_gadget\): ZeroDiv"):
+                gadgets.get("one")
+
+    def test_other_threads_wait_for_the_whole(self, gadgets, tmp_path):
+        path = tmp_path / "gadgets_under_test" / "one_gadget.py"
+        path.write_text("import time\ntime.sleep(0.2)\n" + path.read_text())
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: gadgets.ids(), range(4)))
+        assert found == [["offered", "one", "two"]] * 4
 
 
 @pytest.mark.contract

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from methods.training import scores_of
@@ -20,6 +21,8 @@ def classifier(classifiers):
 NAMES = ["male", "female", "female"]
 FORMS = {
     "list": (TEXTS, NAMES),
+    "arrow": (pa.array(TEXTS), pa.array(NAMES)),
+    "chunked arrow": (pa.chunked_array([TEXTS]), pa.chunked_array([[1, 0, 0]])),
     "column": (pd.Series(TEXTS), pd.Series(NAMES, index=[7, 8, 9])),
     "category": (TEXTS, pd.Series(NAMES).astype("category")),
     "array": (np.array(TEXTS), np.array(NAMES)),

@@ -61,6 +61,15 @@ class TestExplanation:
         assert directions == ["ltr", None, None, "ltr"]
         assert '<div dir="auto"' in found._repr_html_()
 
+    def test_dollars_are_no_formulas_in_a_notebook(self):
+        """MathJax leaves out what is in an element of these classes."""
+        found = explanation(["it", "cost", "$", "31", "or", "$", "135"], [0.0] * 7)
+        comparison = compare_groups([1.0, 2.0, 3.0, 4.0], ["a", "a", "b", "b"], ("a", "b"))
+        for shown in (found, comparison):
+            tag, attributes = read(shown).tags[0]
+            assert tag == "div"
+            assert {*attributes["class"].split()} == {"tex2jax_ignore", "mathjax_ignore"}
+
     def test_shades_grow_with_scores_and_tell_signs_apart(self):
         tokens = read(explanation(["a", "b", "c", "d"], [2.0, -1.0, 0.5, 0.0])).tokens
         shades = [alpha(attrs["style"]) for _, attrs in tokens]

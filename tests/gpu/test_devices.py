@@ -138,3 +138,9 @@ def test_a_gpu_that_torch_does_not_find_is_no_cpu(monkeypatch, visible, runs):
 def test_every_message_of_full_memory_is_known(message, full):
     assert devices.is_out_of_memory(RuntimeError(message)) == full
     assert devices.is_out_of_memory(torch.OutOfMemoryError("any"))
+
+
+@pytest.mark.parametrize("name", ["mps", "xpu", "meta", "cpu0", ""])
+def test_other_kinds_of_devices_are_refused_before_anything_is_loaded(name):
+    with pytest.raises(InputError, match=f"device '{name}': use auto, cpu, cuda or cuda:N"):
+        resolve_device(name)

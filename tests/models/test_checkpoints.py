@@ -11,7 +11,7 @@ import torch
 from support import CPU, refused_by, run_code
 from transformers import AutoModelForSequenceClassification
 
-from exparity import InputError, load_classifier
+from exparity import InputError, explain, load_classifier
 from exparity.analyses.mlm_score import load_masked_lm
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer
 from exparity.models.folders import check_checkpoint, quiet_transformers
@@ -156,7 +156,7 @@ class TestCallsFromPython:
     """What finetune refuses in a checkpoint is refused in calls from Python as well."""
 
     def test_a_fifth_of_the_tokens_may_be_unknown(self, folder):
-        from exparity import benchmark, explain
+        from exparity import benchmark
 
         classifier, unknown = load_classifier(folder, "cpu"), ["вона співає", "він танцює"]
         assert len(explain(classifier, ["the man is kind вона", "вона співає man"])) == 2
@@ -173,6 +173,33 @@ class TestCallsFromPython:
         objects = AutoModelForSequenceClassification.from_pretrained(folder), load_tokenizer(folder)
         with pytest.raises(InputError, match="predicts numbers"):
             load_classifier(objects)
+
+
+class TestTokenizerSettings:
+    @pytest.mark.parametrize(
+        "limit", [row for (row,) in REFUSED["limits_that_are_no_number_of_tokens"]]
+    )
+    def test_a_limit_that_is_no_number_of_tokens(self, folder, limit):
+        change(folder, "tokenizer_config.json", model_max_length=limit)
+        refuse(folder, rf"{folder}: its tokenizer has the model_max_length {limit!r}; write the")
+
+    def test_unknown_tokens_count_where_the_settings_do_not_name_them(self, folder):
+        change(folder, "tokenizer_config.json", unk_token=None)
+        classifier = load_classifier(folder, "cpu")
+        with pytest.raises(InputError, match=r"does not know \d+ of \d+ .* \(\[UNK\]\), more than"):
+            explain(classifier, ["вона співає", "він танцює"])
+
+    def test_a_vocabulary_without_the_unknown_token(self, folder):
+        core = json.loads((folder / "tokenizer.json").read_text())["model"]
+        change(folder, "tokenizer.json", model={**core, "unk_token": "<none>"})
+        refuse(folder, r"tokenizer\.json names <none> for unknown words, and its vocabulary has no")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_a_link_to_what_is_gone_is_named(folder, name):
+    (folder / name).unlink()
+    (folder / name).symlink_to("../../blobs/gone")
+    refuse(folder, rf"{name} is a link to \.\./\.\./blobs/gone, which is not there; put that back")
 
 
 class TestCode:
@@ -238,6 +265,10 @@ def quantised(name, tensor):
     return name, tensor.round().to(dtype=torch.int16) if whole else tensor
 
 
+def in_float8(name, tensor):
+    return name, tensor.to(torch.float8_e4m3fn) if name == "classifier.weight" else tensor
+
+
 class TestRandomWeights:
     """What a checkpoint does not say is not drawn at random, but for what is trained next."""
 
@@ -251,7 +282,8 @@ class TestRandomWeights:
             (without("classifier."), r"lacks classifier\.bias, classifier\.weight, or has"),
             (prefixed, r"lacks .*without a prefix \(module\., _orig_mod\.\) before its names"),
             (undefined, r"holds bert\.pooler\.dense\.bias with values that are not finite"),
-            (quantised, r"holds classifier\.weight as whole numbers, .*; save it dequantised"),
+            (quantised, r"holds classifier\.weight as whole numbers or .*; save it dequantised"),
+            (in_float8, r"holds classifier\.weight as .* float8, .*; save it dequantised"),
         ],
     )
     def test_tensors_of_another_model_are_refused(self, folder, edit, message):

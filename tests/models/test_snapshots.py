@@ -39,6 +39,14 @@ def test_what_is_loaded_lies_in_memory_as_new_tensors_do(state):
     assert {tensor.data_ptr() % 64 for tensor in tensors} == {0}
 
 
+def test_files_of_a_snapshot_follow_the_umask(state):
+    save(state, 1)
+    plain = state.folder / "plain"
+    plain.touch()
+    modes = {path.stat().st_mode for path in state.folder.rglob("*") if path.is_file()}
+    assert modes == {plain.stat().st_mode}
+
+
 FILES = ["facts.json", "weights.safetensors", "moments.safetensors", "best.safetensors"]
 
 

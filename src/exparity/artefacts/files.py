@@ -95,9 +95,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield temporary
-        mode = os.umask(0)
-        os.umask(mode)
-        temporary.chmod(0o666 & ~mode)  # mkstemp's 0600 would hide results from colleagues
+        open_to_colleagues(temporary)
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
@@ -111,6 +109,19 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def open_to_colleagues(*paths: Path) -> None:
+    """Give files, and all files in folders, the mode of a plain new file: 0666 less the umask.
+
+    ``mkstemp`` and some libraries, such as safetensors, make files that only their owner can read.
+    """
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in paths:
+        for file in path.rglob("*") if path.is_dir() else [path]:
+            if file.is_file() and not file.is_symlink():
+                file.chmod(0o666 & ~mask)
+
+
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder to fill, which then takes the place of an earlier one."""
@@ -118,6 +129,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     yield temporary
+    open_to_colleagues(temporary)
     shutil.rmtree(folder, ignore_errors=True)
     temporary.replace(folder)
 

@@ -72,7 +72,8 @@ def listed(value: Any, name: str, what: str) -> list[Any]:
     try:
         if isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) != 1:
             raise TypeError
-        items = iter(value)
+        # pyarrow's columns yield scalars of its own.
+        items = iter(value.to_pylist() if hasattr(value, "to_pylist") else value)
     except TypeError:
         raise InputError(f"{name} must be a list of {what}, not {shown(value)}") from None
     return list(items)

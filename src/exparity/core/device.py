@@ -85,8 +85,10 @@ def resolve_device(name: str) -> torch.device:
         device = torch.device("cuda" if name == "auto" else name)
     except RuntimeError:
         raise InputError(f"device '{name}': use auto, cpu, cuda or cuda:N") from None
-    if device.type != "cuda":
+    if device.type == "cpu":
         return device
+    if device.type != "cuda":
+        raise InputError(f"device '{name}': use auto, cpu, cuda or cuda:N")
     if (device.index or 0) >= count:
         raise InputError(f"device '{name}': this machine shows {count} GPUs to the job")
     device = torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)

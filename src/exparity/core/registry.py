@@ -13,6 +13,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -111,6 +112,8 @@ class Registry(Generic[Facts]):
     also: Sequence[str] = ()
     _entries: dict[str, Entry[Facts]] = field(default_factory=dict, init=False)
     _discovered: bool = field(default=False, init=False)
+    _discovering: bool = field(default=False, init=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     @cached_property
     def _checked_facts(self) -> Callable[..., Any]:
@@ -150,16 +153,37 @@ class Registry(Generic[Facts]):
         return decorate
 
     def _discover(self) -> None:
+        """Import all that registers; what an interrupt or an error ended is done again next time.
+
+        A module that is imported here may ask for ids: it gets those known so far. Other threads
+        wait.
+        """
         if self._discovered:
             return
-        self._discovered = True
+        with self._lock:
+            if self._discovered or self._discovering:
+                return
+            self._discovering = True
+            try:
+                self._import_all()
+                self._discovered = True
+            finally:
+                self._discovering = False
+
+    def _import_all(self) -> None:
         for name in (self.package, *self.also):
             package = importlib.import_module(name)
             for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
                 if not module.name.startswith("_"):
                     importlib.import_module(f"{name}.{module.name}")
         for point in entry_points().select(group=self.package):
-            point.load()
+            try:
+                point.load()
+            except (Exception, SystemExit) as error:
+                raise InputError(
+                    f"plug-in '{point.name}' ({point.value}): {type(error).__name__}: "
+                    f"{reason_of(error)}; mend or uninstall the package that offers it"
+                ) from error
 
     def ids(self) -> list[str]:
         """All registered ids, sorted."""

@@ -16,7 +16,7 @@ from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier, in_evaluation
 from exparity.explanations import Explanation
 from exparity.models.functions import refusal
-from exparity.models.inputs import check_known, few_of
+from exparity.models.inputs import check_known, few_of, unknown_id
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
@@ -132,9 +132,10 @@ def in_own_ids(classifier: Classifier, explanations: Sequence[Explanation]) -> l
 def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tuple[int, int]:
     """Return the numbers of unknown and of all tokens of texts, without special ones."""
     unknown = total = 0
+    stand_in = unknown_id(classifier.tokenizer)
     for encoding in encodings:
         content, _ = classifier.split_types(encoding.token_ids[~encoding.special_mask])
-        unknown += int((content == classifier.tokenizer.unk_token_id).sum())
+        unknown += int((content == stand_in).sum())
         total += len(content)
     return unknown, total
 

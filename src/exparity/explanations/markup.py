@@ -36,16 +36,20 @@ def _decoded(token: str) -> str:
 
 
 def notebook_html(template: Path, **values: Any) -> str:
-    """Return a template with values filled in, text among them escaped."""
+    """Return a template with values filled in, text among them escaped.
+
+    Notebooks would set what is between two dollars as a formula; both classes keep MathJax out.
+    """
     from jinja2 import Environment, FileSystemLoader
 
     shared = Path(__file__).parent
     loader = FileSystemLoader([template.parent, shared])
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=loader)
     environment.filters |= {"number": number_text, "visible": visible}
-    return environment.get_template(template.name).render(
+    body = environment.get_template(template.name).render(
         values, font="font-family:system-ui,sans-serif"
     )
+    return f'<div class="tex2jax_ignore mathjax_ignore">{body}</div>'
 
 
 def number_text(value: float, *, signed: bool = True, decimals: int | None = None) -> str:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_DTYPES = ("F64", "F32", "F16", "BF16")
+"""Types of safetensors that hold weights as they are, without a scale."""
 _PAD_TOKEN = "<|pad|>"
 _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|inv_freq)$")
 """Tensors of an encoder that many checkpoints have and not every model of their kind reads."""
@@ -176,12 +178,12 @@ def _check_tensors(
     from safetensors import safe_open
 
     inside = (model.base_model_prefix, *(child for child, _ in model.base_model.named_children()))
-    whole = []
+    quantised = []
     for path in sorted(folder.glob("model*.safetensors")):
         with clear_errors(name), safe_open(path, framework="pt") as file:
             weights = [key for key in file.keys() if key.endswith(".weight")]  # noqa: SIM118
             types = {key: file.get_slice(key).get_dtype() for key in weights}
-        whole += [key for key, dtype in types.items() if not dtype.startswith(("F", "BF"))]
+        quantised += [key for key, dtype in types.items() if dtype not in _DTYPES]
     faults = {
         "not in a model of its config.json; save weights and config.json from one model": [
             key
@@ -192,7 +194,7 @@ def _check_tensors(
             not_finite(model)
         ),
         # The scale that belongs to them is lost.
-        "as whole numbers, as of quantised weights; save it dequantised": whole,
+        "as whole numbers or float8, as of quantised weights; save it dequantised": quantised,
     }
     for fault, keys in faults.items():
         if keys:

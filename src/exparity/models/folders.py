@@ -105,6 +105,7 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
             raise InputError(f"checkpoint {path}: is an adapter of an adapter; merge the first")
         check_checkpoint(base)
     elif folder.is_dir():
+        _check_links(name, folder)
         for file in filter(Path.is_file, map(folder.joinpath, _SETTINGS)):
             check = partial(check_entries, f"checkpoint {name}: {file.name}")
             with clear_errors(name):
@@ -122,6 +123,17 @@ def check_checkpoint(name: str, folder: Path | None = None) -> None:
         raise InputError(f"checkpoint {path}: no such folder")
 
 
+def _check_links(name: str, folder: Path) -> None:
+    """Refuse a folder whose files are links to what is gone, as in a cache that was cleaned up."""
+    for file in sorted(folder.iterdir()):
+        needed = any(map(file.match, (*SHAPE_FILES, *WEIGHT_FILES)))
+        if needed and file.is_symlink() and not file.exists():
+            raise InputError(
+                f"checkpoint {name}: {file} is a link to {file.readlink()}, which is not there; "
+                "put that back, or delete the folder and fetch the model again"
+            )
+
+
 def check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
     """Return the entries of a settings file; refuse those that ask for code or for other files."""
     for key, reason in _REFUSED.items():
@@ -135,8 +147,13 @@ def check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
             )
     shards = entries.get("weight_map")
     for shard in shards.values() if isinstance(shards, dict) else ():
-        if Path(shard).name != shard:
+        if not isinstance(shard, str) or Path(shard).name != shard:
             raise InputError(f"{where} names {shard!r}, which is not beside it; move it there")
+        if not shard.endswith(".safetensors"):
+            raise InputError(
+                f"{where} names {shard!r}, which is not in safetensors, and no pickle is opened; "
+                "convert it once, as docs/models.md shows"
+            )
     return entries
 
 

@@ -21,9 +21,17 @@ MOST_UNKNOWN = 0.2
 def check_vocabulary(
     name: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
 ) -> None:
-    """Refuse a tokenizer with ids that the model has no embeddings for."""
+    """Refuse a tokenizer with ids that the model has no embeddings for, or none for new words."""
+    from tokenizers.models import WordLevel, WordPiece
+
     highest = max(tokenizer.get_vocab().values())
     size = input_table(name, model).weight.shape[0]
+    core: Any = tokenizer.backend_tokenizer.model
+    if isinstance(core, WordPiece | WordLevel) and core.token_to_id(core.unk_token) is None:
+        raise InputError(
+            f"checkpoint {name}: its tokenizer.json names {core.unk_token} for unknown words, and "
+            "its vocabulary has no such token; correct unk_token there"
+        )
     if highest >= size:
         raise InputError(
             f"checkpoint {name}: its tokenizer has ids up to {highest} and the model embeddings "
@@ -42,13 +50,23 @@ def input_table(name: str | None, model: PreTrainedModel) -> Any:
         ) from error
 
 
+def unknown_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
+    """Return the id of unknown tokens, also of a tokenizer whose settings do not name it."""
+    if tokenizer.unk_token_id is not None:
+        return int(tokenizer.unk_token_id)
+    core: Any = tokenizer.backend_tokenizer.model
+    name = getattr(core, "unk_token", None)
+    return None if name is None else core.token_to_id(name)
+
+
 def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
     """Refuse a tokenizer that does not know enough of the data."""
     if unknown > MOST_UNKNOWN * total:
+        stand_in = tokenizer.convert_ids_to_tokens(unknown_id(tokenizer))
         raise InputError(
-            f"the tokenizer does not know {unknown} of {total} tokens of the texts "
-            f"({tokenizer.unk_token}), more than {MOST_UNKNOWN:.0%}; take the model's own "
-            "tokenizer, or a model for this language and script"
+            f"the tokenizer does not know {unknown} of {total} tokens of the texts ({stand_in}), "
+            f"more than {MOST_UNKNOWN:.0%}; take the model's own tokenizer, or a model for this "
+            "language and script"
         )
 
 
@@ -84,7 +102,14 @@ def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> i
         if module.num_embeddings == limit and module.padding_idx is not None:
             limit -= module.padding_idx + 1
             break
-    return min(limit, tokenizer.model_max_length)
+    own = tokenizer.model_max_length
+    if isinstance(own, bool) or not isinstance(own, int | float) or not own >= 1:
+        name = model.config.name_or_path or type(model).__name__
+        raise InputError(
+            f"checkpoint {name}: its tokenizer has the model_max_length {own!r}; write the longest "
+            "input in tokens into tokenizer_config.json"
+        )
+    return int(min(limit, own))
 
 
 def words_of_tokens(

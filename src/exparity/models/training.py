@@ -15,7 +15,14 @@ from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import build_model
 from exparity.models.heads import Head, head_of
-from exparity.models.inputs import check_known, check_pairs, few_of, input_limit, token_types
+from exparity.models.inputs import (
+    check_known,
+    check_pairs,
+    few_of,
+    input_limit,
+    token_types,
+    unknown_id,
+)
 from exparity.models.loop import EpochRecord, Item, TrainingLoop
 from exparity.models.lora import add_adapters, merge_adapters
 from exparity.models.prompts import TEXT, Prompt, PromptSpec, encode_prompt
@@ -143,7 +150,7 @@ def _encode(
     )
     tokens, special = chain(*encoded["input_ids"]), chain(*encoded["special_tokens_mask"])
     content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
-    check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
+    check_known(tokenizer, content.count(unknown_id(tokenizer)), len(content))
     types = encoded.get("token_type_ids") if typed else None
     items = []
     for place, example in enumerate(examples):

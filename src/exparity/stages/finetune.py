@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from exparity.artefacts.files import current_run, write_artefact
+from exparity.artefacts.files import current_run, open_to_colleagues, write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
 from exparity.core.device import Machine, make_repeatable, resolve_device
@@ -172,6 +172,7 @@ def _put_in_place(folder: Path, output: Path, facts: Mapping[str, Any]) -> None:
     """Write the manifest of a whole checkpoint, and give the folder its name."""
     made_by = {"version": version("exparity"), "lineage": current_run().lineage}
     write_manifest(folder / MANIFEST, {**facts, **made_by})
+    open_to_colleagues(folder)
     shutil.rmtree(output, ignore_errors=True)
     folder.replace(output)
     sync(output.parent)

@@ -116,7 +116,9 @@ class TestExplanation:
         tokens, scores, special = (list(column) for column in zip(*rows, strict=True))
         reader = read(explanation(tokens, scores, special_mask=special))
         assert {tag for tag, _ in reader.tags} <= {"div", "span"}
-        assert all(set(attrs) <= {"style", "title", "dir"} for _, attrs in reader.tags)
+        whole, *inside = reader.tags
+        assert whole == ("div", {"class": "tex2jax_ignore mathjax_ignore"})
+        assert all(set(attrs) <= {"style", "title", "dir"} for _, attrs in inside)
         assert {attrs["dir"] for _, attrs in reader.tags if "dir" in attrs} <= {"auto", "ltr"}
         assert "".join(t for t, _ in reader.tokens) == "".join(map(visible, tokens))
         assert "nan" not in reader.rawdata

@@ -62,7 +62,7 @@ def unknown_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
 def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
     """Refuse a tokenizer that does not know enough of the data."""
     if unknown > MOST_UNKNOWN * total:
-        stand_in = tokenizer.convert_ids_to_tokens(unknown_id(tokenizer))
+        stand_in = tokenizer.convert_ids_to_tokens(unknown_id(tokenizer) or 0)
         raise InputError(
             f"the tokenizer does not know {unknown} of {total} tokens of the texts ({stand_in}), "
             f"more than {MOST_UNKNOWN:.0%}; take the model's own tokenizer, or a model for this "

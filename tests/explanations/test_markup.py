@@ -175,4 +175,4 @@ class TestComparison:
         order = ("<b>", "a\x1b[2J\u202e")
         found = compare_groups([1.0, 2.0, 3.0, 5.0], order * 2, order)
         assert r"<b> − a\x1b[2J\u202e" in "".join(read(found).text)
-        assert {tag for tag, _ in read(found).tags} == {"table", "tr", "th", "td", "b"}
+        assert {tag for tag, _ in read(found).tags} == {"div", "table", "tr", "th", "td", "b"}

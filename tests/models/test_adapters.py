@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from support import tiny
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from exparity import InputError, load_classifier
+from exparity import ExparityError, InputError, load_classifier
 from exparity.models.checkpoints import load_model
 
 WEIGHTS = "adapter_model.safetensors"
@@ -189,3 +189,93 @@ def test_the_base_is_the_one_of_the_training(checkpoints, adapter, tmp_path, cap
     _setting(base_model_name_or_path=None)(adapter)
     with pytest.raises(InputError, match="is an adapter that names no base"):
         load_classifier(adapter, "cpu")
+
+
+TEXT = "the nurse was late"
+OF_PROMPTS = {
+    "PROMPT_TUNING": peft.PromptTuningConfig,
+    "P_TUNING": peft.PromptEncoderConfig,
+    "PREFIX_TUNING": peft.PrefixTuningConfig,
+}
+IN_LAYERS = {
+    "ia3": peft.IA3Config(
+        task_type="SEQ_CLS", target_modules=["query", "value"], feedforward_modules=[]
+    ),
+    "loha": peft.LoHaConfig(task_type="SEQ_CLS", target_modules=["query"], r=2),
+    "layer norms": peft.LNTuningConfig(task_type="SEQ_CLS", target_modules=["LayerNorm"]),
+    "tokens": peft.TrainableTokensConfig(task_type="SEQ_CLS", token_indices=[*range(40, 140)]),
+}
+
+
+class TestObjectsOfPeft:
+    """An object of peft is explained as what it computes, or refused in a line."""
+
+    @pytest.fixture
+    def base(self, checkpoints):
+        return AutoModelForSequenceClassification.from_pretrained(checkpoints["bert"])
+
+    @pytest.fixture
+    def tokenizer(self, checkpoints):
+        return AutoTokenizer.from_pretrained(checkpoints["bert"])
+
+    def tuned(self, base, config):
+        torch.manual_seed(1)
+        with warnings.catch_warnings(action="ignore"):  # of names that transformers will drop
+            model = peft.get_peft_model(base, config).eval()
+        with torch.no_grad():
+            for weight in model.parameters():
+                if weight.requires_grad:
+                    weight.normal_(0, 0.3)
+        return model
+
+    def check(self, model, tokenizer):
+        wanted = plain_probabilities(model, tokenizer(TEXT)["input_ids"])
+        found = probabilities(load_classifier((model, tokenizer)), TEXT)
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+    @pytest.mark.parametrize("kind", OF_PROMPTS)
+    def test_trained_prompts_are_refused(self, base, tokenizer, kind):
+        config = OF_PROMPTS[kind](
+            task_type="SEQ_CLS",
+            num_virtual_tokens=4,
+            **({"encoder_hidden_size": 16} if kind == "P_TUNING" else {}),
+        )
+        model = self.tuned(base, config)
+        with pytest.raises(
+            InputError, match=rf"of type {kind}, which puts a trained prompt before"
+        ):
+            load_classifier((model, tokenizer))
+
+    @pytest.mark.parametrize("kind", IN_LAYERS)
+    def test_adapters_in_layers_count(self, base, tokenizer, kind):
+        plain = plain_probabilities(base, tokenizer(TEXT)["input_ids"])
+        model = self.tuned(base, IN_LAYERS[kind])
+        assert np.abs(plain - plain_probabilities(model, tokenizer(TEXT)["input_ids"])).max() > 1e-3
+        self.check(model, tokenizer)
+
+    def test_the_active_adapter_counts(self, base, tokenizer):
+        config = peft.LoraConfig(task_type="SEQ_CLS", r=2, init_lora_weights=False)
+        model = self.tuned(base, config)
+        model.add_adapter("second", config)
+        for name in ("default", "second"):
+            model.set_adapter(name)
+            self.check(model, tokenizer)
+        with model.disable_adapter():
+            self.check(model, tokenizer)
+        classifier = load_classifier((model.base_model, tokenizer))  # what peft puts in between
+        wanted = plain_probabilities(model, tokenizer(TEXT)["input_ids"])
+        np.testing.assert_allclose(probabilities(classifier, TEXT), wanted, atol=1e-5)
+
+    def test_what_is_computed_around_the_layers_is_found_out(self, base, tokenizer):
+        """The comparison is with the object itself, not with the model in it."""
+        model = self.tuned(base, IN_LAYERS["loha"])
+        inner = model.forward
+
+        def forward(*arguments, **options):
+            outputs = inner(*arguments, **options)
+            outputs.logits = 3 * outputs.logits.flip(-1)
+            return outputs
+
+        model.forward = forward
+        with pytest.raises(ExparityError, match="gives other probabilities on embeddings than on"):
+            load_classifier((model, tokenizer))

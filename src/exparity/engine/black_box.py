@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
+from threading import RLock
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
 from exparity.core.errors import ExparityError, InputError, reason_of, shown
+from exparity.core.undisturbed import one_at_a_time
 from exparity.engine.batching import Build
 from exparity.engine.classifier import Classifier
 from exparity.engine.encoding import parted, single
@@ -37,6 +40,7 @@ _SUM_TOLERANCE = 1e-3  # services round probabilities
 _SAME_TOLERANCE = 1e-4  # rounding of float32, in another batch
 LEAST_PROBABILITY = float(np.finfo(np.float32).eps)
 """Smallest probability whose logarithm is taken; smaller ones count as this."""
+_LOCKS: WeakKeyDictionary[BlackBox, RLock] = WeakKeyDictionary()
 _ROLES = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 
 
@@ -99,17 +103,23 @@ class BlackBox(Classifier):
         self._answers: dict[bytes, FloatArray] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("model", "_layers"):
+        if name in ("model", "token_budget", "_layers"):
             raise InputError(
                 "the classifier is a function of texts, and has no weights, gradients or embeddings"
             )
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
+    def lock(self) -> RLock:
+        """A lock of its own: a function may ask a model, also in threads of its own."""
+        return _LOCKS.setdefault(self, RLock())
+
+    @property
     def vocabulary_size(self) -> int:
         """One more than the largest id of a word."""
         return _LARGEST_ID + 1
 
+    @one_at_a_time
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Return texts as words, separated by blanks unless an :class:`exparity.Text` differs."""
         encodings = []
@@ -164,10 +174,12 @@ class BlackBox(Classifier):
         """Return the ids of words that are masked."""
         return -np.abs(token_ids)
 
+    @one_at_a_time
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
         """Return the outputs for texts of these words."""
         return self._asked([self.text_of(map(int, ids)) for ids in sequences])
 
+    @one_at_a_time
     def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
         """Return the outputs for texts that are built batch by batch, as rows of ids."""
         texts = []
@@ -178,6 +190,7 @@ class BlackBox(Classifier):
                 texts.append(self.text_of(map(int, ids[: lengths[place]])))
         return self._asked(texts)
 
+    @one_at_a_time
     def check_answers(self, sequences: Sequence[IntArray]) -> None:
         """Ask about a few texts again, each alone, and compare; once for a classifier."""
         if self.is_compared or not sequences:

@@ -19,6 +19,7 @@ import torch
 
 from exparity.core.calls import checked_value
 from exparity.core.errors import ExparityError, InputError, reason_of
+from exparity.core.undisturbed import one_at_a_time, undisturbed
 from exparity.engine.batching import (
     Build,
     MemoryBound,
@@ -86,6 +87,7 @@ class Classifier(TokenEmbeddings):
             model.to(device)  # type: ignore[arg-type]
         self.model: Any = model
         self.model.eval()
+        self.outermost: Any = model  # what a caller runs: of an adapter, the model of peft
         self.tokenizer = tokenizer
         self.head = head or new_head(SEQUENCE)
         self.class_names = self.head.class_names(model.config)
@@ -110,6 +112,7 @@ class Classifier(TokenEmbeddings):
         self._types = token_types(model)
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)
 
+    @one_at_a_time
     def with_random_weights(self, seed: int) -> Classifier:
         """Return a classifier like this, with random weights, as its architecture draws them.
 
@@ -122,16 +125,19 @@ class Classifier(TokenEmbeddings):
             model = type(self.model)(copy.deepcopy(self.model.config))
         return self._like(model.to(self.model.dtype))
 
+    @one_at_a_time
     def in_fp16(self) -> Classifier:
         """Return this fp32 classifier with passes in fp16, where its range allows that."""
         half = self._like(copy.deepcopy(self.model).half())
         half.fp32_twin = self
         return half
 
+    @one_at_a_time
     def anew(self) -> Classifier:
         """Return a classifier of this model without memory of texts or of batches."""
         twin = self._like(self.model)
         twin.exact = self.device.type == "cpu"
+        twin.outermost = self.outermost
         twin.fp32_twin = self.fp32_twin and self.fp32_twin.anew()
         return twin
 
@@ -173,6 +179,7 @@ class Classifier(TokenEmbeddings):
         """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`."""
         return self.outputs(sequences).probabilities
 
+    @one_at_a_time
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
         """Return the outputs for token-id sequences; an empty one is :attr:`empty_ids`."""
         keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
@@ -188,6 +195,7 @@ class Classifier(TokenEmbeddings):
         shape = len(keys), 2, self.n_classes
         return Outputs(*np.array([known[key] for key in keys]).reshape(shape).swapaxes(0, 1))
 
+    @one_at_a_time
     def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
         """Return (n,) whether texts must run in fp32, by :data:`HALF_BOUND`; none without fp16."""
         if self.fp32_twin is None:
@@ -220,6 +228,7 @@ class Classifier(TokenEmbeddings):
                 results.update(zip(places, run(classifier, places), strict=True))
         return [results[place] for place in range(len(sequences))]
 
+    @one_at_a_time
     def label_mass(self, sequences: Sequence[IntArray]) -> FloatArray | None:
         """Return the (n,) probability of all classes together, in [0, 1], by a whole vocabulary.
 
@@ -239,13 +248,16 @@ class Classifier(TokenEmbeddings):
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
         """Within the context, compute the probabilities of a token-id sequence once."""
-        with with_values(self, {"_known": {} if self._known is None else self._known}):
-            yield
+        with undisturbed(self.lock):
+            known = {} if self._known is None else self._known
+            with with_values(self, {"_known": known}):
+                yield
 
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`."""
         return self.outputs_of(lengths, build).probabilities
 
+    @one_at_a_time
     def outputs_of(self, lengths: Sequence[int], build: Build) -> Outputs:
         """Return the outputs for inputs that are built batch by batch.
 
@@ -316,25 +328,28 @@ class Classifier(TokenEmbeddings):
 
         def run(batch: list[int]) -> list[Gradients]:
             sizes = [lengths[i] for i in batch]
-            inputs = build(batch, max(sizes)).detach().requires_grad_(True)
-            with torch.enable_grad():
-                logits = self.logits(inputs, sizes)
-                wanted = torch.as_tensor(targets[batch], device=self.device)
-                gradients = _gradient(objective(logits, wanted).sum(), inputs)
+            # Between batches the model is as it was: who asks may stop, or run it otherwise.
+            with undisturbed(self.lock), self._evaluating(), self._frozen():
+                inputs = build(batch, max(sizes)).detach()
+                inputs = inputs.clone() if inputs.is_inference() else inputs
+                inputs.requires_grad_(True)
+                with torch.enable_grad():
+                    logits = self.logits(inputs, sizes)
+                    wanted = torch.as_tensor(targets[batch], device=self.device)
+                    gradients = _gradient(objective(logits, wanted).sum(), inputs)
             values = logits.detach().cpu().numpy()
             return [
                 (position, gradients[place, :size], values[place])
                 for place, (position, size) in enumerate(zip(batch, sizes, strict=True))
             ]
 
-        with self._evaluating(), self._frozen():
-            budget = max(1, self.token_budget // self._gradient_share)
-            for results, fitting in in_batches(
-                lengths, budget, run, exact=self.exact, memory=self._gradient_memory
-            ):
-                if fitting < budget:
-                    self.token_budget = fitting * self._gradient_share
-                yield from results
+        budget = max(1, self.token_budget // self._gradient_share)
+        for results, fitting in in_batches(
+            lengths, budget, run, exact=self.exact, memory=self._gradient_memory
+        ):
+            if fitting < budget:
+                self.token_budget = fitting * self._gradient_share
+            yield from results
 
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Return (b, c) float32 logits of one batch of (b, width, h), padded at the end.
@@ -373,6 +388,11 @@ class Classifier(TokenEmbeddings):
     @contextlib.contextmanager
     def _frozen(self) -> Iterator[None]:
         """Spare the gradients of weights: only those of inputs are asked for."""
+        if any(weight.is_inference() for weight in self.model.parameters()):
+            raise InputError(
+                "the model was made or loaded in torch.inference_mode, so that it has no "
+                "gradients; load it outside"
+            )
         before = [(p, p.requires_grad) for p in self.model.parameters()]
         for parameter, _ in before:
             parameter.requires_grad_(False)

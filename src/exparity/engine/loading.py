@@ -11,8 +11,10 @@ from exparity.core.calls import checked, checked_value, listed
 from exparity.core.device import require_bf16, resolve_device
 from exparity.core.errors import InputError, shown
 from exparity.core.flags import Budget
+from exparity.core.undisturbed import undisturbed
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier
+from exparity.engine.preflight import check_function
 from exparity.engine.sources import is_function, objects_of, settings_of
 from exparity.models.checkpoints import load_config, load_model, load_tokenizer
 from exparity.models.functions import load_function, read_function
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
+@undisturbed()
 @checked
 def load_classifier(
     checkpoint: Any,
@@ -122,9 +125,11 @@ def load_classifier(
         if precision == "bf16":
             require_bf16(target, "precision")
         model, tokenizer, head = _loaded(name, revision, precision, spec)
+        outermost = model
     else:
         _refuse(arguments, ("revision", "precision"), "a loaded model has its own; leave it out")
-        name, model, tokenizer, head, target = _taken(checkpoint, device, spec)
+        model, tokenizer, outermost = objects_of(checkpoint)
+        name, head, target = _taken(model, tokenizer, device, spec)
         max_length = max_length or settings_of(checkpoint).max_length
     head.label = label
     head.class_names(model.config)  # a label that there is not is named first
@@ -141,9 +146,20 @@ def load_classifier(
         token_budget=token_budget,
         shortcuts=shortcuts,
     )
+    if outermost is not model:
+        classifier.outermost = outermost
+        _check_adapter(classifier)
     return classifier.in_fp16() if precision == "fp16" else classifier
 
 
+def _check_adapter(classifier: Classifier) -> None:
+    """Refuse a model of peft that computes something that its layers alone do not."""
+    ids = [encoding.token_ids for encoding in classifier.encode([_ANY_TEXT])]
+    check_function(classifier, ids, [_ANY_TEXT])
+    classifier.is_compared = False  # texts to explain are another trial
+
+
+_ANY_TEXT = "a"
 _PARAMETERS = signature(load_classifier).parameters
 _OF_FUNCTIONS = ("classes", "mask", "max_calls")
 _OF_MODELS = tuple(name for name in [*_PARAMETERS][1:] if name not in _OF_FUNCTIONS)
@@ -194,9 +210,8 @@ def _loaded(
 
 
 def _taken(
-    objects: Any, device: str, spec: PromptSpec | None
-) -> tuple[str, PreTrainedModel, PreTrainedTokenizerFast, Head, torch.device]:
-    model, tokenizer = objects_of(objects)
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, device: str, spec: PromptSpec | None
+) -> tuple[str, Head, torch.device]:
     head = new_head(LABEL_WORDS if spec else SEQUENCE)
     head.require_model(model)
     if spec:
@@ -207,4 +222,4 @@ def _taken(
     if any(weight.is_meta for weight in model.parameters()):
         raise InputError(f"{name}: has weights that are on no device; load it without offloading")
     own = input_table(name, model).weight.device
-    return name, model, tokenizer, head, own if device == "auto" else resolve_device(device)
+    return name, head, own if device == "auto" else resolve_device(device)

@@ -12,6 +12,7 @@ import torch
 
 from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.core.registry import Entry, Registry
+from exparity.core.undisturbed import one_at_a_time
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier, in_evaluation
 from exparity.explanations import Explanation
@@ -24,6 +25,7 @@ _FEW_TOKENS = 50  # a share of fewer says little about a tokenizer: a text may h
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
 
 
+@one_at_a_time
 def check_function(
     classifier: Classifier,
     sequences: Sequence[IntArray],
@@ -33,9 +35,10 @@ def check_function(
 ) -> None:
     """Compare the engine's probabilities with the plain model's on a few texts, once a classifier.
 
-    The plain model gets the tokens of one text at a time, as in a pipeline of transformers, or the
-    ids themselves if these may differ; the engine runs texts alone and in batches. If they differ,
-    explanations would be of another function. A black box is asked again.
+    The plain model, or the one of peft around it, gets the tokens of one text at a time, as in a
+    pipeline of transformers, or the ids themselves if these may differ; the engine runs texts alone
+    and in batches. If they differ, explanations would be of another function. A black box is asked
+    again.
     """
     if isinstance(classifier, BlackBox):
         classifier.check_answers(sequences)
@@ -78,7 +81,7 @@ def _plain(
     classifier: Classifier, ids: IntArray, text: str | tuple[str, str], ids_are_given: bool
 ) -> FloatArray:
     """Return the (1, c) probabilities of a text by the plain model."""
-    model = classifier.model
+    model = classifier.outermost
     parts = text if isinstance(text, tuple) else (text,)
     options = {"truncation": True, "max_length": classifier.max_length, "return_tensors": "pt"}
     inputs = dict(classifier.tokenizer(*parts, **options))
@@ -93,7 +96,7 @@ def _plain(
     inputs = {key: value.to(classifier.device) for key, value in inputs.items()}
     with in_evaluation(model), torch.inference_mode():
         logits = classifier.head.plain_logits(model, **inputs)
-    probabilities = classifier.head.probabilities(model, logits.float())
+    probabilities = classifier.head.probabilities(classifier.model, logits.float())
     return np.asarray(probabilities.cpu().numpy())
 
 

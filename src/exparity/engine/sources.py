@@ -24,8 +24,22 @@ def is_function(source: Any) -> bool:
     return callable(source) and not is_model
 
 
-def objects_of(source: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Return the model and the fast tokenizer of a pair or a pipeline; neither is copied."""
+class Objects(NamedTuple):
+    """What a pair or a pipeline holds; nothing is copied.
+
+    Attributes:
+        model: the model of transformers, with its adapters in place.
+        tokenizer: its fast tokenizer.
+        outermost: what a caller runs: the model, or the one of peft around it.
+    """
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    outermost: Any
+
+
+def objects_of(source: Any) -> Objects:
+    """Return the objects of a pair or a pipeline."""
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     if isinstance(source, PreTrainedModel):
@@ -33,16 +47,36 @@ def objects_of(source: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     parts = (source.model, source.tokenizer) if getattr(source, "task", None) in _TASKS else source
     if not isinstance(parts, tuple) or len(parts) != 2:
         raise InputError(f"{_FORMS}, not {shown(source)}")
-    model, tokenizer = parts
-    if hasattr(model, "peft_config") and not isinstance(model, PreTrainedModel):
-        model = model.get_base_model()  # in which the adapters are in place
+    outermost, tokenizer = parts
+    model = _within_peft(outermost)
     if not isinstance(model, PreTrainedModel):
         raise InputError(f"{_FORMS}, not {shown(model)}")
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise InputError(
             f"the tokenizer must be a fast one of transformers, not {shown(tokenizer)}"
         )
-    return model, tokenizer
+    return Objects(model, tokenizer, outermost)
+
+
+def _within_peft(model: Any) -> Any:
+    """Return the model of transformers in one of peft, which holds its adapters in its layers.
+
+    Those of prompts do not lie there: they are put before each text.
+    """
+    from transformers import PreTrainedModel
+
+    if isinstance(model, PreTrainedModel) or not hasattr(model, "peft_config"):
+        return model
+    for config in model.peft_config.values():
+        if getattr(config, "is_prompt_learning", False):
+            kind = getattr(config.peft_type, "value", config.peft_type)
+            raise InputError(
+                f"{type(model).__name__}: its adapter is of type {kind}, which puts a trained "
+                "prompt before each text; take one of type LORA, or give a function of texts: "
+                "load_classifier(predict, classes=[...])"
+            )
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model.model
+    return inner if isinstance(inner, PreTrainedModel) else model
 
 
 class PipelineSettings(NamedTuple):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
 import torch
 
 from exparity.core.errors import ExparityError
+from exparity.core.undisturbed import MODELS, one_at_a_time
 from exparity.engine.encoding import encode_texts
 from exparity.models.heads import Head
 from exparity.types import Encoding, IntArray, TextLike
@@ -24,6 +26,12 @@ class TokenEmbeddings:
     max_length: int
     _types: torch.Tensor | None = None
 
+    @property
+    def lock(self) -> RLock:
+        """What a thread holds while it runs models."""
+        return MODELS
+
+    @one_at_a_time
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
         stride = 0 if self._types is None else self.vocabulary_size
@@ -65,6 +73,7 @@ class TokenEmbeddings:
         ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)
         return next((int(id) for id in ids if id is not None), None)
 
+    @one_at_a_time
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
         """Return the (t, h) input embeddings of token ids, detached, with what their type adds."""
         ids, types = self.split_types(token_ids)
@@ -90,6 +99,7 @@ class TokenEmbeddings:
         _, types = self.split_types(token_ids)
         return np.asarray(new + types * self.vocabulary_size)
 
+    @one_at_a_time
     def without_types(self, rows: torch.Tensor, token_ids: IntArray) -> torch.Tensor:
         """Return (t, h) embeddings of tokens, or moved ones, without what token types add."""
         added = self._added(self.split_types(token_ids)[1])

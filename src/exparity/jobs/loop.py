@@ -14,6 +14,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.artefacts.lineage import fingerprint, identity
 from exparity.core.device import Machine, give_back_memory, make_repeatable
 from exparity.core.progress import Progress
+from exparity.core.undisturbed import undisturbed
 from exparity.jobs.parts import Job, open_parts
 from exparity.types import Example
 
@@ -57,6 +58,7 @@ def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {**whole, **({"notes": notes} if notes else {})}
 
 
+@undisturbed(None)
 def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
     """Compute the rows of a job, write its artefact and return the table; None if another did."""
     start = time.monotonic()

@@ -25,6 +25,7 @@ from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import without_global_draws
+from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation
@@ -138,24 +139,25 @@ def explain_many(
     from exparity.engine.preflight import check_classifier, check_texts
 
     check_classifier(classifier)
-    listed_texts = as_list(texts)
-    encodings = classifier.encode(listed_texts)
-    check_texts(classifier, listed_texts, encodings)
-    classes = targets_of(classifier, encodings, targets)
-    learnt = None if training is None else Training.of(training)
-    memo: dict[Any, Any] = {}
-    explanations = {}
-    options = options_of_ids(methods, "methods")
-    with Progress(len(options), "explaining", "methods") as progress:
-        for id, params in options.items():
-            start = time.perf_counter()
-            origins = [Origin(id, params, seed, encoding.text) for encoding in encodings]
-            explanations[id] = explain_encodings(
-                classifier, encodings, classes, origins, memo=memo, training=learnt
-            )
-            if seconds is not None:
-                seconds[id] = time.perf_counter() - start
-            progress.advance()
+    with undisturbed(classifier.lock):
+        listed_texts = as_list(texts)
+        encodings = classifier.encode(listed_texts)
+        check_texts(classifier, listed_texts, encodings)
+        classes = targets_of(classifier, encodings, targets)
+        learnt = None if training is None else Training.of(training)
+        memo: dict[Any, Any] = {}
+        explanations = {}
+        options = options_of_ids(methods, "methods")
+        with Progress(len(options), "explaining", "methods") as progress:
+            for id, params in options.items():
+                start = time.perf_counter()
+                origins = [Origin(id, params, seed, encoding.text) for encoding in encodings]
+                explanations[id] = explain_encodings(
+                    classifier, encodings, classes, origins, memo=memo, training=learnt
+                )
+                if seconds is not None:
+                    seconds[id] = time.perf_counter() - start
+                progress.advance()
     return explanations
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -26,6 +26,7 @@ from exparity.core.flags import Seed
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import without_global_draws
+from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
 from exparity.explanations import Explanation
 from exparity.explanations import units as _units
@@ -149,11 +150,14 @@ def evaluate_many(
 
         check_classifier(classifier)
     marks = None if rationales is None else listed(rationales, "rationales", "marks, one per text")
-    prepared = {name: _prepared(classifier, of, marks) for name, of in explanations.items()}
     values = {}
-    remembering = nullcontext() if classifier is None else classifier.remembering()
-    pairs = list(product(prepared, options))
-    with remembering, Progress(len(pairs), "scoring", "values") as progress:
+    with ExitStack() as stack:
+        stack.enter_context(undisturbed(None if classifier is None else classifier.lock))
+        if classifier is not None:
+            stack.enter_context(classifier.remembering())
+        prepared = {name: _prepared(classifier, of, marks) for name, of in explanations.items()}
+        pairs = list(product(prepared, options))
+        progress = stack.enter_context(Progress(len(pairs), "scoring", "values"))
         for name, id in pairs:
             scored, field = prepared[name], MARKS.get(facts[id].needs)
             if field and scored and all(getattr(e, field) is None for e in scored):

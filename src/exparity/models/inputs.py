@@ -54,7 +54,8 @@ def unknown_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
     """Return the id of unknown tokens, also of a tokenizer whose settings do not name it."""
     if tokenizer.unk_token_id is not None:
         return int(tokenizer.unk_token_id)
-    core: Any = tokenizer.backend_tokenizer.model
+    backend: Any = getattr(tokenizer, "backend_tokenizer", None)  # a function of texts has none
+    core: Any = getattr(backend, "model", None)
     name = getattr(core, "unk_token", None)
     return None if name is None else core.token_to_id(name)
 

@@ -12,6 +12,7 @@ import torch
 
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
+from exparity.core.undisturbed import undisturbed
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import build_model
 from exparity.models.heads import Head, head_of
@@ -45,6 +46,7 @@ class Trained:
     head: Head
 
 
+@undisturbed()
 def finetune(
     training_set: TrainingSet,
     model_spec: ModelSpec,

@@ -1,6 +1,8 @@
 """Model bias against loops written apart, its identities, and what it does with odd input."""
 
 import math
+import time
+import tracemalloc
 from collections import defaultdict
 from itertools import combinations
 
@@ -13,6 +15,7 @@ from stats.loops import mean
 
 from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.permutations import BATCH_BYTES
 from exparity.stats.predictions import predictions_of
 from exparity.stats.shares import Share, difference_interval
 
@@ -264,3 +267,28 @@ def test_without_groups_there_are_the_rates_of_all():
         ("tnr", "yes"): (0.5, ""),
         ("selection_rate", "yes"): (0.6, ""),
     }
+
+
+class TestGrowth:
+    """What bias costs grows as its rows do: four times as many take about four times as much."""
+
+    @staticmethod
+    def measured(n, matched):
+        columns = sample(n // 2, matched=matched)
+        data = predictions_of(*columns.values())
+        tracemalloc.start()
+        start = time.process_time()
+        model_bias(data, Draws(resamples=100))
+        seconds = time.process_time() - start
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return seconds, peak
+
+    @pytest.mark.parametrize("matched", [False, True])
+    def test_seconds_and_memory(self, matched):
+        self.measured(2_000, matched)  # imports
+        seconds, peak = self.measured(10_000, matched)
+        more_seconds, more_peak = self.measured(40_000, matched)
+        assert more_seconds < 8 * seconds
+        assert more_peak < 4 * peak + 2 * BATCH_BYTES
+        assert more_peak < 3 * BATCH_BYTES + 400 * 40_000

@@ -13,15 +13,12 @@ from itertools import combinations
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.stats.bootstrap import Draws, central
+from exparity.stats.bootstrap import Draws, Mean, Sample, percentile_interval
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.rms import Sides, rms_of_groups, rms_rows
 from exparity.stats.shares import Share, paired_difference_interval
-from exparity.types import BoolArray, FloatArray, IntArray
-
-# Resamples held at once; bounds memory at large n.
-_BATCH = 50
+from exparity.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -134,36 +131,16 @@ def _probability_gaps(
     own = probabilities[:, np.arange(n), sides.labels[:n]]  # (2, n)
     columns = np.concatenate([own[..., None], probabilities], axis=-1)  # (2, n, 1 + c)
     gaps = columns[0] - columns[1]  # (n, 1 + c)
+    n_units = int(sides.units.max(initial=-1)) + 1
     for quantity, values in (("causal_probability_gap", gaps), ("causal_apd", np.abs(gaps))):
-        rng = generator(draws.seed, quantity, *groups)
-        ends = _mean_intervals(values, sides.units[:n], draws, rng)
-        for name, column, (low, high) in zip(("", *classes), values.T, ends, strict=True):
-            defined = column[~np.isnan(column)]
+        for name, column in zip(("", *classes), values.T, strict=True):
+            is_defined = ~np.isnan(column)
+            defined = column[is_defined]
             flags = () if len(defined) == n else ("undefined_values",)
             flags = (*flags, *empty(len(defined)))
             mean = float(defined.mean()) if len(defined) else np.nan
+            # The same draws for all classes.
+            rng = generator(draws.seed, quantity, *groups)
+            sample = Sample(Mean.over(defined, sides.units[:n][is_defined], n_units))
+            low, high = percentile_interval([sample], draws, rng)
             yield BiasRow(quantity, *groups, name, mean, len(defined), low, high, flags)
-
-
-def _mean_intervals(
-    values: FloatArray, units: IntArray, draws: Draws, rng: np.random.Generator
-) -> list[tuple[float, float]]:
-    """Return the percentile bootstrap interval of each column's mean; units are resampled."""
-    defined = ~np.isnan(values)
-    m, k = int(units.max(initial=-1)) + 1, values.shape[1]
-    if not draws.resamples or m < 2:
-        return [(np.nan, np.nan)] * k
-    sums, counts = (
-        np.stack([np.bincount(units, column, m) for column in columns.T], axis=1)
-        for columns in (np.where(defined, values, 0.0), defined)
-    )
-    drawn = np.empty((draws.resamples, k))
-    for start in range(0, draws.resamples, _BATCH):
-        size = min(_BATCH, draws.resamples - start)
-        times = np.stack([np.bincount(rng.integers(0, m, m), minlength=m) for _ in range(size)])
-        with np.errstate(invalid="ignore"):
-            drawn[start : start + size] = (times @ sums) / (times @ counts)
-    return [
-        central(column, draws.confidence)[1:] if count else (np.nan, np.nan)
-        for column, count in zip(drawn.T, counts.sum(0), strict=True)
-    ]

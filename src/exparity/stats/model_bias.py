@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.stats.bootstrap import Draws, central, interval_of
+from exparity.stats.bootstrap import Draws, Mean, Sample, accelerated_interval, central
+from exparity.stats.permutations import Labelled, bins_of_distance, permuted_counts
 from exparity.stats.predictions import BiasRow, Predictions
-from exparity.stats.samples import exchangeable, set_differences, shuffled
+from exparity.stats.samples import exchangeable, set_differences
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
-_BATCH = 200  # permutations held at once; bounds memory at large n
+# Terms of a distance that are measured in each permutation: more change it by less than draws do.
+_MOST_TERMS = 128
 
 
 def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:
@@ -147,7 +149,8 @@ def _within_sets(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> 
     gaps = np.abs(set_differences(*groups))
     if not len(gaps):
         return np.nan, 0, np.nan, np.nan, ("no_pairs",)
-    return float(gaps.mean()), len(gaps), *interval_of((gaps,), np.mean, draws, rng)
+    sample = Sample(Mean(gaps, np.ones(len(gaps))))
+    return float(gaps.mean()), len(gaps), *accelerated_interval([sample], draws, rng)
 
 
 def _between_groups(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> _Measured:
@@ -169,15 +172,14 @@ def _between_groups_by_chance(
     values, is_first, sets = groups
     if not draws.resamples:
         return np.nan, len(values), np.nan, np.nan, ("not_drawn",)
-    first, blocks = is_first.astype(np.int64), exchangeable(len(values), sets)
-    order = np.argsort(values)
-    widths = np.diff(values[order])
-    distances = np.empty(draws.resamples)
-    for start in range(0, draws.resamples, _BATCH):
-        drawn = shuffled(first, blocks, min(_BATCH, draws.resamples - start), rng)[:, order]
-        below = drawn.cumsum(axis=1)[:, :-1] / first.sum()
-        others_below = (1 - drawn).cumsum(axis=1)[:, :-1] / (1 - first).sum()
-        distances[start : start + _BATCH] = np.abs(below - others_below) @ widths
+    blocks = exchangeable(len(values), sets)
+    cells, weights = bins_of_distance(values, is_first, blocks, _MOST_TERMS)
+    n_cells = len(weights) + 1
+    firsts = permuted_counts(Labelled(cells, is_first, blocks), n_cells, draws.resamples, rng)
+    others = np.bincount(cells, minlength=n_cells) - firsts
+    below = np.cumsum(firsts, axis=1)[:, :-1] / is_first.sum()
+    others_below = np.cumsum(others, axis=1)[:, :-1] / (~is_first).sum()
+    distances = np.abs(below - others_below) @ weights
     mean, low, high = central(distances, draws.confidence)
     return mean, len(values), low, high, ()
 
@@ -189,26 +191,21 @@ def _of_means(groups: _TwoGroups, draws: Draws, rng: np.random.Generator) -> _Me
     are resampled within each group.
     """
     values, is_first, sets = groups
-    a, b = values[is_first], values[~is_first]
-    gap = float(a.mean() - b.mean()), len(values)
+    first = values[is_first]
+    second = values[~is_first]
+    gap = float(first.mean() - second.mean())
     if sets is None:
-
-        def of_rows(a: FloatArray, b: FloatArray, axis: int) -> Any:
-            return a.mean(axis) - b.mean(axis)
-
-        return *gap, *interval_of((a, b), of_rows, draws, rng)
-    index = np.unique(sets, return_inverse=True)[1]
-    sums = tuple(
-        np.bincount(index[mask], weights, int(index.max()) + 1).astype(np.float64)
-        for mask in (is_first, ~is_first)
-        for weights in (values[mask], np.ones(int(mask.sum())))
-    )
-
-    def of_sets(*drawn: FloatArray, axis: int) -> Any:
-        total_a, n_a, total_b, n_b = (part.sum(axis) for part in drawn)
-        return total_a / n_a - total_b / n_b
-
-    return *gap, *interval_of(sums, of_sets, draws, rng, paired=True)
+        samples = [
+            Sample(Mean(first, np.ones(len(first)))),
+            Sample(Mean(second, np.ones(len(second))), sign=-1),
+        ]
+    else:
+        units = np.unique(sets, return_inverse=True)[1]
+        n_units = int(units.max()) + 1
+        first_mean = Mean.over(first, units[is_first], n_units)
+        second_mean = Mean.over(second, units[~is_first], n_units)
+        samples = [Sample(first_mean, second_mean)]
+    return gap, len(values), *accelerated_interval(samples, draws, rng)
 
 
 _DIFFERENCES = {

@@ -1,8 +1,8 @@
 """Gaps of rates of all classes in one number: the root of their mean square.
 
 Both sides of a gap are rows of predictions: those of two groups, or those of the same examples
-under do(first) and do(second). Everything follows from their two confusion matrices, so a resample
-only counts these.
+under do(first) and do(second). Everything follows from their two confusion matrices, so that these
+alone are drawn.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ import numpy as np
 
 from exparity.core.seeding import generator
 from exparity.stats.bootstrap import Draws, central
+from exparity.stats.permutations import (
+    Labelled,
+    permuted_counts,
+    resampled_counts,
+    swapped_counts,
+)
 from exparity.stats.predictions import BiasRow, Predictions
-from exparity.stats.samples import exchangeable, shuffled
+from exparity.stats.samples import exchangeable
 from exparity.stats.shares import Interval
 from exparity.types import BoolArray, FloatArray, IntArray
 
 RATES = ("tpr", "fpr", "selection_rate")
-# Draws held at once; bounds memory at large n.
-_BATCH = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,49 +51,56 @@ class Sides:
     paired: bool
     matched: bool = False
 
-    def confusion(
-        self, second: BoolArray | None = None, weights: FloatArray | None = None
-    ) -> FloatArray:
-        """Count (2, c, c) rows by side, true and predicted class."""
+    @property
+    def confusion(self) -> FloatArray:
+        """(2, c, c) rows by side, true and predicted class."""
+        return self._matrices(np.bincount(self._entries, minlength=2 * self.n_classes**2))
+
+    @property
+    def _cells(self) -> IntArray:
+        """(m,) number of each row's entry in the confusion matrix of a side."""
+        return self.labels * self.n_classes + self.predicted
+
+    @property
+    def _entries(self) -> IntArray:
+        """(m,) number of each row's entry in the matrices of both sides."""
+        return self.second * self.n_classes**2 + self._cells
+
+    def _matrices(self, counts: IntArray) -> FloatArray:
+        """Return (..., 2, c, c) confusion matrices of (..., 2 · c · c) counts."""
         c = self.n_classes
-        side = self.second if second is None else second
-        cells = (side * c + self.labels) * c + self.predicted
-        return np.bincount(cells, weights, 2 * c * c).astype(np.float64).reshape(2, c, c)
+        return counts.astype(np.float64).reshape(*counts.shape[:-1], 2, c, c)
 
     def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
         """Return (resamples, 2, c, c) counts of bootstrap samples of the units.
 
         Those of two groups without matched sets are drawn within each group.
         """
-        units, n = self.units, int(self.units.max()) + 1
-        strata = [np.arange(n)]
-        if not (self.paired or self.matched):
-            strata = [units[self.second == side] for side in (False, True)]
-        counts = np.empty((resamples, 2, self.n_classes, self.n_classes))
-        for i in range(resamples):
-            drawn = [stratum[rng.integers(0, len(stratum), len(stratum))] for stratum in strata]
-            times = np.bincount(np.concatenate(drawn), minlength=n)
-            counts[i] = self.confusion(weights=times[units].astype(np.float64))
-        return counts
+        n_entries = 2 * self.n_classes**2
+        if self.paired or self.matched:
+            counts = resampled_counts(self._entries, self.units, n_entries, resamples, rng)
+            return self._matrices(counts)
+        entries = np.bincount(self._entries, minlength=n_entries).reshape(2, -1)
+        drawn = [rng.multinomial(side.sum(), side / side.sum(), resamples) for side in entries]
+        return self._matrices(np.concatenate(drawn, axis=1))
 
     def permuted(
         self, resamples: int, rng: np.random.Generator, *, within_classes: bool = False
     ) -> FloatArray:
         """Return (resamples, 2, c, c) counts where the sides mean nothing."""
-        units = self.units
-        blocks = exchangeable(len(units), units if self.matched else None)
-        if within_classes:  # those without a partner; block 0
-            blocks = np.where(blocks == 0, -1 - self.labels, blocks)
-        counts = []
-        for start in range(0, resamples, _BATCH):
-            size = min(_BATCH, resamples - start)
-            if self.paired:
-                swapped = rng.random((size, int(units.max()) + 1)) < 0.5
-                sides = self.second ^ swapped[:, units]
-            else:
-                sides = shuffled(self.second.astype(np.int64), blocks, size, rng).astype(bool)
-            counts += [self.confusion(side) for side in sides]
-        return np.array(counts)
+        n_cells = self.n_classes**2
+        first = ~self.second
+        if self.paired:
+            rows = self._cells[first], self._cells[self.second], self.units[first]
+            firsts = swapped_counts(*rows, n_cells, resamples, rng)
+        else:
+            blocks = exchangeable(len(self.units), self.units if self.matched else None)
+            if within_classes:  # those without a partner; block 0
+                blocks = np.where(blocks == 0, -1 - self.labels, blocks)
+            labelled = Labelled(self._cells, first, np.unique(blocks, return_inverse=True)[1])
+            firsts = permuted_counts(labelled, n_cells, resamples, rng)
+        seconds = np.bincount(self._cells, minlength=n_cells) - firsts
+        return self._matrices(np.concatenate([firsts, seconds], axis=1))
 
 
 def rate_gaps(confusion: FloatArray) -> dict[str, FloatArray]:
@@ -116,7 +127,7 @@ def rms(gaps: FloatArray) -> FloatArray:
 
 def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -> Iterator[BiasRow]:
     """Yield the RMS over classes of each rate's gap, and what it is by chance."""
-    observed, resampled, by_chance = rate_gaps(sides.confusion()), {}, {}
+    observed, resampled, by_chance = rate_gaps(sides.confusion), {}, {}
     if draws.resamples and 0 < sides.second.sum() < len(sides.second):
         rng = generator(draws.seed, f"{prefix}rms", *groups)
         resampled = rate_gaps(sides.resampled(draws.resamples, rng))

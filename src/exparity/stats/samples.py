@@ -63,21 +63,11 @@ def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray |
 
 
 def exchangeable(n: int, sets: IntArray | None) -> IntArray:
-    """Number what groups may be permuted within: each set, and 0 for all without a partner."""
+    """Number what groups may be permuted within: 0 for all without a partner, and each set."""
     if sets is None:
         return np.zeros(n, dtype=np.int64)
     _, index, size = np.unique(sets, return_inverse=True, return_counts=True)
     return np.where(size[index] > 1, index + 1, 0)
-
-
-def shuffled(codes: IntArray, blocks: IntArray, repeats: int, rng: np.random.Generator) -> IntArray:
-    """Return (repeats, n) labels: the (n,) ``codes``, dealt out anew inside each of ``blocks``."""
-    home = np.argsort(blocks, kind="stable")
-    by_block = np.broadcast_to(blocks, (repeats, len(codes)))
-    drawn = np.lexsort((rng.random(by_block.shape), by_block), axis=-1)
-    permuted = np.empty_like(drawn)
-    permuted[:, home] = codes[drawn]
-    return permuted
 
 
 def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) -> FloatArray:

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from analyses.page import page_of
-from support import REAL, need
+from support import REAL, need, tiny
 
+from exparity import InputError
 from exparity.analyses.term_weight_probe import group_words, term_weight_probe
 from exparity.analyses.term_weight_probe.section import findings
-from exparity.artefacts.files import read_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.compas import FILE
 from exparity.stages.counterfactuals import make_counterfactuals
 from exparity.stages.prepare import prepare
@@ -85,6 +86,85 @@ class TestOnBiographies:
         page = page_of("term_weight_probe", found, of_page)
         assert page.count("<tr>") == 1 + 2 * 5  # trained with, weights
         assert found.values["probes"][0]["levels"][0.0]["causal_tpr_gap_rms"] == 0.0
+
+
+@pytest.fixture(scope="module")
+def scaled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scaled")
+    generator = {"use": "gender_words", "params": {}}
+    options = {"weights": (0.0, 1.0, 2.0), "terms": ("all", "male", "female")}
+    rows, metadata = probe(folder, "bios", BIOS, generator, **options)
+    return folder, rows, metadata["words"]
+
+
+class TestWordsOfOneGroup:
+    """Chen et al. 2024, appendix H.1 and figure 12."""
+
+    @pytest.mark.reference
+    @pytest.mark.parametrize("group", ["male", "female"])
+    def test_the_weight_2_is_as_if_its_words_were_written_twice(self, scaled, tmp_path, group):
+        folder, rows, words = scaled
+        for name, artefact in (("data", "data"), ("made", "counterfactuals")):
+            table, metadata = read_artefact(folder / f"{name}.parquet", artefact)
+            texts = [
+                {**row, "words": doubled(row["words"], words[group])}
+                if row["split"] == "test"
+                else row
+                for row in table.to_pylist()
+            ]
+            ids, facts = metadata["wildcards"], {k: metadata.get(k) for k in FACTS_OF_DATA}
+            path = tmp_path / f"{name}.parquet"
+            write_artefact(path, artefact, texts, ids, parameters={}, extra=facts)
+        paths = (tmp_path / f"{name}.parquet" for name in ("data", "made", "probe"))
+        term_weight_probe(*paths, weights=(1.0,))
+        written_twice = read_artefact(tmp_path / "probe.parquet", "term_weight_probe")[0]
+        names = ("quantity", "group", "group_b", "class_name")
+        expected = {tuple(row[n] for n in names): row["value"] for row in written_twice.to_pylist()}
+        values = {
+            tuple(row[n] for n in names): row["value"] for row in of(rows, terms=group, weight=2.0)
+        }
+        assert values == expected
+        at_1 = of(rows, terms=group, weight=1.0)
+        assert values != {tuple(row[n] for n in names): row["value"] for row in at_1}
+
+    def test_at_weight_1_it_does_not_matter_whose_words_are_scaled(self, scaled):
+        by_terms = {
+            terms: [{**row, "terms": ""} for row in of(scaled[1], terms=terms, weight=1.0)]
+            for terms in ("all", "male", "female")
+        }
+        assert by_terms["all"] == by_terms["male"] == by_terms["female"]
+
+    def test_the_section_names_the_group(self, scaled):
+        of_page = SimpleNamespace(display=lambda kind, id: id)
+        found = findings([{**row, "dataset": "bios"} for row in scaled[1]], of_page)
+        page = page_of("term_weight_probe", found, of_page)
+        assert page.count("<tr>") == 1 + 3 * 3  # terms, weights
+        assert [found["terms"] for found in found.values["probes"]] == ["all", "female", "male"]
+
+    def test_a_group_that_a_dataset_lacks_is_named(self, scaled):
+        paths = (scaled[0] / f"{name}.parquet" for name in ("data", "made", "probe"))
+        with pytest.raises(InputError, match=r"terms: no group 'femal' in bios; did you mean 'fem"):
+            term_weight_probe(*paths, terms=("femal",))
+
+    def test_a_config_is_refused_if_no_dataset_has_the_group(self):
+        settings = {"datasets": {"bios": {"paired": False}, "compas": {"attribute": "race"}}}
+        settings["counterfactuals"] = {"bios": "gender_words"}
+        settings["analyses"] = {"term_weight_probe": {"terms": ["all", "femal"]}}
+        with pytest.raises(InputError, match=r"no dataset has a group 'femal'; did you mean"):
+            tiny(**settings)
+        settings["analyses"] = {"term_weight_probe": {"terms": ["all", "female"]}}
+        options = tiny(**settings).options("term_weight_probe", {"dataset": "bios"})
+        assert options["terms"] == ["all", "female"]
+
+
+FACTS_OF_DATA = ("groups", "labels", "attribute")
+
+
+def doubled(words, known):
+    """Write each of these words twice in a row; punctuation parts it from others."""
+    return [
+        copy for word in words for copy in [word] * (1 + (word.strip(".,;:'()").lower() in known))
+    ]
 
 
 def test_words_are_of_the_group_that_has_more_of_them():

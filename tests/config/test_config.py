@@ -47,7 +47,7 @@ SHIPPED = {
     "gecobench-small": 5 * 2 * 1 * 10 * 2,
     "correctness": 3 * 2 * 5 * 8 * 4,
     "fairness": 0,
-    "debiasing": 2 * 4 * 3 * 4 * 4,
+    "debiasing": 2 * 5 * 3 * 4 * 4,
     "chen2024": 0,
     "ferret": 0,  # without groups there is nothing to test
     "llm": 2 * 5 * 8 * 6 * 5,

@@ -71,13 +71,29 @@ def test_weights_of_copies():
         (0, "male"): 4 * 5 / (11 * 3), (0, "female"): 4 * 6 / (11 * 1),
         (1, "male"): 7 * 5 / (11 * 2), (1, "female"): 7 * 6 / (11 * 5),
     }  # fmt: skip
-    same, one = (copied(plain, weigh, weights=kind) for kind in ("same", "one"))
-    for after in (same, one):
+    same, own, one = (copied(plain, weigh, weights=kind) for kind in ("same", "own", "one"))
+    for after in (same, own, one):
         assert after.weights[:n].tolist() == pytest.approx(
             [table[e.label, e.group] for e in plain.examples]
         )
     assert same.weights[n:].tolist() == same.weights[:n].tolist()
+    assert own.weights[n:].tolist() == pytest.approx(
+        [table[e.label, e.group] for e in own.examples[n:]]
+    )
     assert set(one.weights[n:]) == {1.0}
+
+
+def test_own_weights_of_a_class_without_the_group_are_those_of_the_originals(caplog):
+    sizes = {(0, "male"): 3, (1, "male"): 2, (1, "female"): 5}
+    after = copied(
+        training_set_of(sizes, groups=TWO), {"use": "group_class_weights"}, weights="own"
+    )
+    pairs = zip(after.examples, after.weights, strict=True)
+    weights = {(e.label, e.group, "made_by" in e.attributes): weight for e, weight in pairs}
+    assert weights[0, "female", True] == weights[0, "male", False]
+    assert weights[1, "female", True] == weights[1, "female", False]
+    message = "no training example of class0/female; its counterfactuals have the weights of their"
+    assert any(message in line for line in caplog.messages)
 
 
 def test_what_has_no_counterfactual_or_no_other_words():

@@ -10,8 +10,9 @@ from exparity.debiasing.recipes import RECIPES, calls_of
 PLAIN = {"init": "scratch", "architecture": "bert", "size": NARROW}
 UNDER, OVER = ({"use": "resampling", "mode": mode} for mode in ("under", "over"))
 WEIGH = {"use": "group_class_weights"}
-SAME, ONE = (
-    {"use": "counterfactual_data", "mode": "add", "weights": weights} for weights in ("same", "one")
+SAME, OWN, ONE = (
+    {"use": "counterfactual_data", "mode": "add", "weights": weights}
+    for weights in ("same", "own", "one")
 )
 BY_NAME = {
     "os": [OVER],
@@ -21,6 +22,7 @@ BY_NAME = {
     "os_cda": [OVER, SAME],
     "us_cda": [UNDER, SAME],
     "rw_cda": [WEIGH, SAME],
+    "rw_cda_own": [WEIGH, OWN],
     "os_jigsaw": [OVER],
     "us_jigsaw": [UNDER],
     "rw_jigsaw": [WEIGH],

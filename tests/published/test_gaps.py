@@ -1,5 +1,7 @@
 """Chen et al. (2024): its printed tables, and our gaps beside the published."""
 
+import re
+
 import pytest
 from debiasing.examples import interventions
 from made_up import Results, filled
@@ -11,6 +13,7 @@ from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES
 from exparity.published.gaps import compare_gaps, recipe_of
 from exparity.published.output import comparison_summary
+from exparity.published.study import published_table
 from exparity.stages.compare_published import compare_published
 
 CHECKPOINTS = {"bert": "bert-base-uncased", "zari": "fairnlp/albert-cda", "mine": "./mine"}
@@ -75,7 +78,7 @@ class TestOurs:
         classifier(tmp_path, "bios", "mine", 0, "", [("accuracy", "", 0.9)])
         rows = [
             {
-                "debias": "none", "weight": weight, "quantity": quantity,
+                "debias": "none", "terms": "all", "weight": weight, "quantity": quantity,
                 "group": "male", "group_b": "female", "class_name": name, "value": value, "n": 5,
             }
             for weight in (0.0, 1.0)
@@ -87,6 +90,44 @@ class TestOurs:
         ours = {(m.method, m.metric, m.class_name): m.ours for m in comparison.gaps}
         assert len(ours) == 8
         assert ours["weight_1", "cg_tpr", "nurse"] == -0.5
+
+    def test_every_published_gap_of_the_bag_of_words_has_a_counterpart(self, tmp_path):
+        """All 952 of figures 3 and 12, also those with the words of one group scaled."""
+        row = {"debias": "none", "group": "male", "group_b": "female", "n": 5}
+        quantities = {"sg_tpr": "tpr_gap", "cg_tpr": "causal_tpr_gap"}
+        table = published_table("chen2024", "fig3_fig12_bow_probe")
+        rows = [
+            {
+                **row,
+                "terms": {"both": "all"}.get(gap["scaled_terms"], gap["scaled_terms"]),
+                "weight": float(gap["weight"]),
+                "quantity": quantities[gap["metric"]],
+                "class_name": gap["occupation"],
+                "value": -float(gap["value"]) - 0.01,
+            }
+            for gap in table
+        ]
+        Results(tmp_path).write("term_weight_probe", rows, "bios")
+        (tmp_path / "grid.json").write_text(grid_text({"datasets": [["bios", "bias_in_bios"]]}))
+        comparison = compare_gaps(tmp_path, "chen2024", {})
+        assert len(comparison.gaps) == len(table) == 952
+        assert all(match.ours == pytest.approx(match.theirs + 0.01) for match in comparison.gaps)
+        # Of 28 occupations each: 7 weights of all words, 5 of one group's, two gaps.
+        assert len(comparison.by_class) == 2 * (7 + 5 + 5)
+        for agreement in comparison.by_class:
+            assert agreement.classes == 28
+            assert agreement.deviation == pytest.approx(0.01)
+        by_ids = {(a.method, a.metric): a for a in comparison.by_class}
+        assert by_ids["weight_0", "cg_tpr"].rho is None  # all are 0
+        assert by_ids["weight_5_female", "sg_tpr"].rho == pytest.approx(1)
+        assert by_ids["weight_5_female", "sg_tpr"].table == "Figure 12a"
+        text = comparison_summary(comparison)
+        assert "Gaps over all classes" not in text
+        assert (
+            len(re.findall(r"weight_5_male +cg_tpr +28 .* 1\.00 +\+1\.00 +Figure 12d", text)) == 1
+        )
+        page = " ".join(page_of("published_gaps", gaps=comparison).split())
+        assert page.count("<td>weight_5_male</td>") == 2
 
     def test_others_are_left_out_and_can_be_named(self, tmp_path):
         rows = [("tpr_gap_rms", "", 0.1)]

@@ -28,9 +28,6 @@ _TOO_NARROW = {"training": {"method", "metric"}, "method": {"metric"}}
 # Options of datasets that decide on their classes.
 _CLASS_OPTIONS = {"labels", "classes", "professions"}
 
-# Options of datasets that decide on their groups.
-_GROUP_OPTIONS = {"attribute", "groups"}
-
 
 def check(experiment: ResolvedConfig) -> None:
     """Check a config beyond the types of its keys, before any job."""
@@ -201,9 +198,7 @@ def check_counterfactuals(experiment: ResolvedConfig) -> None:
         facts = instance.entry.facts
         if "groups" in experiment.lacks[dataset]:
             raise InputError(f"{where}: dataset '{dataset}' has no groups to change; remove it")
-        # Groups that options decide on are known once the data are read.
-        groups = () if _GROUP_OPTIONS & instance.params.keys() else facts.groups
-        if groups:
+        if groups := instance.known_groups:  # others are known once the data are read
             check_groups(generator.entry.id, generator.params, groups, where)
         if facts.group_decides_label:
             raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))

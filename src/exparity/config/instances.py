@@ -23,6 +23,9 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES
 
+_GROUP_OPTIONS = {"attribute", "groups"}
+"""Options of datasets that decide on their groups."""
+
 
 @dataclass(frozen=True)
 class Instance:
@@ -35,6 +38,12 @@ class Instance:
     options: type[Settings]  # all that it knows
     shared: tuple[Path, ...] = ()  # sources that all implementations of its kind run through
     datasets: Sequence[str] | None = None  # those that it is used on; all if None
+
+    @property
+    def known_groups(self) -> tuple[str, ...]:
+        """A dataset's groups as its facts declare them; empty if its options or rows decide."""
+        groups: tuple[str, ...] = self.entry.facts.groups
+        return () if _GROUP_OPTIONS & self.params.keys() else groups
 
     def is_used_on(self, dataset: str) -> bool:
         """Return whether the config has it used on a dataset."""

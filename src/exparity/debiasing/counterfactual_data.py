@@ -11,8 +11,8 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import cells_of, shuffled_positions
-from exparity.types import Example
+from exparity.debiasing._cells import cells_of, shuffled_positions, warn_of_empty_cells
+from exparity.types import Example, FloatArray
 
 
 @intervention(
@@ -24,7 +24,7 @@ def counterfactual_data(
     training_set: TrainingSet,
     *,
     mode: Literal["add", "substitute"] = "add",
-    weights: Literal["same", "one"] = "same",
+    weights: Literal["same", "own", "one"] = "same",
 ) -> TrainingSet:
     """Add the counterfactuals of all examples, or replace half of the examples by one each.
 
@@ -33,7 +33,9 @@ def counterfactual_data(
         mode: ``add`` keeps all examples and appends the counterfactuals of each; ``substitute``
             exchanges half of the examples of each class and group, rounded down, for one of their
             counterfactuals each.
-        weights: weight of a counterfactual: that of its original (``same``), or 1 (``one``).
+        weights: weight of a counterfactual: that of its original (``same``); the mean weight of the
+            examples of its class and new group (``own``), or that of its original where there is
+            none; or 1 (``one``).
 
     Raises:
         InputError: no counterfactual has other words than its original.
@@ -54,9 +56,11 @@ def counterfactual_data(
             "has a counterfactual with other words, so that nothing new is trained on; name a "
             f"generator that changes these texts, counterfactuals.{dataset}, or leave out debias"
         )
-    added_weights = np.ones(len(added))
-    if weights == "same":
-        added_weights = training_set.take(origins).weights
+    added_weights = training_set.take(origins).weights
+    if weights == "one":
+        added_weights = np.ones(len(added))
+    elif weights == "own":
+        added_weights = _weights_by_own_group(training_set, added, added_weights)
     kept = everything if mode == "add" else sorted(set(everything) - set(origins))
     remaining = training_set.take(kept)
     return replace(
@@ -64,6 +68,25 @@ def counterfactual_data(
         examples=[*remaining.examples, *added],
         weights=np.append(remaining.weights, added_weights),
     )
+
+
+def _weights_by_own_group(
+    training_set: TrainingSet, added: Sequence[Example], of_originals: FloatArray
+) -> FloatArray:
+    """Return the mean weight of the class and group that each counterfactual is of."""
+    cells = cells_of(training_set, range(len(training_set.examples)))
+    warn_of_empty_cells(
+        training_set,
+        cells,
+        "debias counterfactual_data: no training example of %s; its counterfactuals have the "
+        "weights of their originals",
+    )
+    means = {cell: float(training_set.weights[places].mean()) for cell, places in cells.items()}
+    weights = [
+        means.get((example.label, example.group), weight)
+        for example, weight in zip(added, of_originals.tolist(), strict=True)
+    ]
+    return np.array(weights, dtype=np.float64)
 
 
 def _half(training_set: TrainingSet) -> list[int]:

@@ -16,6 +16,7 @@ _OVER = {"use": "resampling", "mode": "over"}
 _WEIGHTS = {"use": "group_class_weights"}
 _COPIES = {"use": "counterfactual_data", "mode": "add", "weights": "same"}
 _COPIES_OF_WEIGHT_1 = {**_COPIES, "weights": "one"}
+_COPIES_OF_OWN_WEIGHT = {**_COPIES, "weights": "own"}
 RECIPES: Mapping[str, Sequence[InterventionCall]] = {
     "os": [_OVER],
     "us": [_UNDER],
@@ -24,6 +25,7 @@ RECIPES: Mapping[str, Sequence[InterventionCall]] = {
     "os_cda": [_OVER, _COPIES],
     "us_cda": [_UNDER, _COPIES],
     "rw_cda": [_WEIGHTS, _COPIES],
+    "rw_cda_own": [_WEIGHTS, _COPIES_OF_OWN_WEIGHT],
     "os_jigsaw": [_OVER],
     "us_jigsaw": [_UNDER],
     "rw_jigsaw": [_WEIGHTS],
@@ -33,7 +35,7 @@ RECIPES: Mapping[str, Sequence[InterventionCall]] = {
     "rw_cda_jigsaw": [_WEIGHTS, _COPIES_OF_WEIGHT_1],
 }
 """Interventions by the names that Chen et al. (2024) give them, in the forms in which they train on
-BiasBios and on Jigsaw."""
+BiasBios and on Jigsaw, and with the weights of their Table 7."""
 
 
 def calls_of(written: Any, where: str) -> list[InterventionCall]:

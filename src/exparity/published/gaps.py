@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from functools import cached_property
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
+
+import numpy as np
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
@@ -16,6 +20,8 @@ from exparity.artefacts.layout import read_grid
 from exparity.core.grouping import grouped
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, check_models, load_study
+from exparity.stats.rank_correlation import rank_correlation
+from exparity.types import FloatArray
 
 _ZARI = {"normal": "zari", "cda": "zari_w_cda"}  # a checkpoint that the study calls a method
 
@@ -43,12 +49,46 @@ class GapMatch:
 
 
 @dataclass(frozen=True)
+class ClassAgreement:
+    """Gaps of single classes beside the published ones, over the classes that both have.
+
+    Ids are published ones.
+
+    Attributes:
+        classes: how many classes both have.
+        rms_ours, rms_theirs: root of the mean square of the gaps over these classes, in [0, 1].
+        deviation: root of the mean square of ours − published, in [0, 2].
+        rho: Spearman's rank correlation of the gaps; None below three classes or where one side is
+            constant.
+        table: figure or table that prints the gaps.
+    """
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    classes: int
+    rms_ours: float
+    rms_theirs: float
+    deviation: float
+    rho: float | None
+    table: str
+
+
+@dataclass(frozen=True)
 class GapComparison:
     """Gaps of our classifiers beside a study's; ``left_out`` is what of ours it has not."""
 
     study: PublishedStudy
     left_out: Sequence[str]
     gaps: Sequence[GapMatch]
+
+    @cached_property
+    def by_class(self) -> Sequence[ClassAgreement]:
+        """The agreement over classes of each model, way of debiasing and metric."""
+        of_classes = [match for match in self.gaps if match.class_name]
+        by_ids = grouped(of_classes, attrgetter("dataset", "model", "method", "metric", "table"))
+        return [_class_agreement(matches) for matches in by_ids.values()]
 
 
 def compare_gaps(
@@ -91,8 +131,10 @@ def compare_gaps(
         dataset = theirs_of.get(registered.get(id, id))
         for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
             if dataset is not None and row["debias"] == "none":
-                ids = dataset, "bow_logistic_regression", f"weight_{row['weight']:g}"
-                placed.append((ids, [row]))
+                method = f"weight_{row['weight']:g}"
+                if row["terms"] != "all":
+                    method += f"_{row['terms']}"
+                placed.append(((dataset, "bow_logistic_regression", method), [row]))
     values: dict[Key, list[float]] = defaultdict(list)
     for place, rows in placed:
         for *of, value in _gaps_of(rows, published):
@@ -109,6 +151,30 @@ def compare_gaps(
         if (own := values.get(key))
     ]
     return GapComparison(published, list(left_out), gaps)
+
+
+def _class_agreement(matches: Sequence[GapMatch]) -> ClassAgreement:
+    """Compare the gaps of single classes of one model, way of debiasing and metric."""
+    pairs = [(match.ours, match.theirs) for match in matches]
+    ours, theirs = np.array(pairs, dtype=np.float64).T
+    rho = rank_correlation(ours, theirs).correlation
+    first = matches[0]
+    return ClassAgreement(
+        first.dataset,
+        first.model,
+        first.method,
+        first.metric,
+        classes=len(pairs),
+        rms_ours=_rms(ours),
+        rms_theirs=_rms(theirs),
+        deviation=_rms(ours - theirs),
+        rho=None if math.isnan(rho) else rho,
+        table=first.table,
+    )
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:

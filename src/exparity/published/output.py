@@ -14,7 +14,7 @@ from exparity.artefacts.columns import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
 from exparity.published.cells import IDS, WHOSE, Agreement, CellComparison
-from exparity.published.gaps import GapComparison, GapMatch
+from exparity.published.gaps import ClassAgreement, GapComparison, GapMatch
 
 _COUNTS = ("significant", "total", "direction")
 QUESTIONS = {
@@ -43,7 +43,11 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
     of = partial(Export.of, folder="published")
     if isinstance(comparison, GapComparison):
-        return [of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps)]
+        title = "Gaps of single classes, ours and published"
+        return [
+            of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps),
+            of("gaps_by_class", title, ClassAgreement, comparison.by_class),
+        ]
     title = "Our cells beside the published ones"
     return [
         Export("cells", title, _CELL, comparison.matches, folder="published"),
@@ -80,6 +84,11 @@ def _aligned(table: str) -> str:
 def mean_and_sd(mean: float, sd: float | None) -> str:
     """Return shares in 1e-2, with their standard deviation where it is known."""
     return f"{100 * mean:+.2f}" + ("" if sd is None else f" ± {100 * sd:.2f}")
+
+
+def hundredths(value: float) -> str:
+    """Return a share in 1e-2."""
+    return f"{100 * value:.2f}"
 
 
 def decimals(value: float | None) -> str:

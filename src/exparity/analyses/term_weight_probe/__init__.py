@@ -1,25 +1,26 @@
 """Analysis term_weight_probe: bias of a bag of words whose words for the groups weigh more or less.
 
 Chen, Ji and Evans (2024), section 3.3 and figure 3: what is left of a gap at weight 0 does not come
-from these words.
+from these words. Their appendix H.1 and figure 12 scale the words of one group alone.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
-from exparity.analyses.term_weight_probe.section import NONE, findings
+from exparity.analyses.term_weight_probe.section import ALL_GROUPS, NONE, findings
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, require_known
 from exparity.core.grouping import grouped
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -41,6 +42,8 @@ _COLUMNS = ("quantity", "group", "group_b", "class_name", "value", "n")
 _GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
 _QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}
 Words = Sequence[str]
+ScaledPredictions = tuple[Predictions, Sequence[CounterfactualPrediction]]
+"""Predicted classes of test texts, and of their counterfactuals."""
 # Words of one letter and numbers count: "she's" is she and s, "5 priors" is 5 and priors.
 _TOKEN = r"(?u)\b\w+\b"
 _MOST_ITERATIONS = 20_000
@@ -57,7 +60,19 @@ def _job_options(
     if ids["dataset"] not in experiment.generators:
         return None
     calls = [call for name in settings["debias"] for call in _calls(name)]
-    return {**settings, "digest": source_digest(*sources_of(calls))}
+    terms = _terms_on(experiment, ids["dataset"], settings["terms"])
+    return {**settings, "terms": terms, "digest": source_digest(*sources_of(calls))}
+
+
+def _terms_on(experiment: ExperimentView, dataset: str, terms: Sequence[str]) -> list[str]:
+    """Return the terms that a dataset has; refuse one that no dataset has."""
+    groups_of = {name: experiment.datasets[name].known_groups for name in experiment.generators}
+    if all(groups_of.values()):
+        known = [ALL_GROUPS, *dict.fromkeys(g for groups in groups_of.values() for g in groups)]
+        for term in terms:
+            require_known(term, known, f"{_WHERE}.terms: no dataset has a group '{term}'")
+    groups = groups_of[dataset]
+    return [term for term in terms if not groups or term in (ALL_GROUPS, *groups)]
 
 
 @analysis(
@@ -66,12 +81,12 @@ def _job_options(
     reads=("data", "counterfactuals"),
     writes={
         "term_weight_probe": Table(
-            "debias: string",
+            "debias terms: string",
             "weight: float64",
             "quantity group group_b class_name: string",
             "value: float64",
             "n: int64",
-            keys=("debias", "weight", "quantity", "group", "group_b", "class_name"),
+            keys=("debias", "terms", "weight", "quantity", "group", "group_b", "class_name"),
         )
     },
     display="Words for groups",
@@ -84,6 +99,7 @@ def term_weight_probe(
     counterfactuals: Path,
     *,
     weights: Sequence[float] = _WEIGHTS,
+    terms: Sequence[str] = (ALL_GROUPS,),
     debias: Sequence[str] = (NONE,),
 ) -> StageResult:
     """Measure the bias of a bag of words at several weights of the words for the groups.
@@ -92,6 +108,7 @@ def term_weight_probe(
         data: the data artefact.
         counterfactuals: the counterfactuals artefact, which determines these words.
         weights: factors of the counts of the groups' words in test texts.
+        terms: whose words are scaled: ``all`` groups' together, or those of the group named alone.
         debias: interventions and recipes in the training; ``none`` for the data as they are.
 
     Raises:
@@ -105,31 +122,58 @@ def term_weight_probe(
 
     changes = [(example, one) for example in prepared.examples for one in versions_of(example)]
     words = group_words(changes, prepared.groups)
-    scaled = frozenset[str]().union(*words.values())
+    scaled_words = {ALL_GROUPS: frozenset[str]().union(*words.values()), **words}
+    for term in terms:
+        known = (ALL_GROUPS, *prepared.groups)
+        require_known(term, known, f"{_WHERE}.terms: no group '{term}' in {prepared.dataset}")
     training_set = replace(TrainingSet.of(prepared, 0.0, _SEED), counterfactuals=versions_of)
-    test, sure = prepared.split("test"), np.eye(len(prepared.labels))
-    labels, groups = [e.label for e in test], [e.group for e in test]
-    made = [(i, one) for i, example in enumerate(test) for one in versions_of(example)]
-    rows = []
+    test = prepared.split("test")
+    changed = [(i, version) for i, example in enumerate(test) for version in versions_of(example)]
+    texts = _TestTexts(prepared, test, changed)
+    rows: list[dict[str, Any]] = []
     for name in debias:
         bag = BagOfWords(apply(training_set, _calls(name)))
-        counts = [bag.counts(e.words for e in part) for part in (test, [one for _, one in made])]
-        for weight in weights:
-            own, others = (bag.predict(part, scaled, weight) for part in counts)
-            changed = [
-                CounterfactualPrediction(i, one.group, int(c), sure[c], n_changed=1)
-                for (i, one), c in zip(made, others, strict=True)
-            ]
-            predicted = predictions_of(
-                labels, own.tolist(), sure[own].tolist(), groups, prepared.groups, prepared.labels
-            )
-            rows += [
-                {"debias": name, "weight": weight, **row} for row in gap_rows(predicted, changed)
-            ]
-    of_groups = {group: sorted(known) for group, known in words.items()}
+        predict = texts.predictor(bag)
+        for term, weight in product(terms, weights):
+            scale = {"debias": name, "terms": term, "weight": weight}
+            gaps = gap_rows(*predict(scaled_words[term], weight))
+            rows += [{**scale, **gap} for gap in gaps]
+    words_by_group = {group: sorted(known) for group, known in words.items()}
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
-    facts = {**prepared.compared, "labels": list(prepared.labels), "words": of_groups}
+    facts = {**prepared.compared, "labels": list(prepared.labels), "words": words_by_group}
     return StageResult(rows, {"dataset": prepared.dataset}, facts)
+
+
+@dataclass(frozen=True)
+class _TestTexts:
+    """Test texts and their counterfactuals, each with the position of its original."""
+
+    prepared: PreparedData
+    examples: Sequence[Example]
+    counterfactuals: Sequence[tuple[int, Example]]
+
+    def predictor(self, bag: BagOfWords) -> Callable[[Collection[str], float], ScaledPredictions]:
+        """Count words once; return a function from scaled words and a weight to predictions."""
+        counts = bag.counts(example.words for example in self.examples)
+        changed_counts = bag.counts(version.words for _, version in self.counterfactuals)
+        labels = [example.label for example in self.examples]
+        groups = [example.group for example in self.examples]
+        declared = self.prepared.groups, self.prepared.labels
+        certain = np.eye(len(self.prepared.labels))
+
+        def predict(scaled: Collection[str], weight: float) -> ScaledPredictions:
+            classes = bag.predict(counts, scaled, weight)
+            changed_classes = bag.predict(changed_counts, scaled, weight)
+            changed = [
+                CounterfactualPrediction(i, version.group, int(c), certain[c], n_changed=1)
+                for (i, version), c in zip(self.counterfactuals, changed_classes, strict=True)
+            ]
+            probabilities = certain[classes].tolist()
+            return predictions_of(
+                labels, classes.tolist(), probabilities, groups, *declared
+            ), changed
+
+        return predict
 
 
 def gap_rows(

@@ -1,4 +1,4 @@
-"""Gaps of a bag of words by the weight of the groups' words (Chen et al. 2024, figure 3)."""
+"""Gaps of a bag of words by the weight of words (Chen et al. 2024, figures 3 and 12)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from exparity.report.gather import Study
 
 NONE = "none"
 """No debiasing."""
+ALL_GROUPS = "all"
+"""The words of every group are scaled together."""
 
 
 def probes(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Arrange the term_weight_probe artefact: ``levels`` are quantities over classes by weight."""
-    place = itemgetter("dataset", "debias", "weight")
+    place = itemgetter("dataset", "debias", "terms", "weight")
     accuracy = {place(row): row["value"] for row in rows if row["quantity"] == "accuracy"}
-    names = ("dataset", "debias", "group", "group_b")
+    names = ("dataset", "debias", "terms", "group", "group_b")
     over_classes = (r for r in rows if r["quantity"] != "accuracy" and not r["class_name"])
     arranged = []
     for key, part in grouped(over_classes, itemgetter(*names)).items():

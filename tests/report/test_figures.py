@@ -111,7 +111,8 @@ class TestFiles:
 
     def test_every_figure_in_both_widths_and_formats(self, written):
         folder, drawn = written
-        assert [name.split("-")[0] for name in drawn] == ["verdicts", "effects", "distributions"]
+        kinds = ["verdicts", "effects", "roc", "distributions"]
+        assert [name.split("-")[0] for name in drawn] == kinds
         expected = {f"{name}_{w}.{s}" for name in drawn for w in WIDTHS for s in FORMATS}
         assert {p.name for p in folder.iterdir()} == expected
 
@@ -160,7 +161,7 @@ class TestFiles:
     def test_scores_that_are_not_there_have_no_figure(self, small, tmp_path, monkeypatch):
         monkeypatch.setattr(figures, "save", lambda *_: None)
         few = dataclasses.replace(small, results=tmp_path / "none")
-        assert write_figures(few, [], tmp_path) == ["verdicts"]
+        assert write_figures(few, [], tmp_path) == ["verdicts", "roc-data_0"]
 
     def test_nothing_sticks_out(self, table, names, tmp_path):
         """Measured with letters in 20 times their size, whose widths are not rounded."""

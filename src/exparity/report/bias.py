@@ -53,8 +53,12 @@ class BiasLine(NamedTuple):
     @property
     def class_text(self) -> str:
         """The class in words."""
+        if self.class_name:
+            return self.class_name
+        if self.quantity.startswith(("auc", "f1")):
+            return "mean of classes"
         over_all = self.quantity.startswith(("accuracy", "flip_rate")) or "_rms" in self.quantity
-        return self.class_name or ("all" if over_all else "true")
+        return "all" if over_all else "true"
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,16 @@ from exparity.costs.finished import JobCost
 from exparity.costs.forecast import Total, totals
 from exparity.published.output import Comparison, comparison_tables
 from exparity.report.bias import BiasTable, bias_tables
-from exparity.report.downloads import bias_export, disparity_export
+from exparity.report.downloads import (
+    bias_export,
+    confusion_export,
+    disparity_export,
+    roc_export,
+)
 from exparity.report.gather import Study
 from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
+from exparity.report.quality import QualityTable, quality_tables
 from exparity.report.reading import read_analysis, read_costs
 from exparity.report.scores import Scores, read_study_scores
 from exparity.report.tables import Table, disparity_tables
@@ -69,6 +75,7 @@ class Context:
     tables: Sequence[Table]
     bias_tables: Sequence[BiasTable]
     causal_tables: Sequence[BiasTable]
+    quality_tables: Sequence[QualityTable]
     published: Mapping[str, Comparison]
     scores: Scores
     origins: Sequence[ArtefactOrigin]
@@ -88,12 +95,15 @@ def build_context(
     means = [line for line in scores.means if line.method]
     judged = [row for row in study.judged if not is_random(row)]
     bias, causal = bias_tables(study), bias_tables(study, "causal_bias")
+    quality = quality_tables(study)
     analyses = list(reported(study))
     costs = read_costs(study.results)
     exports = [
         *(disparity_export(study, table) for table in tables),
         Export("verdicts", "Verdicts", schema_of("verdicts"), judged),
         *(bias_export(study, table) for table in (*bias, *causal)),
+        *(confusion_export(study, table) for table in quality),
+        *(roc_export(study, table) for table in quality),
         Export.of("cost", "Time and memory by stage", Total, totals(costs) if costs else ()),
         Export.of(MEANS, "Means of the scores", MeanLine, means),
         *(table for one in (published or {}).values() for table in comparison_tables(one)),
@@ -105,6 +115,7 @@ def build_context(
         tables=tables,
         bias_tables=bias,
         causal_tables=causal,
+        quality_tables=quality,
         published=published or {},
         scores=scores,
         origins=read_origins(study.results, study.options),

@@ -15,6 +15,7 @@ from exparity.artefacts.files import new_folder, save_export
 from exparity.core.escaping import file_name
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
+from exparity.report.quality import QualityTable
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
 from exparity.stats.multiplicity import CELL_IDS
@@ -89,6 +90,38 @@ def bias_export(study: Study, table: BiasTable) -> Export:
         latex=_latex("bias.tex.j2", table=table),
         digits=_DIGITS,
     )
+
+
+def confusion_export(study: Study, table: QualityTable) -> Export:
+    """Return the confusion matrices of a dataset, a row for each two classes."""
+    rows = []
+    for matrix in table.matrices:
+        facts = {"dataset": table.dataset, "model": matrix.model, "group": matrix.group}
+        for true_class, cells in matrix.rows():
+            for predicted_class, (count, share) in zip(matrix.classes, cells, strict=True):
+                classes = {"true_class": true_class, "predicted_class": predicted_class}
+                rows.append({**facts, **classes, "texts": count, "share": share})
+    return Export(
+        file_name("confusion", table.dataset),
+        f"Confusion matrices on {study.display('dataset', table.dataset)}",
+        _columns("confusion"),
+        rows,
+        latex=_latex("confusion.tex.j2", table=table),
+        digits=_DIGITS,
+    )
+
+
+def roc_export(study: Study, table: QualityTable) -> Export:
+    """Return the points of all ROC curves of a dataset."""
+    rows = []
+    for curve in table.curves:
+        facts = {"dataset": table.dataset, "model": curve.model, "seed": curve.seed}
+        facts |= {"group": curve.group, "class": curve.class_name}
+        for fpr, tpr in zip(curve.fpr, curve.tpr, strict=True):
+            rows.append({**facts, "fpr": fpr, "tpr": tpr})
+    name = study.display("dataset", table.dataset)
+    title = f"ROC curves on {name}"
+    return Export(file_name("roc", table.dataset), title, _columns("roc"), rows, digits=_DIGITS)
 
 
 def _latex(template: str, **values: Any) -> str:

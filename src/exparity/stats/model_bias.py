@@ -17,6 +17,7 @@ from exparity.core.seeding import generator
 from exparity.stats.bootstrap import Draws, Mean, Sample, accelerated_interval, central
 from exparity.stats.permutations import Labelled, bins_of_distance, permuted_counts
 from exparity.stats.predictions import BiasRow, Predictions
+from exparity.stats.quality import quality_rows
 from exparity.stats.samples import exchangeable, set_differences
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -34,6 +35,7 @@ def model_bias(data: Predictions, draws: Draws) -> list[BiasRow]:
     """Measure how a classifier's predictions differ between groups."""
     rows = list(_rate_rows(data, draws.confidence))
     rows += list(_equalised_odds(data, rows))
+    rows += quality_rows(data)
     rows += _probability_rows(data, draws)
     if len(data.classes) == 2 and data.order:
         rows.append(_apd_by_label(data))
@@ -75,7 +77,11 @@ def _rate_rows(data: Predictions, confidence: float) -> Iterator[BiasRow]:
         shares = {g: Share(int((hits & mask).sum()), int(mask.sum())) for g, mask in masks.items()}
         for group, share in shares.items():
             of_share = share.value, share.n, *share.interval(confidence), empty(share.n)
-            yield BiasRow(quantity, group, "", class_name, *of_share)
+            row = BiasRow(quantity, group, "", class_name, *of_share)
+            if quantity == "tpr":
+                predicted = np.bincount(data.predicted[masks[group]], minlength=len(data.classes))
+                row = replace(row, predicted_counts=tuple(predicted.tolist()))
+            yield row
         for a, b in combinations(data.order, 2):
             one, other = shares[a], shares[b]
             together = correlation_of_shares(hits, masks[a], masks[b], data.sets)

@@ -25,6 +25,10 @@ class BiasRow:
         n: what it is computed from: examples, matched sets for ``apd``, classes for an RMS.
         ci_low, ci_high: ends of its interval; NaN where there is none.
         flags: what to know before using the row.
+        predicted_counts: of a ``tpr``, how many of its examples are predicted as each class: a row
+            of the confusion matrix. Else empty.
+        roc_fpr, roc_tpr: of an ``auc``, false and true positive rates along the ROC curve. Else
+            empty.
     """
 
     quantity: str
@@ -36,6 +40,9 @@ class BiasRow:
     ci_low: float = np.nan
     ci_high: float = np.nan
     flags: tuple[str, ...] = ()
+    predicted_counts: tuple[int, ...] = ()
+    roc_fpr: tuple[float, ...] = ()
+    roc_tpr: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,12 @@ from exparity.artefacts.files import read_tables
 from exparity.core.escaping import file_name
 from exparity.report.figures.distributions import Spreads, distributions_figure, score_spread
 from exparity.report.figures.effects import effects_figure
+from exparity.report.figures.roc import roc_figure
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
 from exparity.report.picture import picture_of
+from exparity.report.quality import quality_tables
 from exparity.report.tables import Table
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,11 @@ def _drawings(study: Study, tables: Sequence[Table]) -> Iterator[Drawing]:
         title = f"Effect sizes, {study.display('dataset', dataset)}, {a} − {b}"
         draw = partial(effects_figure, table, names=study.name, threshold=threshold)
         yield file_name("effects", dataset, a, b), title, draw
+    for quality in quality_tables(study):
+        if quality.is_drawn and quality.curves:
+            title = f"ROC curves, {study.display('dataset', quality.dataset)}"
+            draw = partial(roc_figure, quality, names=study.name)
+            yield file_name("roc", quality.dataset), title, draw
     for dataset in study.models:
         for metric in study.applying("metrics", dataset):
             spreads = _spreads(study, dataset, metric)

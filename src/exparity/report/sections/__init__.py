@@ -93,6 +93,11 @@ def _bias(context: Context) -> Content | None:
     return Content({"bias_tables": context.bias_tables}) if context.study.compares else None
 
 
+def _classifiers(context: Context) -> Content | None:
+    tables = context.quality_tables
+    return Content({"quality_tables": tables}) if tables else None
+
+
 def _causal_bias(context: Context) -> Content | None:
     if not context.causal_tables:
         return None
@@ -154,6 +159,7 @@ SECTIONS = (
     Section("distributions", "Distributions", _distributions, script="distributions.js"),
     Section("explanations", "Explanations", explanations.build, script="explanations.js"),
     Section("accuracy", "Accuracy", _accuracy),
+    Section("classifiers", "Quality of the classifiers", _classifiers),
     Section("bias", "Model bias", _bias),
     Section("causal_bias", "Statistical and causal bias", _causal_bias),
     Section("published", "Beside published numbers", _published),

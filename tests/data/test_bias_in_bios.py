@@ -11,6 +11,8 @@ from exparity.core.errors import InputError
 from exparity.data import load_dataset, load_with_facts
 from exparity.data.bias_in_bios import FILES, LABELS
 from exparity.data.files import DataSource
+from exparity.data.table import PreparedData
+from exparity.data.training_set import TrainingSet
 from exparity.tools.data import raw_files
 
 
@@ -56,6 +58,45 @@ def test_development_biographies_train(tmp_path):
     some = Counter((e.split, e.label, e.group) for e in load(source, n_train=112, n_test=56))
     assert sum(some.values()) == 112 + 56
     assert all(n == (2 if split == "train" else 1) for (split, *_), n in some.items())
+
+
+def test_development_biographies_can_be_held_out(tmp_path):
+    source = source_of(tmp_path)
+    sizes = Counter((e.split, e.attributes.get("validates", "")) for e in load(source, dev=False))
+    assert sizes == {("train", ""): 112, ("train", "dev"): 112, ("test", ""): 112}
+    data = PreparedData(
+        "bios", tuple(load(source, dev=False)), ("male", "female"), LABELS, "gender"
+    )
+    for share in (0.0, 0.1):
+        training_set = TrainingSet.of(data, share, seed=0)
+        assert {e.example_id.partition("-")[0] for e in training_set.examples} == {"train"}
+        assert len(training_set.examples) == 112
+        assert len(training_set.held_out) == (112 if share else 0)
+    # The same share of both, with every class and gender.
+    few = Counter(
+        (e.split, e.attributes.get("validates", "")) for e in load(source, dev=False, n_train=56)
+    )
+    assert few == {("train", ""): 56, ("train", "dev"): 56, ("test", ""): 112}
+
+
+def test_the_first_sentence_names_no_occupation(tmp_path):
+    """As in Chen et al. 2024, B.2: "Alice is a _ working at a hospital"."""
+    texts = {
+        "Alice is a nurse working at a hospital.": "Alice is a _ working at a hospital.",
+        "DJ Bob, yoga-teacher and software engineer": "_ Bob, _ and _",
+        "Nurses teach (professors)  models": "_ teach (_) _",
+        "He nursed a model-T, and adjusts": "He nursed a _-T, and adjusts",
+    }
+    rows = [{**biography(13), "text": text} for text in texts]
+    whole = [{**row, "text": "She paints."} for row in everyone()]
+    source = source_of(tmp_path, train=[*whole, *rows], dev=whole, test=whole)
+    examples = {e.example_id: e for e in load(source, first_sentence=True)}
+    for number, text in enumerate(texts.values(), start=len(whole) + 1):
+        assert " ".join(examples[f"train-{number:06d}"].words) == text
+    # The published files have no first sentence.
+    assert load(source)[0].words == ("She", "writes,", "and", "teaches.")
+    with pytest.raises(InputError, match=r"dev.parquet: has no column 'text'.*first_sentence'"):
+        load(source_of(tmp_path, train=whole), first_sentence=True)
 
 
 def test_professions_are_the_classes_in_their_order(tmp_path):

@@ -16,6 +16,10 @@ MADE_BY = "made_by"
 """Attribute of an example that is not of the data: the intervention that made it."""
 
 
+VALIDATES = "validates"
+"""Attribute of an example that the data hold out from training: the part that it is of."""
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
     """Training set of a classifier. Interventions make another with ``dataclasses.replace``.
@@ -62,15 +66,20 @@ class TrainingSet:
 
         Args:
             data: the prepared dataset.
-            validation_share: share of the split that is held out, in whole matched sets.
+            validation_share: share of the split that is held out, in whole matched sets. Where the
+                data mark examples with :data:`VALIDATES`, these are held out whatever the share is,
+                and validate if it is above 0.
             seed: the run's seed.
         """
         train = data.split("train")
-        drawn = sample(train, round(validation_share * len(train))) if validation_share else []
-        held = {example.example_id for example in drawn}
+        held_out = [example for example in train if VALIDATES in example.attributes]
+        if not held_out and validation_share:
+            held_out = sample(train, round(validation_share * len(train)))
+        held = {example.example_id for example in held_out}
         examples = [example for example in train if example.example_id not in held]
         weights = np.ones(len(examples))
-        return cls(data.dataset, data.groups, data.labels, examples, weights, drawn, seed)
+        validating = held_out if validation_share else []
+        return cls(data.dataset, data.groups, data.labels, examples, weights, validating, seed)
 
     def generator(self, *key: str | int) -> np.random.Generator:
         """Return the random generator of a key, such as an example's id."""

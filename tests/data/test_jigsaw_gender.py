@@ -51,6 +51,7 @@ def test_a_comment_becomes_an_example(tmp_path):
     example = found["59848"]
     assert example.words == ("He", "said,", '"No".', "She", "left.")
     assert (example.label, example.group, example.split) == (1, "female", "train")
+    assert example.attributes == {"gender_agreement": "0.9"}
     assert {id: e.split for id, e in found.items() if id != "59848"} == {
         "00": "train", "01": "train", "10": "test", "11": "test", "20": "test", "21": "test",
     }  # fmt: skip

@@ -13,6 +13,8 @@ from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 FILES = known_files("jigsaw_gender")
+AGREEMENT = "gender_agreement"
+"""Attribute of a comment: the share of annotators who saw its gender mentioned, in (0.5, 1]."""
 
 
 @dataset("jigsaw_gender", **known_facts("jigsaw_gender"))
@@ -25,7 +27,8 @@ def jigsaw_gender(source: DataSource, *, verify: bool = True) -> list[Example]:
 
     Returns:
         The comments whose shares of annotators who saw a woman and a man mentioned differ by more
-        than 0.5; their group is the gender that more annotators saw.
+        than 0.5; their group is the gender that more annotators saw, and the attribute
+        ``gender_agreement`` the share of them.
     """
     return read_published(source, FILES, _rows_of, _example, verify=verify)
 
@@ -51,4 +54,5 @@ def _example(row: Mapping[str, str], part: str, number: int) -> Example | None:
         label=int(float(row["toxicity"]) > 0.5),
         group="female" if female > male else "male",
         split=split_of(part),
+        attributes={AGREEMENT: repr(max(female, male))},
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -22,16 +22,15 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError, require_known
 from exparity.core.grouping import grouped
+from exparity.core.settings import DEFAULTS
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.debiasing.recipes import calls_of
 from exparity.stages.cell import Lookup, require_same_cell
-from exparity.stats.bootstrap import Draws
-from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
-from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.causal_bias import CounterfactualPrediction
+from exparity.stats.gaps import gaps_of
 from exparity.stats.predictions import Predictions, predictions_of
-from exparity.stats.rms import RATES
 from exparity.types import Example, IntArray
 
 log = logging.getLogger(__name__)
@@ -39,8 +38,6 @@ _WEIGHTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
 _SEED = 0  # of the draws of interventions
 _WHERE = "analyses.term_weight_probe"
 _COLUMNS = ("quantity", "group", "group_b", "class_name", "value", "n")
-_GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
-_QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}
 Words = Sequence[str]
 ScaledPredictions = tuple[Predictions, Sequence[CounterfactualPrediction]]
 """Predicted classes of test texts, and of their counterfactuals."""
@@ -136,8 +133,9 @@ def term_weight_probe(
         predict = texts.predictor(bag)
         for term, weight in product(terms, weights):
             scale = {"debias": name, "terms": term, "weight": weight}
-            gaps = gap_rows(*predict(scaled_words[term], weight))
-            rows += [{**scale, **gap} for gap in gaps]
+            predicted = predict(scaled_words[term], weight)
+            for gap in gaps_of(*predicted, confidence=DEFAULTS.confidence):
+                rows.append({**scale, **{name: getattr(gap, name) for name in _COLUMNS}})
     words_by_group = {group: sorted(known) for group, known in words.items()}
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
     facts = {**prepared.compared, "labels": list(prepared.labels), "words": words_by_group}
@@ -174,20 +172,6 @@ class _TestTexts:
             ), changed
 
         return predict
-
-
-def gap_rows(
-    data: Predictions, changed: Sequence[CounterfactualPrediction]
-) -> Iterator[dict[str, Any]]:
-    """Yield accuracy, statistical and causal gaps by class and over classes, and flip rates."""
-    draws = Draws(resamples=0)
-    rows = model_bias(data, draws)
-    rows += [*fpr_gaps(rows), *causal_bias(data, changed, draws)]
-    for row in rows:
-        of_all = row.quantity == "accuracy" and not row.group
-        of_flips = row.quantity != "flip_rate" or not row.class_name
-        if of_all or (row.quantity in _QUANTITIES and of_flips):
-            yield {name: getattr(row, name) for name in _COLUMNS}
 
 
 def _calls(debias: str) -> list[dict[str, Any]]:

@@ -90,7 +90,11 @@ def _command(name: str, arguments: Sequence[str]) -> Command:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, 2 on bad input, 1 on another known failure, 143 after a TERM."""
+    """Run a command, and return its exit code.
+
+    It is 0, 2 on bad input, 3 where a report lacks a part, 1 on another known failure, and 143
+    after a TERM.
+    """
     try:
         _run_command(sys.argv[1:] if argv is None else argv, is_process=argv is None)
         sys.stdout.flush()

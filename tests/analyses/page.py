@@ -8,5 +8,5 @@ from exparity.report.templating import html_environment
 
 def page_of(id, found, study):
     """Return the HTML of what an analysis found."""
-    template = template_of(html_environment(), section_of(ANALYSES.get(id), found))
+    template = template_of(html_environment(), section_of(ANALYSES.get(id)))
     return template.render(study=study, **found.values)

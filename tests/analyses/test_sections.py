@@ -13,7 +13,7 @@ from exparity.analyses.correctness.section import correctness_tables
 from exparity.analyses.dataset_bias.section import associations_of, shares_of
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.published.study import Key, load_study
-from exparity.report.context import reported
+from exparity.report.context import Context
 from exparity.report.gather import Declared, Study
 from exparity.report.reading import read_analysis
 
@@ -46,7 +46,9 @@ def study(grid):
 
 def report_of(grid, of=None):
     """Return the findings of each analysis, by its id."""
-    return {entry.id: findings for entry, findings in reported(of or study(grid))}
+    context = Context(of or study(grid), grid.root)
+    findings = {entry.id: context.findings(entry) for entry in context.analyses}
+    return {id: found for id, found in findings.items() if found is not None}
 
 
 class TestCorrectness:

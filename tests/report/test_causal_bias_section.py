@@ -8,7 +8,7 @@ from made_up import GROUPS, LABELS, Results, config, make_study, options_of
 
 from exparity.artefacts.files import read_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables
-from exparity.report.context import build_context
+from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.render import render_page
 from exparity.report.verdicts import meanings
@@ -63,7 +63,7 @@ def table(study):
 
 @pytest.fixture(scope="module")
 def page(study, tmp_path_factory):
-    return render_page(build_context(study, tmp_path_factory.mktemp("page")))
+    return render_page(Context(study, tmp_path_factory.mktemp("page")))
 
 
 def values(study, quantity, model, class_name=""):

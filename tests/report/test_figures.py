@@ -16,6 +16,7 @@ from support import run_code
 
 from exparity.artefacts.files import read_results
 from exparity.report import figures
+from exparity.report.failures import Failures
 from exparity.report.figures import write_figures
 from exparity.report.figures.distributions import distributions_figure, score_spread
 from exparity.report.figures.effects import effects_figure
@@ -60,7 +61,7 @@ def small(results):
 def written(small, tmp_path_factory):
     """The folder of figures, and their names."""
     folder = tmp_path_factory.mktemp("figures")
-    return folder, write_figures(small, disparity_tables(small), folder)
+    return folder, write_figures(small, disparity_tables(small), folder, Failures())
 
 
 def test_every_tile_says_its_verdict_its_side_and_its_size(small):
@@ -161,7 +162,8 @@ class TestFiles:
     def test_scores_that_are_not_there_have_no_figure(self, small, tmp_path, monkeypatch):
         monkeypatch.setattr(figures, "save", lambda *_: None)
         few = dataclasses.replace(small, results=tmp_path / "none")
-        assert write_figures(few, [], tmp_path) == ["verdicts", "roc-data_0"]
+        drawn = write_figures(few, [], tmp_path, Failures())
+        assert drawn == ["verdicts", "roc-data_0"]
 
     def test_nothing_sticks_out(self, table, names, tmp_path):
         """Measured with letters in 20 times their size, whose widths are not rounded."""

@@ -17,7 +17,7 @@ from support import need
 from exparity.artefacts.files import read_artefact
 from exparity.costs.finished import read_finished
 from exparity.costs.forecast import totals
-from exparity.report.context import build_context
+from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.reading import read_costs, totals_by_part
@@ -65,7 +65,7 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
         prompt = {"template": f"<b>{seed}</b>\n{{text}}"}
         results.write("predictions", rows, *cell, parameters={"prompt": prompt}, **facts)
     study = gather(results.root, options_of(settings))
-    page = render_page(build_context(study, tmp_path))
+    page = render_page(Context(study, tmp_path))
     section = page[page.index('<section id="prompts"') :].partition("</section>")[0]
     rows = re.findall(r"<tr><td>.*?</tr>", section, re.DOTALL)
     assert len(rows) == 4

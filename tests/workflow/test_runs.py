@@ -97,3 +97,42 @@ def test_overrides_and_instances_run_their_cells_only(finished):
     assert tests["n_examples"]["gradient", "comprehensiveness"] == 16
     means = tests["mean_a"]
     assert means["coarse", "gini"] != means["integrated_gradients_x_input", "gini"]
+
+
+def test_a_page_that_lacks_a_part_is_kept_and_the_run_ends_with_3(finished):
+    """And the next run makes it again, until nothing fails."""
+    page = finished.results / "report" / "index.html"
+    source = finished.root / "src" / "exparity" / "report" / "sections" / "definitions.py"
+    working = source.read_text()
+    source.write_text(f"{working}\n\ndef build(context):\n    raise ValueError('broken here')\n")
+    for _ in range(2):
+        run = finished.snakemake(check=3)
+        assert (
+            "exparity: it lacks parts that failed: Methods and definitions; it says why"
+            in run.stderr
+        )
+        text = page.read_text()
+        assert "This section failed: ValueError: broken here (definitions.py, line" in text
+        assert '<section id="disparity"' in text
+        log = (finished.results / "logs" / "report.log").read_text()
+        assert "Methods and definitions failed: ValueError: broken here" in log
+        assert (finished.results / "report" / "tables" / "verdicts.csv").is_file()
+    assert "exparity: to make, since parts of it failed: results/report/index.html" in run.stderr
+    source.write_text(working)
+    assert finished.plan() == {"report": 1}
+    finished.snakemake()
+    assert "This section failed" not in page.read_text()
+    assert finished.plan() == {}
+
+
+def test_a_run_whose_scores_differ_by_rounding_alone_has_its_page(checkout):
+    """Every word left out alone: a linear rule of one word has correlations of 1 up to rounding."""
+    checkout.configure(
+        methods={"occlusion": {}},
+        metrics={"loo_correlation": {}},
+        datasets={"pairs_all": {"n_pairs": 40}},
+    )
+    checkout.snakemake()
+    scores = exparity.read_results(checkout.results, "scores")["score"].dropna()
+    assert 0 < scores.max() - scores.min() < 1e-9
+    assert (checkout.results / "report" / "index.html").is_file()

@@ -8,6 +8,7 @@ and unpacking change, are not asked.
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,8 @@ from exparity.artefacts.seal import read_seal
 MANIFEST = "exparity.json"
 """File in the folder of a checkpoint that says what it was made from and what belongs to it."""
 _ON_PAGE = re.compile(r'<meta name="exparity-lineage" content="(\w*)">')
-_HEAD = 4096  # characters of a page that its key is among
+_FAILED_ON_PAGE = re.compile(r'<meta name="exparity-failed" content="([^"]*)">')
+_HEAD = 65536  # characters of a page that its key and the names of its failed parts are among
 
 
 def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
@@ -60,8 +62,7 @@ def recorded_lineage(path: Path) -> str:
     """Return the key that a result carries; empty if it has none or cannot be read."""
     try:
         if path.suffix == ".html":
-            with path.open(encoding="utf-8", errors="replace") as page:
-                return "".join(_ON_PAGE.findall(page.read(_HEAD))[:1])
+            return "".join(_ON_PAGE.findall(_head_of(path))[:1])
         if not path.is_dir():
             seal = read_seal(path)
             return seal.lineage if seal else ""
@@ -69,3 +70,16 @@ def recorded_lineage(path: Path) -> str:
         return str(manifest.get("lineage", ""))
     except (OSError, ValueError, AttributeError):
         return ""
+
+
+def failed_parts(page: Path) -> str:
+    """Return the parts that a page says have failed; empty if none has or it cannot be read."""
+    try:
+        return html.unescape("".join(_FAILED_ON_PAGE.findall(_head_of(page))[:1]))
+    except OSError:
+        return ""
+
+
+def _head_of(page: Path) -> str:
+    with page.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_HEAD)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from exparity.artefacts import layout
-from exparity.artefacts.lineage import identity, lineage, recorded_lineage
+from exparity.artefacts.lineage import failed_parts, identity, lineage, recorded_lineage
 from exparity.config.experiment import Experiment, in_order
 from exparity.config.resolved import Options
 
@@ -96,7 +96,9 @@ def outdated(experiment: Experiment) -> dict[str, str]:
         key = lineage(task.options(), map(identity_of, task.reads))
         for path in filter(exists, task.makes):
             if recorded_lineage(Path(path)) != key:
-                reasons[path] = "made from other options or inputs"
+                is_incomplete = task.rule == "report" and failed_parts(Path(path))
+                other = "made from other options or inputs"
+                reasons[path] = "parts of it failed" if is_incomplete else other
     return reasons
 
 

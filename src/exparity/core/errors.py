@@ -32,6 +32,12 @@ class InputError(ExparityError, ValueError):
     exit_code = 2
 
 
+class IncompleteReport(ExparityError):
+    """A page that is written and lacks a part. The command line prints it and exits 3."""
+
+    exit_code = 3
+
+
 @contextmanager
 def within(where: str) -> Iterator[None]:
     """Have messages of bad input begin with the place that it is in."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,10 @@ from exparity.artefacts.schemas import schema_of
 from exparity.core.registry import Entry
 from exparity.costs.finished import JobCost
 from exparity.costs.forecast import Total, totals
+from exparity.published.cells import compare_results
+from exparity.published.gaps import compare_gaps
 from exparity.published.output import Comparison, comparison_tables
+from exparity.published.study import KINDS
 from exparity.report.bias import BiasTable, bias_tables
 from exparity.report.downloads import (
     bias_export,
@@ -21,6 +26,7 @@ from exparity.report.downloads import (
     disparity_export,
     roc_export,
 )
+from exparity.report.failures import Failures
 from exparity.report.gather import Study
 from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
@@ -56,94 +62,160 @@ class Section:
         title: its heading.
         build: returns its content, or None to leave the section out.
         script: file under ``assets`` that makes it interactive, if any.
-        template: text of its template; ``templates/sections/{id}.html.j2`` if None.
+        template: returns the text of its template, that of ``templates/sections/{id}.html.j2`` if
+            None.
     """
 
     id: str
     title: str
     build: Callable[[Context], Content | None]
     script: str | None = None
-    template: str | None = None
+    template: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)
 class Context:
-    """A study, its tables and all other data of its page."""
+    """A study, and all other data of its page.
+
+    Each part is read where it is used first, so that an error in it fails the sections, tables and
+    figures alone that need it.
+    """
 
     study: Study
     folder: Path
-    tables: Sequence[Table]
-    bias_tables: Sequence[BiasTable]
-    causal_tables: Sequence[BiasTable]
-    quality_tables: Sequence[QualityTable]
-    published: Mapping[str, Comparison]
-    scores: Scores
-    origins: Sequence[ArtefactOrigin]
-    costs: list[JobCost]
-    exports: Sequence[Export]
-    sections: Sequence[Section]
+    failures: Failures = field(default_factory=Failures)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Scores of the grid, summarised."""
+        return read_study_scores(self.study)
+
+    @cached_property
+    def tables(self) -> Sequence[Table]:
+        """Disparity tables."""
+        return disparity_tables(self.study)
+
+    @cached_property
+    def bias_tables(self) -> Sequence[BiasTable]:
+        """Tables of model bias."""
+        return bias_tables(self.study)
+
+    @cached_property
+    def causal_tables(self) -> Sequence[BiasTable]:
+        """Tables of causal bias."""
+        return bias_tables(self.study, "causal_bias")
+
+    @cached_property
+    def quality_tables(self) -> Sequence[QualityTable]:
+        """Tables of the quality of classifiers."""
+        return quality_tables(self.study)
+
+    @cached_property
+    def published(self) -> Mapping[str, Comparison]:
+        """Results beside published ones, by kind of study; none if nothing is published."""
+        study = self.study
+        runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
+        comparisons: dict[str, Comparison] = {}
+        for name, kind in KINDS.items():
+            if kind == "cells":
+                cells = compare_results(study.rows, study.options, study=name)
+                comparisons |= {kind: cells} if cells.matches else {}
+            elif kind == "gaps":
+                gaps = compare_gaps(study.results, name, {}, runs)
+                comparisons |= {kind: gaps} if gaps.gaps else {}
+        return comparisons
+
+    @cached_property
+    def origins(self) -> Sequence[ArtefactOrigin]:
+        """Provenance of the artefacts."""
+        return read_origins(self.study.results, self.study.options)
+
+    @cached_property
+    def costs(self) -> list[JobCost]:
+        """Costs of the jobs."""
+        return read_costs(self.study.results)
+
+    @cached_property
+    def analyses(self) -> Sequence[Entry[AnalysisFacts]]:
+        """The analyses of the config that have a section."""
+        entries = map(ANALYSES.get, self.study.options.get("analyses", {}))
+        return [entry for entry in entries if entry.facts.section is not None]
+
+    @cached_property
+    def exports(self) -> Sequence[Export]:
+        """Tables to download that have rows, without those that failed."""
+        study, exports = self.study, []
+        makers: dict[str, Callable[[], Iterable[Export]]] = {
+            "disparity": lambda: (disparity_export(study, table) for table in self.tables),
+            "verdicts": lambda: [self._verdicts_export()],
+            "bias": lambda: (bias_export(study, table) for table in self.bias_tables),
+            "causal bias": lambda: (bias_export(study, table) for table in self.causal_tables),
+            "confusion matrices": lambda: (
+                confusion_export(study, table) for table in self.quality_tables
+            ),
+            "ROC curves": lambda: (roc_export(study, table) for table in self.quality_tables),
+            "cost": lambda: [self._cost_export()],
+            MEANS: lambda: [self._means_export()],
+            "published": self._published_exports,
+            **{entry.id: partial(self._exports_of, entry) for entry in self.analyses},
+        }
+        for name, make in makers.items():
+            with self.failures.caught(f"Tables, {name}"):
+                exports += [export for export in make() if export.rows]
+        return exports
+
+    def _verdicts_export(self) -> Export:
+        judged = [row for row in self.study.judged if not is_random(row)]
+        return Export("verdicts", "Verdicts", schema_of("verdicts"), judged)
+
+    def _cost_export(self) -> Export:
+        rows = totals(self.costs) if self.costs else ()
+        return Export.of("cost", "Time and memory by stage", Total, rows)
+
+    def _means_export(self) -> Export:
+        means = [line for line in self.scores.means if line.method]
+        return Export.of(MEANS, "Means of the scores", MeanLine, means)
+
+    def _published_exports(self) -> Iterable[Export]:
+        return chain.from_iterable(map(comparison_tables, self.published.values()))
+
+    def _exports_of(self, entry: Entry[AnalysisFacts]) -> Sequence[Export]:
+        findings = self.findings(entry)
+        return findings.tables if findings is not None else ()
+
+    def findings(self, entry: Entry[AnalysisFacts]) -> Findings | None:
+        """Return what an analysis found; None if it found nothing."""
+        if entry.id not in self._findings:
+            self._findings[entry.id] = findings_of(entry, self.study)
+        return self._findings[entry.id]
+
+    @cached_property
+    def _findings(self) -> dict[str, Findings | None]:
+        return {}
 
 
-def build_context(
-    study: Study,
-    folder: Path,
-    published: Mapping[str, Comparison] | None = None,
-) -> Context:
-    """Read all data of the page beside the tests."""
-    scores = read_study_scores(study)
-    tables = disparity_tables(study)
-    means = [line for line in scores.means if line.method]
-    judged = [row for row in study.judged if not is_random(row)]
-    bias, causal = bias_tables(study), bias_tables(study, "causal_bias")
-    quality = quality_tables(study)
-    analyses = list(reported(study))
-    costs = read_costs(study.results)
-    exports = [
-        *(disparity_export(study, table) for table in tables),
-        Export("verdicts", "Verdicts", schema_of("verdicts"), judged),
-        *(bias_export(study, table) for table in (*bias, *causal)),
-        *(confusion_export(study, table) for table in quality),
-        *(roc_export(study, table) for table in quality),
-        Export.of("cost", "Time and memory by stage", Total, totals(costs) if costs else ()),
-        Export.of(MEANS, "Means of the scores", MeanLine, means),
-        *(table for one in (published or {}).values() for table in comparison_tables(one)),
-        *(table for _, findings in analyses for table in findings.tables),
-    ]
-    return Context(
-        study=study,
-        folder=folder,
-        tables=tables,
-        bias_tables=bias,
-        causal_tables=causal,
-        quality_tables=quality,
-        published=published or {},
-        scores=scores,
-        origins=read_origins(study.results, study.options),
-        costs=costs,
-        sections=[section_of(entry, findings) for entry, findings in analyses],
-        exports=[export for export in exports if export.rows],
-    )
+def findings_of(entry: Entry[AnalysisFacts], study: Study) -> Findings | None:
+    """Return what an analysis found; None if it found nothing, or has no section."""
+    rows = read_analysis(study.results, study.options, entry.id)
+    if not rows or entry.facts.section is None:
+        return None
+    with entry.running():
+        return entry.facts.section(rows, study)
 
 
-def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
-    """Yield the analyses of a config and their findings, without those that found nothing."""
-    for name in study.options.get("analyses", {}):
-        entry = ANALYSES.get(name)
-        if entry.facts.section is None:
-            continue
-        rows = read_analysis(study.results, study.options, name)
-        if not rows:
-            continue
-        with entry.running():
-            findings = entry.facts.section(rows, study)
-        if findings is not None:
-            yield entry, findings
-
-
-def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
+def section_of(entry: Entry[AnalysisFacts]) -> Section:
     """Return the section of an analysis."""
+
+    def build(context: Context) -> Content | None:
+        findings = context.findings(entry)
+        return None if findings is None else Content(findings.values)
+
+    return Section(entry.id, entry.display, build, template=partial(template_text, entry))
+
+
+def template_text(entry: Entry[AnalysisFacts]) -> str:
+    """Return the template of an analysis's section."""
     text = entry.facts.template
     if text.endswith(".j2"):
-        text = (entry.source.parent / text).read_text(encoding="utf-8")
-    content = Content(findings.values)
-    return Section(entry.id, entry.display, lambda _: content, template=text)
+        return (entry.source.parent / text).read_text(encoding="utf-8")
+    return text

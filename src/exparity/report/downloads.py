@@ -14,6 +14,7 @@ from exparity.artefacts.columns import Export, plain_schema
 from exparity.artefacts.files import new_folder, save_export
 from exparity.core.escaping import file_name
 from exparity.report.bias import BiasTable
+from exparity.report.failures import Failures
 from exparity.report.gather import Study
 from exparity.report.quality import QualityTable
 from exparity.report.tables import Table
@@ -31,15 +32,27 @@ def _columns(table: str) -> pa.Schema:
     return plain_schema(*map(": ".join, columns.items()))
 
 
-def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
+def write_tables(
+    exports: Sequence[Export], folder: Path, facts: Mapping[str, Any], failures: Failures
+) -> None:
     """Write tables as CSV and Parquet, and those with a LaTeX form as LaTeX."""
     with new_folder(folder / "tables") as temporary:
         for export in exports:
             if export.folder == "tables":
-                save_export(export, temporary, facts)
-                if export.latex is not None:
-                    path = temporary / f"{export.name}.tex"
-                    path.write_text(export.latex, encoding="utf-8", newline="")
+                with failures.caught(part_of(export)):
+                    _write_table(export, temporary, facts)
+
+
+def part_of(export: Export) -> str:
+    """Return the name of a table among the parts of a report."""
+    return f"Table {export.name}"
+
+
+def _write_table(export: Export, folder: Path, facts: Mapping[str, Any]) -> None:
+    save_export(export, folder, facts)
+    if export.latex is not None:
+        path = folder / f"{export.name}.tex"
+        path.write_text(export.latex, encoding="utf-8", newline="")
 
 
 def disparity_export(study: Study, table: Table) -> Export:

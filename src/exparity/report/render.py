@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -16,7 +17,8 @@ from markupsafe import Markup
 
 from exparity.artefacts.files import current_run
 from exparity.core.escaping import visible
-from exparity.report.context import Context, Section
+from exparity.report.context import Context, Section, section_of
+from exparity.report.failures import listed
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import asset, html_environment
 
@@ -31,43 +33,68 @@ def render_page(context: Context) -> str:
 
     Styles, scripts and data are inside. Its content security policy allows these very scripts and
     styles, by their SHA-256, and nothing else: no request, no evaluated code, no inline handler.
+
+    A section that fails is a line that says why, and is among the failures of the context. A page
+    with failures carries no lineage, so that the next run makes it again.
     """
     environment = html_environment()
-    built = [
-        (section, content)
-        for section in [*SECTIONS[:_BESIDE_GRID], *context.sections, *SECTIONS[_BESIDE_GRID:]]
-        if (content := section.build(context)) is not None
-    ]
-    scripts = _scripts([section for section, _ in built])
-    style = asset("page.css")
     shared = {"study": context.study, "version": version("exparity")}
+    of_analyses = map(section_of, context.analyses)
+    sections = [*SECTIONS[:_BESIDE_GRID], *of_analyses, *SECTIONS[_BESIDE_GRID:]]
+    drawn = {}
+    for section in sections:
+        with context.failures.caught(section.title):
+            drawn[section.id] = _draw(section, context, shared)
+    parts = [drawn.get(section.id, _failed(section, context)) for section in sections]
+    shown = [part for part in parts if part is not None]
+    scripts = _scripts([section for section in sections if drawn.get(section.id)])
+    style = asset("page.css")
+    failures = context.failures.reasons
     return environment.get_template("page.html.j2").render(
         shared,
-        lineage=current_run().lineage,
+        lineage="" if failures else current_run().lineage,
+        failed=listed(failures),
         policy=_policy(scripts, style),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        sections=[
-            {
-                "id": section.id,
-                "title": section.title,
-                "unfolded": content.unfolded,
-                "html": Markup(template_of(environment, section).render(shared, **content.values)),
-            }
-            for section, content in built
-        ],
-        data={
-            section.id: Markup(embedded_json(content.data))
-            for section, content in built
-            if content.data is not None
-        },
+        sections=shown,
+        data={part.id: part.data for part in shown if part.data is not None},
     )
+
+
+@dataclass(frozen=True)
+class DrawnSection:
+    """A section as HTML, and its data as JSON, None without a script."""
+
+    id: str
+    title: str
+    unfolded: bool
+    html: Markup
+    data: Markup | None = None
+
+
+def _draw(section: Section, context: Context, shared: Mapping[str, Any]) -> DrawnSection | None:
+    """Return a section; None if it is left out."""
+    content = section.build(context)
+    if content is None:
+        return None
+    template = template_of(html_environment(), section)
+    body = Markup(template.render(shared, **content.values))
+    data = None if content.data is None else Markup(embedded_json(content.data))
+    return DrawnSection(section.id, section.title, content.unfolded, body, data)
+
+
+def _failed(section: Section, context: Context) -> DrawnSection:
+    """Return the line that stands in for a section that failed."""
+    reason = context.failures.reasons.get(section.title, "")
+    text = Markup('<p class="callout" role="alert">This section failed: {}</p>').format(reason)
+    return DrawnSection(section.id, section.title, unfolded=True, html=text)
 
 
 def template_of(environment: Environment, section: Section) -> Template:
     """Return the template of a section."""
     if section.template is not None:
-        return environment.from_string(section.template)
+        return environment.from_string(section.template())
     return environment.get_template(f"sections/{section.id}.html.j2")
 
 

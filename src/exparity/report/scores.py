@@ -16,6 +16,7 @@ from exparity.artefacts.seal import open_sealed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Ids, Study
 from exparity.report.means import NEEDED, MeanLine, mean_lines
+from exparity.report.ranges import is_constant, shares_of
 from exparity.types import FloatArray
 
 POINTS = 32
@@ -77,12 +78,18 @@ def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Tabl
 
 
 def distribution(scores: FloatArray, groups: np.ndarray, order: Sequence[str]) -> list[Any] | None:
-    """Summarise the scores of one cell for the page's script; None if none is defined."""
+    """Summarise the scores of one cell for the page's script; None if none is defined.
+
+    Scores that are equal up to rounding are told as their median, without a density.
+    """
     parts = [scores[(groups == group) & np.isfinite(scores)] for group in order]
     defined = [part for part in parts if len(part)]
     if not defined:
         return None
     low, high = float(min(map(np.min, defined))), float(max(map(np.max, defined)))
+    if is_constant(low, high):
+        low = high = float(np.median(np.concatenate(defined)))
+        parts = [np.full_like(part, low) for part in parts]
     densities = [_density(part, low, high) if len(part) and high > low else [] for part in parts]
     top = max((height for density in densities for height in density), default=0.0)
     summaries = [
@@ -104,14 +111,14 @@ def _density(values: FloatArray, low: float, high: float) -> list[float]:
     The width is Silverman's (1986), but at least the distance of two points. Values are put into
     narrow bins first, which no plot can tell from the exact density.
     """
-    sd = float(values.std())
-    q1, q3 = np.quantile(values, (0.25, 0.75)).tolist()
+    shares = shares_of(values, low, high)
+    sd = float(shares.std())
+    q1, q3 = np.quantile(shares, (0.25, 0.75)).tolist()
     spread = min(sd, (q3 - q1) / 1.34) or sd
-    span = high - low
-    width = max(0.9 * spread * len(values) ** -0.2, span / POINTS)
-    counts, edges = np.histogram(values, _BINS, (low, high))
+    width = max(0.9 * spread * len(shares) ** -0.2, 1 / POINTS)
+    counts, edges = np.histogram(shares, _BINS, (0.0, 1.0))
     centres = (edges[:-1] + edges[1:]) / 2
-    points = np.linspace(low, high, POINTS)
+    points = np.linspace(0.0, 1.0, POINTS)
     kernel = np.exp(-0.5 * ((points[:, None] - centres[None, :]) / width) ** 2) / width
-    density: list[float] = (kernel @ counts / len(values)).tolist()
+    density: list[float] = (kernel @ counts / len(shares)).tolist()
     return density

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from exparity.artefacts.lineage import failed_parts
+from exparity.core.errors import IncompleteReport
 from exparity.runs.queue import STOPPED
 
 _LINES = 5  # the message of an error is the last line of a log
@@ -32,9 +34,20 @@ def stop_in_one_line() -> None:
 
 
 def name_report(workflow: Any, page: str) -> None:
-    """Name the report, if this run was to bring it up to date."""
-    if any(page in job.output for job in workflow.dag.jobs):
-        print(f"exparity: the report is {page}", file=sys.stderr)
+    """Name the report, if this run was to bring it up to date; end with 3 if it lacks a part.
+
+    Its job succeeds all the same: Snakemake would remove the page of a job that fails.
+    """
+    if not any(page in job.output for job in workflow.dag.jobs):
+        return
+    print(f"exparity: the report is {page}", file=sys.stderr)
+    if failed := failed_parts(Path(page)):
+        print(
+            f"exparity: it lacks parts that failed: {failed}; it says why in their place, and the "
+            "next run makes it again",
+            file=sys.stderr,
+        )
+        raise SystemExit(IncompleteReport.exit_code)
 
 
 def explain_failures(workflow: Any) -> None:

@@ -11,13 +11,10 @@ from exparity.artefacts.files import atomic_path, new_folder
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
-from exparity.published.cells import compare_results
-from exparity.published.gaps import compare_gaps
-from exparity.published.output import Comparison, write_comparison
-from exparity.published.study import KINDS
-from exparity.report.context import build_context
+from exparity.published.output import write_comparison
+from exparity.report.context import Context
 from exparity.report.downloads import write_tables
-from exparity.report.gather import Study, gather
+from exparity.report.gather import gather
 from exparity.report.render import render_page
 
 
@@ -33,7 +30,10 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
         options: what :meth:`exparity.config.experiment.Experiment.report_options` returns.
 
     Raises:
-        InputError: an option is missing, or an artefact of the grid is missing or damaged.
+        InputError: an option is missing, or the tests, verdicts or bias of the grid are missing or
+            damaged; nothing is written.
+        IncompleteReport: a section, table or figure failed. All others are written, and the page
+            says in its place why it failed.
     """
     if not {"title", "statistics", "methods", "analyses"} <= options.keys():
         raise InputError("--options: some are missing; run `snakemake`, which passes all of them")
@@ -48,31 +48,19 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
 
 
 def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
-    study = gather(results, options)
-    published = _published(results, study, options)
-    context = build_context(study, page.parent, published)
-    for comparison in published.values():
-        write_comparison(comparison, page.with_name("published"))
-    write_tables(context.exports, page.parent, {"version": version("exparity")})
+    context = Context(gather(results, options), page.parent)
+    failures = context.failures
+    with failures.caught("Tables, published"):
+        for comparison in context.published.values():
+            write_comparison(comparison, page.with_name("published"))
+    write_tables(context.exports, page.parent, {"version": version("exparity")}, failures)
     # Before the page, which links them. Earlier figures may show other numbers than this page.
     with new_folder(page.with_name("figures")) as figures:
         if options["report"]["figures"]:
             from exparity.report.figures import write_figures  # it loads matplotlib
 
-            write_figures(study, context.tables, figures)
+            with failures.caught("Figures"):
+                write_figures(context.study, context.tables, figures, failures)
     with atomic_path(page) as temporary:
         temporary.write_text(render_page(context), encoding="utf-8")
-
-
-def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[str, Comparison]:
-    """Return the results beside published ones, by kind of study; none if nothing is published."""
-    runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
-    comparisons: dict[str, Comparison] = {}
-    for name, kind in KINDS.items():
-        if kind == "cells":
-            cells = compare_results(study.rows, options, study=name)
-            comparisons |= {kind: cells} if cells.matches else {}
-        elif kind == "gaps":
-            gaps = compare_gaps(results, name, {}, runs)
-            comparisons |= {kind: gaps} if gaps.gaps else {}
-    return comparisons
+    failures.require_none(page)

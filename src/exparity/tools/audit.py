@@ -16,10 +16,11 @@ from typing import Annotated, Any, TextIO
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
+from exparity.artefacts.lineage import failed_parts
 from exparity.config.checks import check_results
 from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import ExparityError, IncompleteReport, InputError
 from exparity.core.escaping import say, visible
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.core.progress import Progress
@@ -28,6 +29,7 @@ from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.models.heads import LABEL_WORDS, head_of, new_head
+from exparity.report.failures import Failures
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables
@@ -230,13 +232,17 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
     say(f"{path} is the config; its first lines have the command that runs it again")
     if not dry_run:
         _say_what_was_found(experiment)
-        say(f"Open {results / layout.path_of('page', {})} in a browser")
+        page = results / layout.path_of("page", {})
+        say(f"Open {page} in a browser")
+        if failed := failed_parts(page):
+            raise IncompleteReport(f"{page} lacks parts that failed: {failed}")
 
 
 def _say_what_was_found(experiment: Experiment) -> None:
     study = gather(Path(experiment.results), experiment.report_options())
-    for line in in_plain_words(study, disparity_tables(study)):
-        say(line)
+    with Failures().caught("The summary"):
+        for line in in_plain_words(study, disparity_tables(study)):
+            say(line)
 
 
 def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
@@ -340,7 +346,10 @@ def _write_config(config: Mapping[str, Any], path: Path, place: Path) -> None:
 
 
 def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None:
-    """Run the workflow here, on a config in its results folder; progress goes to standard error."""
+    """Run the workflow here, on a config in its results folder; progress goes to standard error.
+
+    A page that lacks a part is no failure of the run: it says so itself.
+    """
     command = [sys.executable, "-m", "snakemake", "--quiet", "rules", *_flags(configfile, cores)]
     if dry_run:
         # Its output is no answer of the tool, and goes to standard error as well.
@@ -352,7 +361,7 @@ def run_workflow(configfile: Path, cores: str, *, dry_run: bool = False) -> None
     log.info("running; all that Snakemake says goes to %s", visible(path))
     with path.open("w", encoding="utf-8") as file:
         failed = _logged(command, file)
-    if failed:
+    if failed not in (0, IncompleteReport.exit_code):
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         first = next((i for i, line in enumerate(lines) if "rror" in line), len(lines) - _MOST)
         end = "".join(lines[max(0, first) :][:_MOST])

@@ -75,7 +75,8 @@ function violins(rows, groups, points, options) {
       const common = { panel: row.label, group: group.name };
       values.push({ ...common, kind: "box", centre, low, q1, median, q3, high });
       group.density.forEach((height, i) => {
-        const value = row.low + ((row.high - row.low) * i) / (points - 1);
+        const share = i / (points - 1);
+        const value = row.low * (1 - share) + row.high * share;
         // Beyond a group's own scores there is nothing to draw.
         if (value < low || value > high) return;
         const half = (0.45 * height) / 99;

@@ -3,11 +3,23 @@ for (const node of document.querySelectorAll(".needs-script")) node.hidden = fal
 
 const followers = new Map();
 
+/** Call what makes a section interactive; where it fails, say so there and leave the others as they are. */
+function attempt(section, call) {
+  try {
+    return call?.();
+  } catch (error) {
+    console.error(error);
+    const note = make("p", { class: "callout", role: "alert" }, `This section does not work in this browser: ${error}`);
+    section.append(note);
+    return null;
+  }
+}
+
 /** Make a section interactive, unless it is. */
 function begin(section) {
   if (followers.has(section.id)) return;
   followers.set(section.id, null);
-  followers.set(section.id, sections[section.id]?.());
+  followers.set(section.id, attempt(section, sections[section.id]));
   section.querySelectorAll("table:not(.tiles)").forEach(tables.equip);
 }
 
@@ -17,7 +29,7 @@ function reveal(id) {
   if (!section?.matches("main > section")) return;
   const fold = section.querySelector(":scope > .fold");
   if (fold) fold.open = true;
-  if (followers.has(id)) followers.get(id)?.();
+  if (followers.has(id)) attempt(section, followers.get(id));
   else begin(section);
   section.scrollIntoView();
 }

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from exparity.artefacts.files import read_tables
 from exparity.core.escaping import file_name
+from exparity.report.failures import Failures
 from exparity.report.figures.distributions import Spreads, distributions_figure, score_spread
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.roc import roc_figure
@@ -28,48 +29,77 @@ from exparity.report.tables import Table
 
 log = logging.getLogger(__name__)
 
-Drawing = tuple[str, str, Callable[[float], Figure]]
-"""File name without width and suffix, title, and the function that draws it at a width."""
+Draw = Callable[[float], Figure]
+"""Draws a figure at a width."""
+Drawing = tuple[str, str, Callable[[], Draw | None]]
+"""File name without width and suffix, title, and a function that reads what is drawn, if any."""
 
 
-def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[str]:
+def write_figures(
+    study: Study, tables: Sequence[Table], folder: Path, failures: Failures
+) -> list[str]:
     """Draw all figures of a study into a folder and return their names.
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF. A
-    metric whose scores are not there has no distributions.
+    metric whose scores are not there has no distributions. A figure that fails is left out.
     """
     drawn = []
     with house_style():
-        for name, title, draw in _drawings(study, tables):
-            for columns, width in WIDTHS.items():
-                save(draw(width), folder / f"{name}_{columns}", title)
-            drawn.append(name)
+        for name, title, prepare in _drawings(study, tables):
+            with failures.caught(f"Figure {name}"):
+                draw = prepare()
+                if draw is not None:
+                    _write_figure(draw, folder / name, title)
+                    drawn.append(name)
     log.info("%d figures", len(drawn))
     return drawn
 
 
+def _write_figure(draw: Draw, path: Path, title: str) -> None:
+    """Write a figure in every width once it is drawn in all of them."""
+    figures = {columns: draw(width) for columns, width in WIDTHS.items()}
+    for columns, figure in figures.items():
+        save(figure, path.with_name(f"{path.name}_{columns}"), title)
+
+
 def _drawings(study: Study, tables: Sequence[Table]) -> Iterator[Drawing]:
-    if panels := picture_of(study):
-        yield "verdicts", "Verdicts", partial(verdicts_figure, panels)
-    threshold = study.statistics["threshold"]
+    yield "verdicts", "Verdicts", partial(_of_verdicts, study)
     for table in tables:
         dataset, a, b = table.dataset, table.group_a, table.group_b
         title = f"Effect sizes, {study.display('dataset', dataset)}, {a} − {b}"
-        draw = partial(effects_figure, table, names=study.name, threshold=threshold)
-        yield file_name("effects", dataset, a, b), title, draw
-    for quality in quality_tables(study):
-        if quality.is_drawn and quality.curves:
-            title = f"ROC curves, {study.display('dataset', quality.dataset)}"
-            draw = partial(roc_figure, quality, names=study.name)
-            yield file_name("roc", quality.dataset), title, draw
+        yield file_name("effects", dataset, a, b), title, partial(_of_effects, study, table)
+    for dataset in study.models:
+        title = f"ROC curves, {study.display('dataset', dataset)}"
+        yield file_name("roc", dataset), title, partial(_of_roc, study, dataset)
     for dataset in study.models:
         for metric in study.applying("metrics", dataset):
-            spreads = _spreads(study, dataset, metric)
-            if any(spreads.values()):
-                kinds = {"metric": metric, "dataset": dataset}
-                shown = ", ".join(study.display(kind, id) for kind, id in kinds.items())
-                draw = partial(distributions_figure, spreads, names=study.name, metric=metric)
-                yield file_name("distributions", dataset, metric), f"Distributions, {shown}", draw
+            kinds = {"metric": metric, "dataset": dataset}
+            shown = ", ".join(study.display(kind, id) for kind, id in kinds.items())
+            prepare = partial(_of_distributions, study, dataset, metric)
+            yield file_name("distributions", dataset, metric), f"Distributions, {shown}", prepare
+
+
+def _of_verdicts(study: Study) -> Draw | None:
+    panels = picture_of(study)
+    return partial(verdicts_figure, panels) if panels else None
+
+
+def _of_effects(study: Study, table: Table) -> Draw:
+    threshold = study.statistics["threshold"]
+    return partial(effects_figure, table, names=study.name, threshold=threshold)
+
+
+def _of_roc(study: Study, dataset: str) -> Draw | None:
+    tables = (table for table in quality_tables(study) if table.dataset == dataset)
+    drawn = [table for table in tables if table.is_drawn and table.curves]
+    return partial(roc_figure, drawn[0], names=study.name) if drawn else None
+
+
+def _of_distributions(study: Study, dataset: str, metric: str) -> Draw | None:
+    spreads = _spreads(study, dataset, metric)
+    if not any(spreads.values()):
+        return None
+    return partial(distributions_figure, spreads, names=study.name, metric=metric)
 
 
 def _spreads(study: Study, dataset: str, metric: str) -> Spreads:

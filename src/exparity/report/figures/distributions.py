@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,12 @@ from exparity.report.figures.style import (
     without_line,
 )
 from exparity.report.names import Names, fitted
+from exparity.report.ranges import EQUAL, is_constant, shares_of
 from exparity.types import FloatArray
 
 _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Ends of violin, whiskers and box, and the median; outliers would hide all else."""
 _POINTS = 64
-_EQUAL = 1e-9
-"""Scores that differ by no more than this share of the range between the tails are equal."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,29 @@ def score_spread(values: Sequence[float] | FloatArray) -> Spread | None:
     kept = defined[(defined >= start) & (defined <= end)]
     if len(kept) < 3:
         kept = defined
-    # In units of their range: the square of a tiny or a huge number is none.
-    unit = float(np.ptp(kept))
-    spread = unit and unit * float(((kept - kept[0]) / unit).std(ddof=1))
-    if spread <= _EQUAL * (end - start):
-        at, density = np.array([kept[0], kept[0]]), np.ones(2)
-    else:
-        at, step = np.linspace(start, end, _POINTS, retstep=True)
-        # No narrower than a step, or values between two points would be nowhere.
-        width = max(len(kept) ** -0.2, float(step) / spread)
-        density = GaussianKDE((kept - start) / spread, width).evaluate((at - start) / spread)
-    return Spread(np.array(numbers), at, density / density.max())
+    density = _density(kept, float(start), float(end))
+    if density is None:
+        return Spread(np.array(numbers), np.full(2, kept[0]), np.ones(2))
+    return Spread(np.array(numbers), np.linspace(start, end, _POINTS), density / density.max())
+
+
+def _density(values: FloatArray, start: float, end: float) -> FloatArray | None:
+    """Return the density of values at even steps from start to end; None if they are equal."""
+    low, high = float(values.min()), float(values.max())
+    if is_constant(low, high):
+        return None
+    shares = shares_of(values, low, high)
+    first, last = shares_of(np.array([start, end]), low, high)
+    spread = float(shares.std(ddof=1))
+    if spread <= EQUAL * (last - first):
+        return None
+    at, step = np.linspace(first, last, _POINTS, retstep=True)
+    # No narrower than a step, or values between two points would be nowhere.
+    width = max(len(shares) ** -0.2, float(step) / spread)
+    density: FloatArray = GaussianKDE((shares - first) / spread, width).evaluate(
+        (at - first) / spread
+    )
+    return density
 
 
 Spreads = Mapping[tuple[str, str, str], Spread | None]
@@ -91,6 +103,7 @@ def distributions_figure(spreads: Spreads, width: float, names: Names, *, metric
         [fitted(names("method", m), 22 if narrow else 16) for m in methods],
         **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if narrow else {}),
     )
+    _widen(grid[0], spreads.values())
     figure.supylabel(names("metric", metric), size=6.5)
     if any(groups):
         figure.legend(handles=group_marks(groups), loc="outside upper right", ncols=len(groups))
@@ -103,9 +116,21 @@ def distributions_panel(axes: Axes, places: Sequence[Sequence[Spread | None]]) -
         for i, spread in enumerate(spreads):
             if spread is not None:
                 _violin(axes, spread, x, i, len(spreads))
+    _widen(axes, chain.from_iterable(places))
     axes.set_xlim(-0.5, len(places) - 0.5)
     axes.grid(axis="y")
     without_line(axes, "x")
+
+
+def _widen(axes: Axes, spreads: Iterable[Spread | None]) -> None:
+    """Have the axis of equal scores reach beyond them: it would show their rounding otherwise."""
+    ends = [end for spread in spreads if spread for end in (spread.at[0], spread.at[-1])]
+    if ends and is_constant(min(ends), max(ends)):
+        middle = float(ends[0])
+        room = abs(middle) / 10 or 1.0
+        axes.set_ylim(middle - room, middle + room)
+    else:
+        axes.set_ylim(auto=True)
 
 
 def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:

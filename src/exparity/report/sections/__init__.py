@@ -17,6 +17,8 @@ from exparity.published import output
 from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
 from exparity.report.context import Content, Context, Section
+from exparity.report.downloads import part_of
+from exparity.report.failures import FILES
 from exparity.report.means import mean_tables
 from exparity.report.names import display_name
 from exparity.report.reading import totals_by_part
@@ -148,7 +150,13 @@ def _downloads(context: Context) -> Content:
     for path in sorted((context.folder / "figures").glob("**/*"), reverse=True):
         if path.suffix in (".svg", ".pdf"):
             figures[path.relative_to(context.folder).with_suffix("").as_posix()].append(path.suffix)
-    return Content({"exports": context.exports, "figures": figures})
+    failures = context.failures.reasons
+    values = {
+        "exports": [export for export in context.exports if part_of(export) not in failures],
+        "figures": figures,
+        "failures": {part: why for part, why in failures.items() if part.startswith(FILES)},
+    }
+    return Content(values, unfolded=bool(values["failures"]))
 
 
 SECTIONS = (

@@ -10,6 +10,7 @@ import numpy as np
 from exparity.core.grouping import grouped
 from exparity.report.context import Content, Context
 from exparity.report.gather import Row
+from exparity.report.ranges import is_constant, shares_of
 from exparity.report.sections.disparity import view_names
 
 SETS_PER_CLASSIFIER = 40
@@ -143,14 +144,17 @@ def _disparities(
     """Return the disparity of each set; 0 if no score is defined for all of its members."""
     differences: dict[str, list[float]] = {name: [] for name in sets}
     for of_cell in scores.values():
-        finite = [x for x in of_cell.values() if np.isfinite(x)]
-        sd = float(np.std(finite)) if finite else 0.0
-        if not sd:
+        finite = np.array([x for x in of_cell.values() if np.isfinite(x)])
+        if not finite.size or is_constant(finite.min(), finite.max()):
             continue
+        ends = float(finite.min()), float(finite.max())
+        shares = shares_of(finite, *ends)
+        mean, sd = shares.mean(), shares.std()
         for name, members in sets.items():
-            values = np.array([of_cell.get(id, np.nan) for id in members])
-            if np.isfinite(values).all():
-                far = np.ptp(values) if len(values) > 1 else abs(values[0] - np.mean(finite))
+            scores_of = np.array([of_cell.get(id, np.nan) for id in members])
+            if np.isfinite(scores_of).all():
+                values = shares_of(scores_of, *ends)
+                far = np.ptp(values) if len(values) > 1 else abs(values[0] - mean)
                 differences[name].append(float(far / sd))
     return {name: float(np.mean(of)) if of else 0.0 for name, of in differences.items()}
 

@@ -80,3 +80,40 @@ def test_a_layer_that_is_replaced_already_stays_so():
     with packed.in_use():
         assert layer(inputs) is inputs
     assert layer(inputs) is inputs
+
+
+def copies(packed):
+    """Directions of the copies that each layer keeps."""
+    return [sorted(layer._packed) for layer in packed._layers]
+
+
+@pytest.mark.parametrize("bound", [0, None], ids=["large", "small"])
+def test_a_large_model_keeps_one_copy_at_a_time_and_computes_the_same(monkeypatch, bound):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(24, 40), torch.nn.GELU(), torch.nn.Linear(40, 8))
+    model.requires_grad_(False)
+    both = PackedLayers(model)
+    if bound is not None:
+        monkeypatch.setattr("exparity.engine.kernels.BOTH_KEPT", bound)
+    packed = PackedLayers(model)
+    inputs = torch.randn(9, 24)
+
+    def forward(layers):
+        with torch.no_grad(), layers.in_use():
+            return model(inputs)
+
+    def gradient(layers):
+        rows = inputs.clone().requires_grad_(True)
+        with layers.in_use(gradients=True):
+            return torch.autograd.grad(model(rows).sum(), rows)[0]
+
+    wanted = forward(both), gradient(both)
+    kept = {}
+    for step in ("forward", "gradient", "gradient", "forward"):
+        run = forward if step == "forward" else gradient
+        assert torch.equal(run(packed), wanted[step == "gradient"])
+        kept[step] = copies(packed)
+    if bound is None:
+        assert kept["forward"] == [["backward", "forward"]] * 2
+    else:
+        assert kept == {"forward": [["forward"]] * 2, "gradient": [["backward"]] * 2}

@@ -1,7 +1,7 @@
 """The number of weights of a checkpoint, without loading it, and the memory that jobs ask for."""
 
 import pytest
-from support import tiny
+from support import run_code, tiny
 
 from exparity.models.checkpoints import load_model
 from exparity.models.folders import n_weights
@@ -23,12 +23,13 @@ def test_what_is_not_here_is_not_known(tmp_path):
 @pytest.mark.parametrize(
     ("precision", "method", "epochs", "stage", "expected"),
     [
-        ("fp32", "lime", 0, "explain", 1.3 * 4),
-        ("bf16", "lime", 0, "explain", 1.3 * 2),
-        ("fp16", "lime", 0, "explain", 1.3 * 6),
-        ("bf16", "gradient", 0, "explain", 1.3 * 4),
+        ("fp32", "lime", 0, "explain", 1.3 * 8),
+        ("bf16", "lime", 0, "explain", 1.3 * 4),
+        ("fp16", "lime", 0, "explain", 1.3 * 10),
+        ("bf16", "gradient", 0, "explain", 1.3 * 8),
         ("fp32", "lime", 3, "finetune", 1.3 * 4 * 4),
-        ("fp32", "gradient", 3, "explain", 1.3 * 2),
+        ("fp32", "lime", 0, "finetune", 1.3 * 8),
+        ("fp32", "gradient", 3, "explain", 1.3 * 4),
     ],
 )
 def test_jobs_ask_for_their_models_weights(
@@ -46,3 +47,59 @@ def test_jobs_ask_for_their_models_weights(
     ids = {**cell, "method": method} if stage == "explain" else cell
     assert experiment.memory_mb(stage, ids) == pytest.approx(expected * 8000 + 3000, abs=1)
     assert experiment.memory_mb(stage, {**ids, "model": "tiny"}) == 8000
+
+
+def test_jobs_on_a_gpu_hold_no_packed_copy(monkeypatch, checkpoints):
+    monkeypatch.setattr("exparity.config.experiment.n_weights", lambda *_: 8_000_000_000)
+    model = {"checkpoint": checkpoints["bert"], "training": {"epochs": 0}}
+    experiment = tiny(models={"large": model}, methods={"lime": {}}, engine={"device": "cuda"})
+    ids = {"dataset": "pairs_all", "model": "large", "seed": 0, "method": "lime"}
+    assert experiment.memory_mb("explain", ids) == pytest.approx(1.3 * 4 * 8000 + 3000, abs=1)
+
+
+PEAK = """
+import sys
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+import exparity
+from exparity.core.device import make_repeatable
+from exparity.engine import kernels
+
+make_repeatable(1)
+kernels.BOTH_KEPT = 0  # as of a model that is too large for two copies
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+config = BertConfig(vocab_size=len(tokenizer), hidden_size=1024, num_attention_heads=16,
+                    num_hidden_layers=int(sys.argv[2]), intermediate_size=4096)
+model = BertForSequenceClassification(config)
+classifier = exparity.load_classifier((model, tokenizer))
+explanations = exparity.explain(classifier, ["the girl sings"], 0, "occlusion")
+exparity.explain(classifier, ["the girl sings"], 0, "gradient")
+if sys.argv[3] != "explain":
+    exparity.evaluate(classifier, explanations, sys.argv[3], draws=1)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(model.num_parameters(), int(peak.split()[1]) / 1000)
+"""
+
+
+@pytest.mark.parametrize("work", ["explain", "random_weights"])
+def test_what_jobs_ask_for_grows_as_what_they_take(monkeypatch, checkpoints, work):
+    sizes = {}
+    for layers in (2, 8):
+        count, peak = run_code(PEAK, checkpoints["bert"], layers, work).split()
+        sizes[int(count)] = float(peak)
+    (small, taken_by_small), (large, taken_by_large) = sizes.items()
+    experiment = tiny(
+        models={"bert": {"checkpoint": checkpoints["bert"], "training": {"epochs": 0}}},
+        methods={"gradient": {}},
+        metrics={"gini": {}, "random_weights": {}},
+    )
+    ids = {"dataset": "pairs_all", "model": "bert", "seed": 0, "method": "gradient"}
+    ids |= {"metric": work} if work != "explain" else {}
+
+    def asked_for(count):
+        monkeypatch.setattr(type(experiment), "weights", {"bert": count})
+        return experiment.memory_mb("evaluate" if "metric" in ids else "explain", ids, least=0)
+
+    assert large - small > 70_000_000
+    assert asked_for(large) - asked_for(small) > taken_by_large - taken_by_small
+    assert asked_for(large) > taken_by_large

@@ -37,6 +37,10 @@ from exparity.models.folders import n_weights
 
 Inputs = Mapping[str, str | list[str]]
 """Paths that a job reads, by the names of its function's inputs."""
+_BYTES = {"fp32": 4, "bf16": 2, "fp16": 6}
+"""Bytes of a weight in each precision."""
+_SLACK = 1.3
+"""Memory of a job for each byte of the model that it holds."""
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
@@ -124,20 +128,26 @@ class Experiment(ResolvedConfig):
     def memory_mb(self, stage: str, ids: Cell, least: int = 8000) -> int:
         """Return the memory that a job with a model is given, in MB.
 
-        At least 1.3 times the weights in the job's precision and 3 GB, where their number is known;
-        training also holds their gradients and two moments.
+        At least 1.3 times what it holds of the model and 3 GB, where the number of weights is
+        known. A training holds weights, gradients and two moments, and with early stopping the best
+        weights. A job on a CPU holds weights and a copy that is packed for one direction.
         """
         weights = self.weights.get(str(ids.get("model")))
         if weights is None:
             return least
-        whole, precision = 1, "fp32"
+        packs = not self.config.engine.device.startswith("cuda")
+        # With fp16, the same model in fp32 is held as well, and packed.
+        bytes_of = {"fp32": 8, "bf16": 4, "fp16": 10} if packs else _BYTES
+        held = float(bytes_of["fp32"])
         if stage == "finetune":
             training = self.options(stage, ids)["training"]
-            whole = 4 if training["epochs"] and training["lora"] is None else 1
+            if training["epochs"] and training["lora"] is None:
+                held = _BYTES["fp32"] * (5 if training["patience"] else 4)
         else:
-            precision = self._precision(ids)
-        each = {"fp32": 4, "bf16": 2, "fp16": 6}[precision]  # fp16 keeps both
-        return max(least, math.ceil(1.3 * whole * each * weights / 1e6) + 3000)
+            held = float(bytes_of[self._precision(ids)])
+        if "metric" in ids:
+            held *= self.metrics[str(ids["metric"])].entry.facts.models
+        return max(least, math.ceil(_SLACK * held * weights / 1e6) + 3000)
 
     @cached_property
     def weights(self) -> dict[str, int]:

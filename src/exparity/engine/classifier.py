@@ -329,7 +329,7 @@ class Classifier(TokenEmbeddings):
         def run(batch: list[int]) -> list[Gradients]:
             sizes = [lengths[i] for i in batch]
             # Between batches the model is as it was: who asks may stop, or run it otherwise.
-            with undisturbed(self.lock), self._evaluating(), self._frozen():
+            with undisturbed(self.lock), self._evaluating(gradients=True), self._frozen():
                 inputs = build(batch, max(sizes)).detach()
                 inputs = inputs.clone() if inputs.is_inference() else inputs
                 inputs.requires_grad_(True)
@@ -379,9 +379,10 @@ class Classifier(TokenEmbeddings):
         return (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
 
     @contextlib.contextmanager
-    def _evaluating(self) -> Iterator[None]:
+    def _evaluating(self, *, gradients: bool = False) -> Iterator[None]:
         """Run the model in evaluation mode, on the fastest layers, and restore it."""
-        layers = nullcontext() if self._layers is None else self._layers.in_use()
+        packed = self._layers
+        layers = nullcontext() if packed is None else packed.in_use(gradients=gradients)
         with in_evaluation(self.model), layers:
             yield
 

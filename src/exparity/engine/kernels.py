@@ -15,11 +15,15 @@ import torch
 from torch.nn import functional as F
 from transformers.pytorch_utils import Conv1D
 
+from exparity.core.device import give_back_memory
 from exparity.models.lookup import replaced
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+BOTH_KEPT = 1 << 28
+"""Weights of all layers up to which copies for both directions are kept, 1 GB each in fp32."""
+Direction = Literal["forward", "backward"]
 FEWEST_ROWS = 4
 """Rows below which a matrix product takes another route through a CPU's libraries, and rounds
 otherwise."""
@@ -38,22 +42,39 @@ def available(dtype: torch.dtype = torch.float32) -> bool:
 class PackedLayers:
     """The linear layers of a model on the CPU, with packed weights.
 
-    Its own modules are left as they are outside :meth:`in_use`.
+    Its own modules are left as they are outside :meth:`in_use`. Beyond :data:`BOTH_KEPT` weights,
+    one packed copy is kept: with gradients for the backward direction, which takes longer to make.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
-        self._layers = [
-            _Layer(module, transposed=isinstance(module, Conv1D))
+        modules: list[Any] = [
+            module
             for module in model.modules()
             # Not those with a forward pass of their own, such as the routers of some experts.
             if type(module).forward in (torch.nn.Linear.forward, Conv1D.forward)
         ]
+        self._keeps_both = sum(module.weight.numel() for module in modules) <= BOTH_KEPT
+        self._layers = [_Layer(module, transposed=isinstance(module, Conv1D)) for module in modules]
 
-    def in_use(self) -> AbstractContextManager[None]:
-        """Within the context, the model runs on packed layers; weights must not need gradients."""
+    def in_use(self, *, gradients: bool = False) -> AbstractContextManager[None]:
+        """Within the context, the model runs on packed layers; weights must not need gradients.
+
+        Args:
+            gradients: whether gradients with respect to inputs are taken.
+        """
+        if not self._keeps_both:
+            self._keep("backward" if gradients else "forward")
         # A layer that somebody else has replaced (a shortcut) stays replaced.
         chosen = (layer for layer in self._layers if "forward" not in vars(layer.module))
         return replaced({layer.module: layer for layer in chosen})
+
+    def _keep(self, direction: Direction) -> None:
+        """Keep the copies of one direction alone; those of the other leave no gaps behind."""
+        others = [layer for layer in self._layers if layer.kept != {direction}]
+        for layer in others:
+            layer.keep(direction)
+        if others:
+            give_back_memory()
 
 
 class _Layer:
@@ -61,9 +82,10 @@ class _Layer:
 
     def __init__(self, module: Any, *, transposed: bool) -> None:
         self.module = module
+        self.kept: set[Direction] = {"forward", "backward"}
         self._transposed = transposed
         self._state: tuple[int, int] | None = None
-        self._packed: dict[str, torch.Tensor] = {}
+        self._packed: dict[Direction, torch.Tensor] = {}
 
     def __call__(self, inputs: torch.Tensor) -> Any:
         if torch.is_grad_enabled() and inputs.requires_grad:
@@ -73,21 +95,28 @@ class _Layer:
             return differentiable.apply(inputs.flatten(0, -2), self).unflatten(0, inputs.shape[:-1])
         return self.product(inputs, "forward")
 
-    def product(self, inputs: torch.Tensor, direction: Literal["forward", "backward"]) -> Any:
+    def keep(self, direction: Direction) -> None:
+        """Keep copies of one direction from now on, and drop others."""
+        self.kept = {direction}
+        self._packed = {d: packed for d, packed in self._packed.items() if d == direction}
+
+    def product(self, inputs: torch.Tensor, direction: Direction) -> Any:
         """Return inputs × weightᵀ + bias, or the gradient with respect to the inputs."""
         weight, bias = self.module.weight, self.module.bias
         state = (weight.data_ptr(), weight._version)
         if state != self._state:
             self._packed, self._state = {}, state
-        if direction not in self._packed:
+        packed = self._packed.get(direction)
+        if packed is None:
             plain = weight.detach()
             if self._transposed == (direction == "forward"):
                 plain = plain.t()
-            packed = torch.ops.mkldnn._reorder_linear_weight(plain.contiguous(), None)
-            self._packed[direction] = packed
+            packed = torch.ops.mkldnn._reorder_linear_weight(plain, None)
+            if direction in self.kept:
+                self._packed[direction] = packed
         added = None if direction == "backward" or bias is None else bias.detach()
         return torch.ops.mkldnn._linear_pointwise(
-            inputs.contiguous(), self._packed[direction], added, "none", [], ""
+            inputs.contiguous(), packed, added, "none", [], ""
         )
 
 

@@ -34,6 +34,7 @@ class MetricFacts(Facts):
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
         needs_weights: True if it moves embeddings along gradients, or draws weights anew.
+        models: models of the classifier's size that it holds at once; sizes the memory of jobs.
         bounds_where: bounds under an option, by the name of one that is true or false.
         skill: what is compared with chance and a reference explanation, so that groups can be
             compared by :mod:`exparity.stats.skill`: falls as tokens are taken (``removal``), those
@@ -57,6 +58,7 @@ class MetricFacts(Facts):
     passes: int = 1
     needs_gradient: bool = False
     needs_weights: bool = False
+    models: int = 1
     bounds_where: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     skill: Skill = "none"
     better_falls: Direction | None = None

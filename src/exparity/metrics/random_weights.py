@@ -22,6 +22,7 @@ from exparity.types import FloatArray
     display="Similarity at random weights",
     passes=5,
     needs_weights=True,
+    models=2,
 )
 def random_weights(batch: MetricBatch, *, draws: Count = 5) -> FloatArray:
     r"""Similarity of explanations to those of a model that has learnt nothing.

@@ -34,6 +34,19 @@ class Snapshot:
     facts: Mapping[str, Any]  # plain values, such as epoch and history
 
 
+def _on_cpu(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return tensors as safetensors takes them, copied only where they share memory."""
+    owners: set[int] = set()
+    ready = {}
+    for name, tensor in tensors.items():
+        here = tensor.detach().cpu().contiguous()
+        storage = here.untyped_storage()
+        is_alone = storage.nbytes() == here.nbytes and storage.data_ptr() not in owners
+        owners.add(storage.data_ptr())
+        ready[name] = here if is_alone else here.clone()
+    return ready
+
+
 class StateFolder:
     """Snapshots of one training, valid for one fingerprint only.
 
@@ -58,8 +71,9 @@ class StateFolder:
         final = self.folder / f"epoch-{epoch:04d}"
         with new_folder(final) as temporary, saving(self.folder):
             for name in _TENSORS:
-                tensors = {k: v.detach().cpu().clone() for k, v in getattr(snapshot, name).items()}
+                tensors = _on_cpu(getattr(snapshot, name))
                 save_file(tensors, temporary / f"{name}.safetensors")
+                del tensors
             facts = {**snapshot.facts, "fingerprint": self.fingerprint}
             write_manifest(temporary / _FACTS, facts)
         sync(self.folder)

@@ -18,7 +18,7 @@ import numpy as np
 from exparity.artefacts.files import current_run, open_to_colleagues, write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
-from exparity.core.device import Machine, make_repeatable, resolve_device
+from exparity.core.device import Machine, give_back_memory, make_repeatable, resolve_device
 from exparity.core.errors import InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
 from exparity.core.validation import read_settings
@@ -133,6 +133,8 @@ def finetune_cell(
         _save(trained, temporary, output, specs)
         write = partial(write_artefact, ids=ids, parameters=parameters)
         _write_history(trained, training_set, temporary, write, snapshots, machine)
+        trained = None  # the classifier that predicts is loaded as every other job does
+        give_back_memory()
         predict(temporary, prepared, predictions, write, machine)
         _put_in_place(temporary, output, {**ids, "fingerprint": key})
         snapshots.clear()
@@ -192,6 +194,8 @@ def _check_untrained(
     classifier = load_classifier((copy.deepcopy(model), tokenizer), "cpu")
     ids = [encoding.token_ids for encoding in classifier.encode(texts)]
     check_function(classifier, ids, texts)
+    del classifier
+    give_back_memory()  # a copy of the model, and its packed weights
 
 
 def _save(

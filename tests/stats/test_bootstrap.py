@@ -111,5 +111,6 @@ def test_what_is_too_skewed_for_cumulants_is_resampled():
 def test_equal_values_have_an_interval_of_no_width():
     for n in (5, LARGE):
         sample = plain(np.full(n, 0.25))
-        found = accelerated_interval([sample], Draws(resamples=50), np.random.default_rng(0))
+        rng = np.random.default_rng(0) if n < LARGE else None  # nothing is drawn
+        found = accelerated_interval([sample], Draws(resamples=50), rng)
         assert found == (0.25, 0.25, ("interval_percentile",))

@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
+from exparity.published.shares import Claim, RunShares, claims_of, run_shares
 from exparity.published.study import Key, PublishedStudy, Value, check_models, load_study
 from exparity.stats.informative import of_quantity
 from exparity.stats.rank_correlation import rank_correlation
@@ -70,6 +72,16 @@ class CellComparison:
     left_out: Sequence[str]
     matches: Sequence[Row]
     agreements: Sequence[Agreement]
+
+    @cached_property
+    def shares(self) -> Sequence[RunShares]:
+        """Shares of significant and of considerable runs, ours and published."""
+        return run_shares(self.study, self.matches)
+
+    @cached_property
+    def claims(self) -> Sequence[Claim]:
+        """What the study's text says of such shares."""
+        return claims_of(self.study, self.matches)
 
     @property
     def published_cells(self) -> int:

@@ -15,6 +15,7 @@ from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
 from exparity.published.cells import IDS, WHOSE, Agreement, CellComparison
 from exparity.published.gaps import ClassAgreement, GapComparison, GapMatch
+from exparity.published.shares import Claim, RunShares
 
 _COUNTS = ("significant", "total", "direction")
 QUESTIONS = {
@@ -52,6 +53,8 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     return [
         Export("cells", title, _CELL, comparison.matches, folder="published"),
         of("agreement", "Agreement with published cells", Agreement, comparison.agreements),
+        of("shares", "Shares of significant and considerable runs", RunShares, comparison.shares),
+        of("claims", "Shares in the study's text and tables", Claim, comparison.claims),
     ]
 
 

@@ -197,9 +197,11 @@ def _distribution(
     if min(map(len, samples)) >= LARGE:
         shift, *cumulants = np.sum([_cumulants(sample) for sample in samples], axis=0)
         variance, third, fourth = cumulants
+        value = sum(sample.value() for sample in samples)
+        if variance == 0:  # every resample has the same value
+            return _Drawn(np.full(resamples, value))
         skew = third / variance**1.5
-        if variance > 0 and abs(skew) <= _MOST_SKEW:
-            value = sum(sample.value() for sample in samples)
+        if abs(skew) <= _MOST_SKEW:
             return _Expanded(value + shift, np.sqrt(variance), skew, fourth / variance**2)
     drawn = np.empty(resamples)
     for start in range(0, resamples, _BATCH):

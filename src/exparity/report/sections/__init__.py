@@ -13,6 +13,8 @@ from typing import Any
 from exparity.artefacts.schemas import IDS
 from exparity.costs.forecast import totals
 from exparity.data import DATASETS
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
 from exparity.published import output
 from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
@@ -118,10 +120,15 @@ def _published(context: Context) -> Content | None:
     rates: dict[str, dict[str, Agreement]] = {}
     for one in comparison.agreements:
         if one.by in ("all", "dataset"):
-            known = one.group in DATASETS.ids()
-            name = display_name("dataset", one.group, one.group) if known else one.group or "All"
-            rates.setdefault(name, {})[one.question] = one
-    return Content({"comparison": comparison, "rates": rates, "written": output})
+            rates.setdefault(_known_name(one.by, one.group) or "All", {})[one.question] = one
+    values = {"comparison": comparison, "rates": rates, "written": output}
+    return Content({**values, "known_name": _known_name})
+
+
+def _known_name(kind: str, id: str) -> str:
+    """Return the name of a published dataset, method or metric, which may not be one of ours."""
+    known = {"dataset": DATASETS.ids(), "method": METHODS.ids(), "metric": METRICS.ids()}
+    return display_name(kind, id, id) if id in known.get(kind, ()) else id
 
 
 def _published_gaps(context: Context) -> Content | None:

@@ -225,11 +225,24 @@ def _mixed(func, tensors):
 
 def _to_gpu(x, index):
     if isinstance(x, FakeCuda):
-        return x if x.index == index else FakeCuda(x.elem.detach().clone(), index)
+        return x if x.index == index else _Moved.apply(x, index)
     _gpus.copies["to", _line()] += 1
     # A move that gradients would have to follow; nothing here makes one.
     assert x.is_leaf or not torch.is_grad_enabled()
     return FakeCuda(x.detach().clone(), index)
+
+
+class _Moved(torch.autograd.Function):
+    """A tensor on another GPU; its gradient goes back."""
+
+    @staticmethod
+    def forward(ctx, x, index):
+        ctx.index = x.index
+        return FakeCuda(x.elem.detach().clone(), index)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return FakeCuda(gradient.elem.detach().clone(), ctx.index), None
 
 
 def _to_cpu(x):
@@ -267,6 +280,8 @@ class _Names(TorchFunctionMode):
                 kept = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
                 kwargs |= {"is_causal": False, "attn_mask": FakeCuda(kept, query.index)}
         device = _gpus.device_of(kwargs["device"]) if kwargs.get("device") is not None else None
+        if func is torch.device and args and isinstance(args[0], int):
+            return func("cuda", args[0])  # a number means the accelerator that is here
         if device is None:
             return func(*args, **kwargs)
         return _made_on_gpu(func, args, {**kwargs, "device": torch.device("cpu")}, device.index)

@@ -243,6 +243,8 @@ class TestGrid:
             "EXPARITY_DEVICE": "cuda:1",
             "EXPARITY_SHORTCUTS": "1",
             "EXPARITY_TOKEN_BUDGET": "512",
+            "EXPARITY_DEVICE_MAP": "",
+            "EXPARITY_MAX_MEMORY": "",
             "EXPARITY_MAX_CALLS": "",
             "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
         }

@@ -9,7 +9,7 @@ rule finetune:
     priority: 1000
     conda:
         get_environment()
-    threads: 1
+    threads: get_processes()
     resources:
         mem_mb=get_memory("finetune"),
         runtime=240,

@@ -16,6 +16,11 @@ def get_gpu_slots():
     return lambda wildcards: EXPERIMENT.gpu_slots(wildcards.get("metric"))
 
 
+def get_processes():
+    """The processes of a training, each of which has a core or a GPU."""
+    return lambda wildcards: EXPERIMENT.processes(get_ids(wildcards))
+
+
 def get_minutes(stage, part):
     """Return the minutes of a method or metric; as a priority, they start long jobs first."""
     return with_signature(lambda wildcards: EXPERIMENT.minutes(stage, wildcards[part]))

@@ -113,6 +113,8 @@ class Experiment(ResolvedConfig):
             "EXPARITY_PLUGINS": os.pathsep.join(self.config.plugins),
             "EXPARITY_DEVICE": engine.device,
             "EXPARITY_TOKEN_BUDGET": str(engine.token_budget or ""),
+            "EXPARITY_DEVICE_MAP": engine.device_map or "",
+            "EXPARITY_MAX_MEMORY": engine.max_memory or "",
             "EXPARITY_MAX_CALLS": str(engine.max_calls or ""),
             "EXPARITY_SHORTCUTS": "1" if engine.shortcuts else "",
         }
@@ -124,6 +126,12 @@ class Experiment(ResolvedConfig):
     @cached_property
     def _gpu_here(self) -> bool:
         return shutil.which("nvidia-smi") is not None and self.config.engine.device != "cpu"
+
+    def processes(self, ids: Cell) -> int:
+        """Return how many processes train a model."""
+        training = self.options("finetune", ids)["training"]
+        processes: int = training["processes"]
+        return processes
 
     def memory_mb(self, stage: str, ids: Cell, least: int = 8000) -> int:
         """Return the memory that a job with a model is given, in MB.
@@ -143,6 +151,7 @@ class Experiment(ResolvedConfig):
             training = self.options(stage, ids)["training"]
             if training["epochs"] and training["lora"] is None:
                 held = _BYTES["fp32"] * (5 if training["patience"] else 4)
+            held *= self.processes(ids)
         else:
             held = float(bytes_of[self._precision(ids)])
         if "metric" in ids:

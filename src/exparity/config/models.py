@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from annotated_types import MinLen
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, WithJsonSchema, model_validator
 
 from exparity.core.errors import did_you_mean, shown
 from exparity.core.flags import Budget, Range, Seed
@@ -23,6 +23,7 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS, Explains
 from exparity.metrics import METRICS
 from exparity.models.catalogue import known_models
+from exparity.models.placement import Placement
 from exparity.models.spec import ModelSettings, TrainingSettings
 from exparity.stats.multiplicity import FamilyId
 
@@ -68,6 +69,11 @@ class Engine(Settings):
         token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU (8,192
             for models of 128 units or fewer) and up to 65,536 on a GPU. Lower it if memory is
             shared; batches that do not fit are halved anyway.
+        device_map: for models that fit on no single device, how accelerate spreads their weights
+            over GPUs, the CPU and the disk: auto, balanced, balanced_low_0 or sequential; null for
+            one device.
+        max_memory: most memory that weights take by device with ``device_map``, such as
+            0=14GiB,cpu=60GiB; what does not fit stays on disk. null for what is free.
         max_calls: most texts that one job sends to a function (``predict`` of a model); null for no
             bound.
     """
@@ -78,7 +84,16 @@ class Engine(Settings):
     ] = "auto"
     shortcuts: bool = False
     token_budget: Budget | None = None
+    device_map: Literal["auto", "balanced", "balanced_low_0", "sequential"] | None = None
+    max_memory: str | None = None
     max_calls: Budget | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        Placement.read(self.device_map, self.max_memory)
+        if self.device_map is not None and self.device != "auto":
+            raise ValueError("engine.device: device_map says where weights go; leave one out")
+        return self
 
 
 class Named(Open):

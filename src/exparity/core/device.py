@@ -36,12 +36,17 @@ class Machine:
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
+        device_map: how accelerate spreads weights over devices, instead of ``device``: ``auto``,
+            ``balanced``, ``balanced_low_0``, ``sequential``, or JSON with a device by module.
+        max_memory: most memory of weights by device, such as ``0=14GiB,cpu=60GiB``.
         max_calls: most texts that one job sends to a function; no bound if None.
     """
 
     device: Annotated[str, Flag(environment="DEVICE")] = "auto"
     threads: Annotated[int, Range(at_least=1, at_most=1024)] = 1
     token_budget: Annotated[Budget | None, Flag(environment="TOKEN_BUDGET")] = None
+    device_map: Annotated[str | None, Flag(environment="DEVICE_MAP")] = None
+    max_memory: Annotated[str | None, Flag(environment="MAX_MEMORY")] = None
     max_calls: Annotated[Budget | None, Flag(environment="MAX_CALLS")] = None
 
     @property
@@ -94,6 +99,28 @@ def resolve_device(name: str) -> torch.device:
     device = torch.device("cuda", _dealt_gpu(count) if device.index is None else device.index)
     _require_kernels(device)
     return device
+
+
+def gpus_for(name: str, count: int) -> str:
+    """Return ``cuda`` if processes get a GPU each, from the name of a device, or else ``cpu``.
+
+    Raises:
+        InputError: the name is of one GPU, or there are fewer GPUs than processes.
+    """
+    import torch
+
+    if ":" in name:
+        raise InputError(
+            f"device '{name}': is one GPU, for training.processes {count}; write cuda or auto"
+        )
+    device = resolve_device(name)
+    available = torch.cuda.device_count() if device.type == "cuda" else count
+    if available < count:
+        raise InputError(
+            f"training.processes {count}: this machine shows {available} GPUs to the job; ask for "
+            "more of them, or lower training.processes"
+        )
+    return device.type
 
 
 def _require_kernels(device: torch.device) -> None:

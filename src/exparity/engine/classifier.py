@@ -37,6 +37,7 @@ from exparity.models.class_names import class_index
 from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
 from exparity.models.lookup import EmbeddedBatch, Frame, with_values
+from exparity.models.placement import is_spread, require_whole, without_gradients
 from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -79,11 +80,12 @@ class Classifier(TokenEmbeddings):
     ) -> None:
         if shortcuts:
             check_family(model)
+            require_whole(model, "shortcuts")
         self.shortcuts = shortcuts
         self.refusals = Counter[str]()  # texts and passes in fp32, since the last reading
         self._needs_fp32: dict[tuple[int, ...], bool] = {}
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
-        if not getattr(model, "hf_device_map", None):
+        if not is_spread(model):
             model.to(device)  # type: ignore[arg-type]
         self.model: Any = model
         self.model.eval()
@@ -118,6 +120,7 @@ class Classifier(TokenEmbeddings):
 
         They are drawn on the CPU, so that a seed gives the same ones on every device.
         """
+        require_whole(self.model, "random weights")
         if self.fp32_twin is not None:
             return self.fp32_twin.with_random_weights(seed).in_fp16()
         with torch.random.fork_rng(devices=[]):
@@ -128,6 +131,7 @@ class Classifier(TokenEmbeddings):
     @one_at_a_time
     def in_fp16(self) -> Classifier:
         """Return this fp32 classifier with passes in fp16, where its range allows that."""
+        require_whole(self.model, "precision fp16")
         half = self._like(copy.deepcopy(self.model).half())
         half.fp32_twin = self
         return half
@@ -298,7 +302,7 @@ class Classifier(TokenEmbeddings):
 
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]
-            with torch.inference_mode():
+            with without_gradients(self.model):
                 result[batch] = compute(build(batch, max(sizes)), sizes).cpu().numpy()
 
         with self._evaluating():

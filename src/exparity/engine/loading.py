@@ -21,6 +21,7 @@ from exparity.models.functions import load_function, read_function
 from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.inputs import check_vocabulary, input_limit, input_table
 from exparity.models.manifest import read_reference, require_intact
+from exparity.models.placement import Placement, is_spread, main_device
 from exparity.models.prompts import TEXT, PromptSpec
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def load_classifier(
     precision: Literal["fp32", "bf16", "fp16"] = "fp32",
     *,
     revision: str | None = None,
+    device_map: str | Mapping[str, str | int] | None = None,
+    max_memory: str | None = None,
     max_length: int | None = None,
     token_budget: Budget | None = None,
     shortcuts: bool = False,
@@ -61,6 +64,11 @@ def load_classifier(
             ``fp16`` (float16 for GPUs without bf16; gradients use fp32, and so do texts that leave
             the range of float16 or are too coarse in it). Objects keep theirs.
         revision: commit of a Hub repository.
+        device_map: for models that fit on no single device, how accelerate spreads the weights over
+            GPUs, the CPU and the disk: ``auto``, ``balanced``, ``balanced_low_0``, ``sequential``,
+            or the device of each module by name, also as JSON. Instead of ``device``.
+        max_memory: most memory that weights take by device with ``device_map``, such as
+            ``0=14GiB,cpu=60GiB``; what does not fit stays on disk. What is free if None.
         max_length: longest input in tokens; longer texts are cut. The model's limit if None.
         token_budget: padded tokens per batch; a measured default for the device if None.
         shortcuts: leave out work of the last layer that cannot reach the output; faster, with
@@ -121,13 +129,17 @@ def load_classifier(
             require_intact(Path(name))
             predict = load_function(function.predict)
             return _of_function(predict, function.classes, function.mask, max_calls)
+        placement = _placement(device_map, max_memory, device, precision)
         target = resolve_device(device)
         if precision == "bf16":
             require_bf16(target, "precision")
-        model, tokenizer, head = _loaded(name, revision, precision, spec)
+        model, tokenizer, head = _loaded(name, revision, precision, spec, placement)
+        if placement is not None:
+            target = main_device(model)
         outermost = model
     else:
-        _refuse(arguments, ("revision", "precision"), "a loaded model has its own; leave it out")
+        names = ("revision", "precision", "device_map", "max_memory")
+        _refuse(arguments, names, "a loaded model has its own; leave it out")
         model, tokenizer, outermost = objects_of(checkpoint)
         name, head, target = _taken(model, tokenizer, device, spec)
         max_length = max_length or settings_of(checkpoint).max_length
@@ -188,8 +200,27 @@ def _of_function(
     return BlackBox(predict, names, mask=mask, max_calls=max_calls)
 
 
+def _placement(
+    device_map: str | Mapping[str, str | int] | None,
+    max_memory: str | None,
+    device: str,
+    precision: str,
+) -> Placement | None:
+    """Return the placement that arguments describe; refuse what contradicts it."""
+    placement = Placement.read(device_map, max_memory)
+    if placement is not None and device != "auto":
+        raise InputError(f"device '{device}': device_map says where weights go; leave one out")
+    if placement is not None and precision == "fp16":
+        raise InputError("precision fp16: holds the weights twice; use bf16 with device_map")
+    return placement
+
+
 def _loaded(
-    checkpoint: str, revision: str | None, precision: str, spec: PromptSpec | None
+    checkpoint: str,
+    revision: str | None,
+    precision: str,
+    spec: PromptSpec | None,
+    placement: Placement | None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
     dtype = "bfloat16" if precision == "bf16" else "float32"
     folder, base = Path(checkpoint), read_reference(Path(checkpoint))
@@ -198,7 +229,7 @@ def _loaded(
         checkpoint, revision = base.checkpoint, base.revision
     prompted = spec is not None or base is not None
     head = new_head(LABEL_WORDS) if prompted else head_of(load_config(checkpoint, revision))
-    model = load_model(checkpoint, revision, dtype=dtype, head=head)
+    model = load_model(checkpoint, revision, dtype=dtype, head=head, placement=placement)
     tokenizer = load_tokenizer(checkpoint, revision)
     if base is not None:
         tokenizer.model_max_length = base.max_length
@@ -217,9 +248,11 @@ def _taken(
     if spec:
         head.bind(spec, tokenizer)
     name = model.config.name_or_path or type(model).__name__
-    if device != "auto" and getattr(model, "hf_device_map", None):
+    if device != "auto" and is_spread(model):
         raise InputError(f"device '{device}': {name} is spread over devices; leave it out")
+    if is_spread(model):
+        return name, head, main_device(model)
     if any(weight.is_meta for weight in model.parameters()):
-        raise InputError(f"{name}: has weights that are on no device; load it without offloading")
+        raise InputError(f"{name}: has weights that are on no device; load it with its weights")
     own = input_table(name, model).weight.device
     return name, head, own if device == "auto" else resolve_device(device)

@@ -18,6 +18,7 @@ from exparity.engine.classifier import Classifier, in_evaluation
 from exparity.explanations import Explanation
 from exparity.models.functions import refusal
 from exparity.models.inputs import check_known, few_of, unknown_id
+from exparity.models.placement import without_gradients
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
@@ -94,7 +95,7 @@ def _plain(
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
         inputs = {key: value for key, value in inputs.items() if key in taken}
     inputs = {key: value.to(classifier.device) for key, value in inputs.items()}
-    with in_evaluation(model), torch.inference_mode():
+    with in_evaluation(model), without_gradients(model):
         logits = classifier.head.plain_logits(model, **inputs)
     probabilities = classifier.head.probabilities(classifier.model, logits.float())
     return np.asarray(probabilities.cpu().numpy())

@@ -21,6 +21,7 @@ from exparity.models.lora import (
     with_adapter,
     with_base,
 )
+from exparity.models.placement import Placement
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import SETTLED, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
@@ -107,12 +108,18 @@ def load_model(
     scheme: str | None = None,
     head: Head | None = None,
     adapter: Path | None = None,
+    placement: Placement | None = None,
 ) -> PreTrainedModel:
     """Load a classifier's weights, with those of an adapter merged into them."""
     head = head or new_head(SEQUENCE)
     if adapter is not None:
         check_base(adapter, name)
     name, revision, adapter = with_base(name, revision, adapter)
+    if adapter is not None and placement is not None:
+        raise InputError(
+            f"adapter {adapter}: cannot be merged into a model that is spread over devices "
+            "(device_map); save the merged model, and load that"
+        )
     config = load_config(name, revision, adapter)
     with clear_errors(name, revision):
         if scheme is None:
@@ -120,7 +127,9 @@ def load_model(
             labels = None if head.keeps_outputs(config) else labels
         for key, value in head.settings(labels).items() if labels is not None else ():
             setattr(config, key, value)
-    model, new = load_weights(head.auto_class, name, revision, config=config, dtype=dtype)
+    model, new = load_weights(
+        head.auto_class, name, revision, config=config, dtype=dtype, placement=placement
+    )
     if adapter is not None:
         model = with_adapter(model, adapter)
         new = sorted(set(new) - replaced_weights(adapter).keys())
@@ -158,12 +167,20 @@ def _names(weights: Sequence[str]) -> str:
 
 
 def load_weights(
-    auto: Any, name: str, revision: str | None, *, config: Any, dtype: str = "float32"
+    auto: Any,
+    name: str,
+    revision: str | None,
+    *,
+    config: Any,
+    dtype: str = "float32",
+    placement: Placement | None = None,
 ) -> tuple[PreTrainedModel, list[str]]:
     """Load a model; return it and the sorted names of weights that the checkpoint does not have."""
     folder = folder_of(name, revision, weights=True)
     options = {"config": config, "dtype": dtype, "use_safetensors": True}
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
+    if placement is not None:
+        options |= placement.arguments
     with quiet_transformers(), clear_errors(name, revision):
         model, report = auto.from_pretrained(folder, trust_remote_code=False, **options)
     _check_tensors(name, folder, model, report["unexpected_keys"])
@@ -207,6 +224,7 @@ def build_model(
     texts: Sequence[str | tuple[str, str]],
     *,
     trained: bool = True,
+    placement: Placement | None = None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the untrained classifier of a spec, drawn by torch's generator, and its tokenizer."""
     head, prompted = new_head(spec.head, spec.label), HEADS.get(spec.head).facts.prompted
@@ -223,6 +241,7 @@ def build_model(
         scheme = spec.scheme if trained and not prompted else None
         adapter = None if spec.adapter is None else Path(spec.adapter)
         options: dict[str, Any] = {"scheme": scheme, "head": head, "adapter": adapter}
+        options["placement"] = None if trained else placement
         model = load_model(spec.checkpoint, spec.revision, labels=labels, **options)
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exparity.core.errors import InputError
+from exparity.models.placement import is_spread, present
 from exparity.types import SPECIAL_WORD, IntArray, Text
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ def token_types(model: PreTrainedModel) -> torch.Tensor | None:
     """Return the (k, h) table of a model with k > 1 token types; None for other models."""
     for name, module in model.named_modules():
         if name.endswith("token_type_embeddings"):
-            table: torch.Tensor = module.weight
+            with present(module) if is_spread(model) else nullcontext():
+                table: torch.Tensor = module.weight
             return table if len(table) > 1 else None
     return None
 

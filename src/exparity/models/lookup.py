@@ -14,6 +14,8 @@ from functools import cache
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from exparity.models.placement import state_of
+
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -202,6 +204,6 @@ def not_finite(model: torch.nn.Module) -> list[str]:
     # The ends of a tensor take a fifteenth of the time of `isfinite`, which makes copies.
     return [
         name
-        for name, weight in model.state_dict().items()
+        for name, weight in state_of(model)
         if weight.numel() and not all(end.isfinite() for end in weight.aminmax())
     ]

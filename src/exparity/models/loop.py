@@ -27,6 +27,7 @@ from exparity.core.seeding import derive_seed, generator
 from exparity.models.schemes import training_mode
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import TrainingSpec
+from exparity.models.team import Alone, Team
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -83,7 +84,9 @@ class TrainingLoop:
         seed: int,
         state: StateFolder,
         device: str,
+        team: Team | None = None,
     ) -> None:
+        self.team = team or Alone()
         self.device = resolve_device(device)
         if training.precision == "fp16" and self.device.type != "cuda":
             raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
@@ -154,8 +157,8 @@ class TrainingLoop:
         progress: Progress,
     ) -> EpochRecord:
         start = time.monotonic()
-        # The 0, once a number of the process, keeps the draws of older trainings.
-        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, 0))
+        # Each process draws for its own rows.
+        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, self.team.index))
         training_mode(self.model)
         step, loss_sum, correct, seen, rate = epoch * len(batches), 0.0, 0, 0, 0.0
         for batch in batches:
@@ -210,16 +213,30 @@ class TrainingLoop:
         return loss, (output.logits.argmax(-1) == part["labels"]).sum()
 
     def _run(self, batch: dict[str, torch.Tensor]) -> tuple[float, int]:
-        """Return the loss and hits of a batch, run in as many parts as memory needs."""
+        """Return the loss and hits of a batch, run in as many parts as memory needs.
+
+        Each process of the team runs its rows; gradients are those of the whole batch.
+        """
+        n_rows = len(batch["labels"])
+        rows = self.team.rows(n_rows)
+        batch = {name: value[rows] for name, value in batch.items()}
+        loss, hits = self._run_in_memory(batch, n_rows)
+        if torch.is_grad_enabled():
+            self.team.add_gradients(self.trained)
+        loss, total_hits = self.team.total(loss, hits)
+        return loss, int(total_hits)
+
+    def _run_in_memory(self, batch: dict[str, torch.Tensor], n_rows: int) -> tuple[float, int]:
+        """Return the part of a batch of ``n_rows`` rows in the loss, and its hits."""
         rows, width = batch["input_ids"].shape
         on_gpu = [self.device] if self.device.type == "cuda" else []
         while True:
             height = rows if self.most_tokens is None else max(1, self.most_tokens // width)
-            height = min(height, rows)
+            height = max(1, min(height, rows))
             # Each attempt draws the same dropout, so that a training does not depend on the last.
             drawn = torch.get_rng_state(), *map(torch.cuda.get_rng_state, on_gpu)
             try:
-                return self._run_parts(batch, height)
+                return self._run_parts(batch, height, n_rows)
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
@@ -237,13 +254,16 @@ class TrainingLoop:
                 torch.cuda.empty_cache()
                 torch.cuda.set_rng_state(state, gpu)
 
-    def _run_parts(self, batch: dict[str, torch.Tensor], height: int) -> tuple[float, int]:
-        """Return the loss and hits of a batch, run in parts of some rows."""
-        rows, loss_sum, correct = len(batch["labels"]), 0.0, 0
-        for first in range(0, rows, height):
+    def _run_parts(
+        self, batch: dict[str, torch.Tensor], height: int, n_rows: int
+    ) -> tuple[float, int]:
+        """Return the part of a batch in a loss over ``n_rows`` rows, and its hits, run in parts."""
+        loss_sum = 0.0
+        correct = 0
+        for first in range(0, len(batch["labels"]), height):
             part = {name: value[first : first + height] for name, value in batch.items()}
             loss, hits = self._loss(part)
-            loss = loss * (len(part["labels"]) / rows)
+            loss = loss * (len(part["labels"]) / n_rows)
             if torch.is_grad_enabled():
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             loss_sum, correct = loss_sum + loss.item(), correct + int(hits)
@@ -310,7 +330,8 @@ class TrainingLoop:
             "most_tokens": self.most_tokens,
         }
         moments = {f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()}
-        self.state.save(Snapshot(weights, moments, self.best, facts))
+        if self.team.index == 0:
+            self.state.save(Snapshot(weights, moments, self.best, facts))
 
     def _resume(self) -> list[EpochRecord]:
         """Load the latest snapshot, and return the history so far."""

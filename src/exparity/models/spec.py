@@ -128,6 +128,9 @@ class TrainingSettings(Settings):
         max_length: longest input in tokens; the model's limit if None. It cuts long texts, for
             speed; words that are cut cannot be explained.
         precision: arithmetic of training; bf16 and fp16 are mixed precision.
+        processes: processes of one machine that train together, each on its GPU (or on the CPU with
+            ``engine.device: cpu``) and on its rows of every batch. Dropout draws for each process,
+            so that weights depend on their number.
         validation_share: share of the training split (whole matched sets) held out for validation.
         patience: stop after so many epochs without a better validation loss, and keep the best
             epoch's weights; never if None. Needs ``validation_share``.
@@ -146,6 +149,7 @@ class TrainingSettings(Settings):
     max_grad_norm: Annotated[float, Range(above=0, at_most=1_000_000)] = 1.0
     max_length: Annotated[int, Range(at_least=4, at_most=_MOST)] | None = None
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    processes: Annotated[int, Range(at_least=1, at_most=64)] = 1
     validation_share: Annotated[float, Range(at_least=0, below=1)] = 0.0
     patience: Count | None = None
     templates: (
@@ -161,6 +165,11 @@ class TrainingSpec(TrainingSettings):
     def _fits(self) -> Self:
         if self.patience is not None and not self.validation_share:
             raise ValueError("training.patience needs training.validation_share above 0")
+        if self.processes > self.batch_size:
+            raise ValueError(
+                f"training.processes {self.processes}: is more than training.batch_size "
+                f"{self.batch_size}, so that some would have nothing to do"
+            )
         if self.lora is not None:
             for key in self.lora:
                 if key not in ("rank", "alpha"):

@@ -26,10 +26,12 @@ from exparity.models.inputs import (
 )
 from exparity.models.loop import EpochRecord, Item, TrainingLoop
 from exparity.models.lora import add_adapters, merge_adapters
+from exparity.models.placement import Placement, is_spread
 from exparity.models.prompts import TEXT, Prompt, PromptSpec, encode_prompt
 from exparity.models.schemes import apply_scheme
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.models.team import Team
 from exparity.types import Example, Text
 
 if TYPE_CHECKING:
@@ -57,8 +59,25 @@ def finetune(
     prompt: PromptSpec | None = None,
     templates: Sequence[str] = (),
     check: Callable[[Any, Any, Sequence[str | tuple[str, str]]], None] | None = None,
+    team: Team | None = None,
+    placement: Placement | None = None,
+    train_together: Callable[[], None] | None = None,
 ) -> Trained:
-    """Fine-tune a classifier; ``check`` gets it with a few texts before anything is trained."""
+    """Fine-tune a classifier.
+
+    Args:
+        training_set: what it is trained on.
+        model_spec: where its weights come from.
+        training: settings of the training.
+        state: its snapshots.
+        device: where it is trained.
+        prompt: how a prompted model is asked.
+        templates: templates that a prompted model is trained with; its own if empty.
+        check: gets the model and its tokenizer with a few texts, before anything is trained.
+        placement: where weights go that are not trained; on one device if None.
+        team: the processes of which this is one; this one alone if None.
+        train_together: trains in other processes, whose last snapshot this one goes on from.
+    """
     examples, seed = training_set.examples, training_set.seed
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)
@@ -74,7 +93,11 @@ def finetune(
             for one in asked
         ]
     model, tokenizer = build_model(
-        model_spec, training_set.labels, texts, trained=training.epochs > 0
+        model_spec,
+        training_set.labels,
+        texts,
+        trained=training.epochs > 0,
+        placement=placement,
     )
     head = head_of(model.config)
     if check is not None and prompt is None and training.epochs:
@@ -94,7 +117,16 @@ def finetune(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
     trained = head.trained(model, scratch=model_spec.init == "scratch")
-    loop = TrainingLoop(trained, tokenizer, training, seed, state, device)
+    if is_spread(model):  # which moves to no single device
+        return Trained(model, tokenizer, [], head)
+    if training.processes > 1 and not getattr(trained, "divisible", True):
+        raise InputError(
+            "training.processes: the loss of this model's batch is no mean over its examples, so "
+            "that it cannot be trained in parts; leave it out"
+        )
+    if train_together is not None and training.epochs:
+        train_together()
+    loop = TrainingLoop(trained, tokenizer, training, seed, state, device, team)
     if asked:
         prompts = [Prompt.of(one, tokenizer) for one in asked]
         encode = partial(_prompted, tokenizer, prompts, seed)

@@ -6,7 +6,7 @@ import copy
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,20 +22,20 @@ from exparity.core.device import Machine, give_back_memory, make_repeatable, res
 from exparity.core.errors import InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
 from exparity.core.validation import read_settings
-from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
-from exparity.debiasing import apply
 from exparity.explanations.units import pieces_by_group
 from exparity.jobs.locks import job_lock
 from exparity.models.functions import source_of, write_function
 from exparity.models.heads import HEADS, SEQUENCE, head_of
 from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
+from exparity.models.placement import Placement, save_weights
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, encode_prompt
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, recorded
 from exparity.stages.cell import key_of
+from exparity.stages.training_process import TrainingJob, train_together, training_set_of
 from exparity.types import Text
 
 if TYPE_CHECKING:
@@ -118,13 +118,29 @@ def finetune_cell(
         check_order(specs[0], prepared.labels, prepared.dataset)
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), key)
     options: dict[str, Any] = {"prompt": asked, "templates": templates, "check": _check_untrained}
+    options["placement"] = Placement.read(machine.device_map, machine.max_memory)
     with job_lock(output.with_name(f".{output.name}.lock")):
         if predictions.is_file() and _is_made_by(key, output):
             log.info("%s: is finished already", output)
             return
         _check_replaceable(output)
-        training_set = _debiased(prepared, specs[1].validation_share, seed, interventions)
+        training_set = training_set_of(prepared, specs[1].validation_share, seed, interventions)
         trained = None
+        if specs[1].processes > 1:
+            job = TrainingJob(
+                data=str(data),
+                model=specs[0].whole,
+                training=specs[1].whole,
+                seed=seed,
+                interventions=interventions,
+                prompt=None if asked is None else asked.whole,
+                templates=templates,
+                state=str(snapshots.folder),
+                fingerprint=key,
+            )
+            options["train_together"] = partial(
+                train_together, job, machine.device, machine.threads
+            )
         if not specs[0].predict:
             trained = finetune(
                 training_set, *specs, state=snapshots, device=machine.device, **options
@@ -220,7 +236,7 @@ def _save(
         if prompted and as_it_is and not is_adapter(Path(str(model.checkpoint))):
             write_reference(folder, model, trained.model.config, trained.tokenizer.model_max_length)
         else:
-            trained.model.save_pretrained(folder)
+            save_weights(trained.model, folder)
             trained.tokenizer.save_pretrained(folder)
         trained.head.write(folder)
 
@@ -274,17 +290,6 @@ def _interventions(
     if debias and counterfactuals:
         interventions["counterfactuals"] = call(counterfactuals)
     return interventions
-
-
-def _debiased(
-    data: PreparedData, validation_share: float, seed: int, interventions: Mapping[str, Any]
-) -> TrainingSet:
-    """Return the training set after all interventions."""
-    training_set = TrainingSet.of(data, validation_share, seed)
-    if "counterfactuals" in interventions:
-        make = counterfactuals_of(data, **interventions["counterfactuals"])
-        training_set = replace(training_set, counterfactuals=make)
-    return apply(training_set, interventions["debias"]) if interventions else training_set
 
 
 def _check_replaceable(output: Path) -> None:

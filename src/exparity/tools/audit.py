@@ -74,6 +74,8 @@ def audit(
     predict: Annotated[str, Flag(metavar="MODULE:FUNCTION")] | None = None,
     max_calls: Annotated[int, Range(at_least=1)] | None = None,
     revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
+    device_map: str | None = None,
+    max_memory: str | None = None,
     text: Annotated[str, Flag(metavar="COLUMN")] = "text",
     label: Annotated[str, Flag(metavar="COLUMN")] = "label",
     group: Annotated[Sequence[str], Flag(metavar="COLUMN")] = ("group",),
@@ -112,6 +114,10 @@ def audit(
             ``labels`` name its columns.
         max_calls: most texts that one job sends to the function; no bound if None.
         revision: commit of the checkpoint's repository.
+        device_map: ``auto`` spreads the weights of a model that fits on no single device over GPUs,
+            the CPU and the disk.
+        max_memory: most memory that weights take by device with ``device_map``, such as
+            ``0=14GiB,cpu=60GiB``.
         text: column of the texts.
         label: column of the true classes; for a checkpoint with several labels, such as toxic and
             insult, the column of 0 and 1 of one label.
@@ -142,6 +148,8 @@ def audit(
     """
     group = list(dict.fromkeys(group))
     if predict:
+        if device_map is not None:
+            raise InputError("--device-map: is for models; a function has no weights to spread")
         if checkpoint or prompt:
             raise InputError("--predict: leave out --checkpoint and --prompt beside it")
         if not labels:
@@ -182,6 +190,7 @@ def audit(
     scored = (*(_QUICK_METRICS if quick else _METRICS), *(_CORRECTNESS if rationale else ()))
     many = max(len(of.groups) for of in loaded) >= _MANY
     analyses = {"correctness": rationale, "worst_group": many}
+    machine = _given(device_map=device_map, max_memory=max_memory, max_calls=max_calls)
     asked = {"templates": list(prompt), "words": words}
     audited = f" ({entry['label']})" if "label" in entry else ""
     config = {
@@ -197,7 +206,7 @@ def audit(
         "metrics": {id: {} for id in metrics or scored},
         "analyses": {id: {} for id, wanted in analyses.items() if wanted},
         "controls": {"random": {"draws": _QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": shortens, **_given(max_calls=max_calls)},
+        "engine": {"shortcuts": shortens and device_map is None, **machine},
         "report": {"figures": not quick},
     }
     _run(config, results, cores, dry_run=dry_run)

@@ -1,0 +1,135 @@
+"""A training in several processes: what each is told, and what it runs.
+
+The processes write the snapshots of the training, and the stage goes on from the last one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from exparity.core.device import gpus_for, make_repeatable
+from exparity.counterfactuals import counterfactuals_of
+from exparity.data.table import PreparedData, read_prepared
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import apply
+from exparity.models.prompts import PromptSpec
+from exparity.models.snapshots import StateFolder
+from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.models.team import (
+    Command,
+    Joined,
+    Place,
+    end_with_parent,
+    failing,
+    run_together,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """A training, by the names of its files and by plain values.
+
+    Attributes:
+        data: path of the data artefact.
+        model: every setting of :class:`~exparity.models.spec.ModelSpec`.
+        training: every setting of :class:`~exparity.models.spec.TrainingSpec`.
+        seed: seed of initialisation, order and dropout.
+        interventions: changes of the training data, as artefacts record them.
+        prompt: every setting of :class:`~exparity.models.prompts.PromptSpec`; None without one.
+        templates: templates that a prompted model is trained with.
+        state: folder of the snapshots.
+        fingerprint: what snapshots of this training are marked with.
+    """
+
+    data: str
+    model: Mapping[str, Any]
+    training: Mapping[str, Any]
+    seed: int
+    interventions: Mapping[str, Any]
+    prompt: Mapping[str, Any] | None
+    templates: Sequence[str]
+    state: str
+    fingerprint: str
+
+    @property
+    def snapshots(self) -> StateFolder:
+        """Snapshots of this training."""
+        return StateFolder(Path(self.state), self.fingerprint)
+
+
+def training_set_of(
+    data: PreparedData, validation_share: float, seed: int, interventions: Mapping[str, Any]
+) -> TrainingSet:
+    """Return the training set of a dataset after all interventions."""
+    training_set = TrainingSet.of(data, validation_share, seed)
+    if "counterfactuals" in interventions:
+        make = counterfactuals_of(data, **interventions["counterfactuals"])
+        training_set = replace(training_set, counterfactuals=make)
+    return apply(training_set, interventions["debias"]) if interventions else training_set
+
+
+def train_together(job: TrainingJob, device: str, threads: int) -> None:
+    """Run a training in as many processes as it says, each on its GPU or on the CPU.
+
+    Args:
+        job: the training.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        threads: CPU threads of all processes together.
+
+    Raises:
+        InputError: there are fewer GPUs than processes, or a process refuses its input.
+        ExparityError: a process has failed.
+    """
+    count = int(job.training["processes"])
+    device = gpus_for(device, count)
+    job.snapshots.load()  # discards what is of another training, before several processes read it
+    with tempfile.TemporaryDirectory(prefix="exparity-") as folder:
+        shared = Path(folder)
+        reason = shared / "reason.json"
+        (shared / "job.json").write_text(json.dumps(asdict(job)), encoding="utf-8")
+        commands = []
+        for index in range(count):
+            place = Place(index, count, shared / "meeting", device)
+            arguments = [*map(str, (index, count, device, max(1, threads // count), os.getpid()))]
+            command = [sys.executable, "-m", __name__, str(shared), *arguments]
+            # The first one speaks for all.
+            messages = shared / f"messages-{index}.txt" if index else None
+            commands.append(Command(command, place.environment(), messages))
+        run_together(commands, reason)
+
+
+def main(folder: str, index: str, count: str, device: str, threads: str, parent: str) -> None:
+    """Run one process of a training, as :func:`train_together` starts it."""
+    from exparity.models.training import finetune
+
+    end_with_parent(int(parent))
+    shared = Path(folder)
+    place = Place(int(index), int(count), shared / "meeting", device)
+    logging.basicConfig(level=logging.INFO if place.index == 0 else logging.WARNING)
+    job = TrainingJob(**json.loads((shared / "job.json").read_text(encoding="utf-8")))
+    with failing(shared / "reason.json"):
+        make_repeatable(int(threads))
+        training = TrainingSpec(**job.training)
+        data = read_prepared(Path(job.data))
+        finetune(
+            training_set_of(data, training.validation_share, job.seed, job.interventions),
+            ModelSpec(**job.model),
+            training,
+            state=job.snapshots,
+            device="cpu" if device == "cpu" else f"cuda:{place.index}",
+            prompt=None if job.prompt is None else PromptSpec(**job.prompt),
+            templates=job.templates,
+            team=Joined(place),
+        )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

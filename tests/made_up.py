@@ -387,6 +387,7 @@ def differences(method, seed):
         return filled(
             "attribution_differences", method=method, group_a="male", group_b="female", word_a=a,
             word_b=b, n_sets=n_sets, mean_difference=0.1 + 0.2 * seed, p=p, p_holm=p_holm,
+            p_pooled=NAN if a else 0.02,
         )  # fmt: skip
 
     rare = [row(f"<{i:02d}>", "b", 0.5, 0.9, 7) for i in range(12)]

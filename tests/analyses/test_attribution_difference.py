@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
+from made_up import filled
 
 from exparity.analyses.attribution_difference import WordPair, attribution_differences
+from exparity.analyses.attribution_difference.section import difference_tables
 from exparity.stats.multiplicity import holm
 
 
@@ -73,3 +75,67 @@ def test_undefined_values_are_left_out():
     assert attribution_differences(broken) == attribution_differences(given)
     assert attribution_differences([broken[0]]) == []
     assert attribution_differences([]) == []
+
+
+class TestPooled:
+    """Words as one sample, as in figures 7 and 8 of Wilming et al. 2024."""
+
+    def test_the_test_is_scipys_on_all_words(self):
+        given = pairs(np.random.default_rng(5), shift=0.02)
+        for row in attribution_differences(given, pooled=True):
+            words = [p for p in given if row["word_a"] in ("", p.word_a.lower())]
+            differences = [p.value_a - p.value_b for p in words]
+            assert row["p_pooled"] == pytest.approx(scipy.stats.wilcoxon(differences).pvalue)
+            assert row["mean_absolute_difference"] == pytest.approx(np.abs(differences).mean())
+
+    def test_nothing_else_changes_and_it_is_off_by_default(self):
+        given = pairs(np.random.default_rng(6))
+        pooled = attribution_differences(given, pooled=True)
+        for row, other in zip(attribution_differences(given), pooled, strict=True):
+            assert math.isnan(row.pop("p_pooled"))
+            other.pop("p_pooled")
+            assert row == other
+
+    def test_too_few_words_are_not_tested(self):
+        given = pairs(np.random.default_rng(7), n_sets=2)
+        together, *words = attribution_differences(given, min_sets=4, pooled=True)
+        assert together["p_pooled"] == together["p_pooled"]  # four words
+        assert math.isnan(together["p"])  # of two sets
+        assert all(math.isnan(row["p_pooled"]) for row in words)
+
+    def test_words_that_go_together_are_found_too_often(self):
+        """Without a difference, if each set moves all its words."""
+        rng = np.random.default_rng(8)
+        words = [("he", "she"), ("his", "her"), ("man", "woman"), ("king", "queen")]
+        found = {"p": 0, "p_pooled": 0}
+        for _ in range(400):
+            given = []
+            for i in range(25):
+                shift = rng.normal(0, 0.1)
+                for a, b in words:
+                    values = rng.normal(0.5, 0.05, 2)
+                    given.append(WordPair(f"{i}", a, b, values[0] + shift, values[1]))
+            together, *_ = attribution_differences(given, pooled=True)
+            for name in found:
+                found[name] += together[name] <= 0.05
+        assert found["p"] < 0.09 * 400
+        assert found["p_pooled"] > 0.25 * 400
+
+
+def test_the_section_shows_the_pooled_test_where_it_is_made():
+    rows = []
+    for seed, p_pooled in enumerate((0.001, 0.2, 0.03)):
+        row = filled(
+            "attribution_differences", dataset="d", model="m", seed=seed, method="lime",
+            group_a="male", group_b="female", word_a="", word_b="", p=0.5, p_holm=0.5,
+            p_pooled=p_pooled, mean_absolute_difference=0.1 * (seed + 1), mean_difference=0.1,
+        )  # fmt: skip
+        rows.append(row)
+    (table,) = difference_tables(rows, 0.05)
+    difference = table["cells"]["m", "lime", ("", "")]
+    assert table["is_pooled"]
+    assert (difference["significant_pooled"], difference["tested_pooled"]) == (2, 3)
+    assert difference["median_p_pooled"] == 0.03
+    assert difference["mean_absolute"] == pytest.approx(0.2)
+    (table,) = difference_tables([{**row, "p_pooled": math.nan} for row in rows], 0.05)
+    assert not table["is_pooled"]

@@ -1,7 +1,7 @@
 """Analysis attribution_difference: explanations of matched sets to differences word by word.
 
-Wilming et al. 2024 (figures 7 and 8) test the differences of all words as one sample. Words of one
-sentence share its attribution, so that here a matched set counts once.
+Words of one sentence share its attribution, so that a matched set counts once. Wilming et al. 2024
+(figures 7 and 8) test the differences of all words as one sample, as does the option ``pooled``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WordPair(NamedTuple):
 
 
 def attribution_differences(
-    pairs: Iterable[WordPair], *, min_sets: int = 6
+    pairs: Iterable[WordPair], *, min_sets: int = 6, pooled: bool = False
 ) -> list[dict[str, Any]]:
     """Compare the attribution of words between the members of matched sets.
 
@@ -51,6 +51,7 @@ def attribution_differences(
     Args:
         pairs: words of the rationale; those with a value that is not finite are left out.
         min_sets: fewest sets that a test is made for; fewer than six cannot be significant at 5 %.
+        pooled: whether to test the words as one sample, too, each of them an observation.
 
     Returns:
         Rows of the artefact: of all words together, then of each word, the most frequent first;
@@ -60,22 +61,28 @@ def attribution_differences(
     if not kept:
         return []
     words = grouped(kept, lambda pair: (pair.word_a.lower(), pair.word_b.lower()))
-    by_word = [_compared(*word, part, min_sets) for word, part in words.items()]
+    by_word = [_compared(*word, part, min_sets, pooled) for word, part in words.items()]
     by_word.sort(key=lambda row: (-row["n_sets"], row["word_a"], row["word_b"]))
     corrected = holm([row["p"] for row in by_word]).tolist()
     return [
-        _compared("", "", kept, min_sets),
+        _compared("", "", kept, min_sets, pooled),
         *({**row, "p_holm": p} for row, p in zip(by_word, corrected, strict=True)),
     ]
 
 
-def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int) -> dict[str, Any]:
+def _compared(
+    word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int, pooled: bool
+) -> dict[str, Any]:
     """Return the row of a word, or of all words, which is not corrected."""
     values = np.array([(pair.value_a, pair.value_b) for pair in pairs])  # (words, 2)
     by_set = grouped(range(len(pairs)), lambda i: pairs[i].set_id).values()
     means = np.array([values[of].mean(axis=0) for of in by_set])  # (sets, 2)
     differences: FloatArray = means[:, 0] - means[:, 1]
     p = float(signed_rank(differences)) if len(means) >= min_sets else np.nan
+    word_differences: FloatArray = values[:, 0] - values[:, 1]
+    p_pooled = np.nan
+    if pooled and len(word_differences) >= min_sets:
+        p_pooled = float(signed_rank(word_differences))
     return {
         "word_a": word_a,
         "word_b": word_b,
@@ -84,10 +91,11 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
         "mean_a": float(means[:, 0].mean()),
         "mean_b": float(means[:, 1].mean()),
         "mean_difference": float(differences.mean()),
-        "mean_absolute_difference": float(np.abs(values[:, 0] - values[:, 1]).mean()),
+        "mean_absolute_difference": float(np.abs(word_differences).mean()),
         "d_z": float(d_z(differences)) if len(means) > 1 else np.nan,
         "p": p,
         "p_holm": p,
+        "p_pooled": p_pooled,
     }
 
 
@@ -99,7 +107,7 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
         "attribution_differences": Table(
             "group_a group_b word_a word_b: string",
             "n_sets n_words: int64",
-            "mean_a mean_b mean_difference mean_absolute_difference d_z p p_holm: float64",
+            "mean_a mean_b mean_difference mean_absolute_difference d_z p p_holm p_pooled: float64",
             keys=("method", "group_a", "group_b", "word_a", "word_b"),
             ids=("method",),
         )
@@ -114,6 +122,7 @@ def attribution_difference_cell(
     *,
     attribution: Attribution = "absolute",
     min_sets: Annotated[int, Range(at_least=1)] = 6,
+    pooled: bool = False,
 ) -> StageResult:
     """Compare the attribution of the rationale's words between the members of matched sets.
 
@@ -126,6 +135,8 @@ def attribution_difference_cell(
         explanations: explanations artefacts of one dataset, model and seed; one per method.
         attribution: what counts of each token; see :mod:`exparity.metrics`.
         min_sets: fewest matched sets that a word is tested with.
+        pooled: whether the words of all sets are also tested as one sample, as by Wilming et al.
+            (2024, figure 8). Words of one set depend on each other, so that this finds too much.
 
     Raises:
         InputError: a file of another trained classifier or other data.
@@ -144,7 +155,7 @@ def attribution_difference_cell(
             pairs = _pairs(sets, a, b, values, unaligned)
             rows += [
                 {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b, **row}
-                for row in attribution_differences(pairs, min_sets=min_sets)
+                for row in attribution_differences(pairs, min_sets=min_sets, pooled=pooled)
             ]
     if not rows:
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)

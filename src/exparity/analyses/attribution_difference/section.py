@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
+from statistics import median
 from typing import Any
 
 from exparity.artefacts.analyses import Findings
@@ -18,7 +19,8 @@ _IDS = ("dataset", "model", "method", "group_a", "group_b", "word_a", "word_b")
 _COLUMNS = plain_schema(
     f"{' '.join(_IDS)}: string",
     "mean_difference mean_absolute: float64",
-    "significant tested n_sets: int64",
+    "significant tested n_sets significant_pooled tested_pooled: int64",
+    "median_p_pooled: float64",
 )
 
 
@@ -44,11 +46,13 @@ def _table(rows: Sequence[Row], alpha: float) -> dict[str, Any]:
         "words": sorted(sizes, key=lambda word: (-sizes[word], word))[:SHOWN_WORDS],
         "cells": {cell: _difference(part, alpha) for cell, part in parts.items()},
         "tested": len(sizes),
+        "is_pooled": any(row["p_pooled"] == row["p_pooled"] for row in rows),
     }
 
 
 def _difference(rows: Sequence[Row], alpha: float) -> dict[str, Any]:
     """Return the means over the seeds, and how many of those tested are significant by Holm."""
+    pooled = [row["p_pooled"] for row in rows if row["p_pooled"] == row["p_pooled"]]
     return {
         **{name: rows[0][name] for name in _IDS},
         "mean_difference": mean_and_sd([row["mean_difference"] for row in rows])[0],
@@ -56,6 +60,9 @@ def _difference(rows: Sequence[Row], alpha: float) -> dict[str, Any]:
         "significant": sum(row["p_holm"] <= alpha for row in rows),
         "tested": sum(row["p"] == row["p"] for row in rows),
         "n_sets": max(row["n_sets"] for row in rows),
+        "significant_pooled": sum(p <= alpha for p in pooled),
+        "tested_pooled": len(pooled),
+        "median_p_pooled": median(pooled) if pooled else None,
     }
 
 

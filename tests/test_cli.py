@@ -204,3 +204,13 @@ def test_help_imports_nothing_heavy():
         "main(['--help'])"
     )
     assert process("-c", code).stdout.endswith("\n[]\n")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("line", ["list metrics", "--help", "show --help"])
+def test_a_terminal_of_another_encoding_shows_every_command(line, encoding):
+    command = [sys.executable, "-m", "exparity", *line.split()]
+    variables = {**os.environ, "PYTHONIOENCODING": encoding}
+    run = subprocess.run(command, env=variables, capture_output=True, check=False)
+    assert (run.returncode, run.stderr) == (0, b"")
+    run.stdout.decode(encoding)

@@ -95,6 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     It is 0, 2 on bad input, 3 where a report lacks a part, 1 on another known failure, and 143
     after a TERM.
     """
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal of old lacks letters, and shows numbers
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         _run_command(sys.argv[1:] if argv is None else argv, is_process=argv is None)
         sys.stdout.flush()

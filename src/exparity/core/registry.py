@@ -31,6 +31,7 @@ from exparity.core.validation import Settings, complete, defaults_of, options_of
 
 Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 _SHARDS = re.compile(r"([^*]*)\*-of-([0-9]{1,5})([^*]*)")
 
 
@@ -210,7 +211,8 @@ def paths_of(value: str | Sequence[str], where: str) -> list[str]:
     Files that a pattern fits are sorted. Of the Hub, it counts them: ``train-*-of-00002.parquet``.
     """
     paths: list[str] = []
-    for path in [value] if isinstance(value, str) else value:
+    for written in [value] if isinstance(value, str) else value:
+        path = written if is_on_hub(written) else _local(written, where)
         if "*" not in path or (not is_on_hub(path) and Path(path).is_file()):
             fitting = [path]
         elif not is_on_hub(path):
@@ -229,8 +231,23 @@ def paths_of(value: str | Sequence[str], where: str) -> list[str]:
     return paths
 
 
+def _local(path: str, where: str) -> str:
+    """Return a path, with the home folder for ``~``; it must be no address of the web."""
+    if _ADDRESS.match(path):
+        raise InputError(
+            f"{where}: {path}: only hf://datasets/OWNER/NAME/FILE is read from the web; download "
+            "the file, and name it here"
+        )
+    try:
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    except RuntimeError:  # nobody has that name
+        return path
+
+
 def _own_file(path: str, where: str) -> Path:
     """Return the path of a file of the user's own, which must be there."""
+    if _local(path, where) != path:
+        raise InputError(f"{where}: {path}: write out the home folder, {_local(path, where)}")
     if not Path(path).is_file():
         raise InputError(
             f"{where}: no file {Path(path).absolute()}; paths are relative to the current folder"

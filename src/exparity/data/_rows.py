@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from exparity.core.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean, shown
 from exparity.core.strict import parse_json
 from exparity.data.files import read_jsonl, text_lines
 
@@ -151,13 +151,28 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
             for number, row in enumerate(rows, start=1):
                 where = f"{path}, row {number}"
                 values = _chosen(where, row, columns)
-                for name, of in classes.items():  # −1 is none
-                    known = values[name] not in (None, -1)
-                    values[name] = of[values[name]] if known else None
+                for name, of in classes.items():
+                    values[name] = _class_name(where, name, values[name], of)
                 yield where, values
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"{path}: not a readable Parquet file ({reason})") from None
+
+
+def _class_name(where: str, column: str, number: Any, names: Sequence[str]) -> str | None:
+    """Return the class that a number declares; None of a missing number, and of −1."""
+    if number is None or number != number or number == -1:
+        return None
+    if isinstance(number, str) and number in names:
+        return number
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if is_number and 0 <= number < len(names) and number == int(number):
+        return names[int(number)]
+    raise InputError(
+        f"{where}: {column} is {shown(number)}, and the file declares the classes 0 to "
+        f"{len(names) - 1} ({shown(', '.join(names))}); correct the number, or set it to -1 where "
+        "the class is not known"
+    )
 
 
 def class_names(path: Path, column: str) -> tuple[str, ...] | None:

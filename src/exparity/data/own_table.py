@@ -6,15 +6,18 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from sys import intern
 from typing import Annotated, Any, NamedTuple, cast
 
 from exparity.core.errors import InputError
-from exparity.core.escaping import UNSAFE
+from exparity.core.escaping import visible
 from exparity.core.flags import Range
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
+from exparity.data._names import MISSING, UNLABELLED, id_of, is_empty, is_missing, name_of
 from exparity.data._rows import class_names, read_rows, words_in
 from exparity.data._split import split_examples
 from exparity.data.facts import Loaded
@@ -29,16 +32,11 @@ _OPTIONS = (
     *("spans", "unit_spans"),
 )
 """Options that name a column; ``group`` may name several."""
-_LONGEST = 200
 _NAMED = 3
 """Rows that an error names for each reason why they are incomplete."""
 _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-_NO_NAMES = frozenset({"nan", "nat", "<na>"})
-_NO_GROUPS = frozenset({"None", "NULL", "null", "N/A", "n/a", "#N/A"})
-"""Values of a missing group, unless `groups` names them; a class may have such a name."""
 _MARKS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _WHOLE = re.compile(r"-?[0-9]+")
-_WHOLE_FLOAT = re.compile(r"-?[0-9]+\.0+")
 
 
 class _Row(NamedTuple):
@@ -49,27 +47,10 @@ class _Row(NamedTuple):
     number: str  # in the table, from 1, with leading zeros
     columns: Mapping[str, str]  # by option
 
-    def name(self, column: str) -> str:
-        """Return a value that names something: text, a whole number, true or false."""
-        value = self.values[column]
-        if isinstance(value, bool) or value in ("True", "False"):  # as CSV has them
-            return str(value).lower()
-        if isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value.strip()):
-            return value.strip().partition(".")[0]
-        # Whole numbers in a column with gaps, or as databases export them.
-        if isinstance(value, float | Decimal) and value % 1 == 0:
-            return str(int(value))
-        if not isinstance(value, str | int):
-            raise InputError(
-                f"{self.where}: {column} must be text or a whole number, found {value!r}"
-            )
-        name = " ".join(str(value).split())  # a line break would tear tables apart
-        if len(name) > _LONGEST or UNSAFE.search(name):
-            raise InputError(
-                f"{self.where}: {column} {name[:_LONGEST]!a} is longer than {_LONGEST} characters "
-                "or holds control characters; rename it"
-            )
-        return name
+    def id(self, option: str) -> str:
+        """Return the id that the column of an option holds."""
+        column = self.columns[option]
+        return id_of(self.where, column, self.values[column])
 
 
 def _columns(options: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
@@ -174,21 +155,19 @@ def own_table(
     if not placed:
         raise InputError(f"{path}: has no rows")
     digits = len(str(len(placed)))
-    no_groups = _NO_GROUPS - {part for name in groups or () for part in str(name).split(AND)}
-    for _, values in placed:
-        values.update({name: None for name in by if str(values[name]).strip() in no_groups})
     numbered = enumerate(placed, start=1)
     rows = [_Row(*row, f"{number:0{digits}d}", columns) for number, row in numbered]
-    rows, dropped = _complete(path, rows, by, drop_incomplete)
+    declared = _declared_classes(files, label) if labels is None else labels
+    listed = _listed(label, declared, by, groups)
+    rows, dropped = _complete(path, rows, listed, drop_incomplete)
     n_classes, n_texts = (len({str(row.values[name]) for row in rows}) for name in (label, text))
     if n_classes > max(2 * n_texts, 10):
         raise InputError(
             f"{path}: {n_classes} classes in column '{label}', and {n_texts} different texts in "
             f"'{text}'; text and label seem to be swapped"
         )
-    declared = class_names(files[0], label) if labels is None else labels
-    label_names = [row.name(label) for row in rows]
-    group_names = [AND.join(row.name(column) for column in by) for row in rows]
+    label_names = [listed[0].name(row) for row in rows]
+    group_names = _group_names(rows, listed[1:])
     crossed = AND.join(by)
     classes = _order(label, "labels", declared, label_names, rows)
     order = _order(crossed, "groups", groups, group_names, rows) if by else ()
@@ -209,13 +188,81 @@ def own_table(
     return Loaded(examples, crossed, order, classes, dropped, labels_sorted=declared is None)
 
 
+class _Column(NamedTuple):
+    """A column of names."""
+
+    column: str
+    names: frozenset[str] = frozenset()  # that an option lists: they are as they are written
+    words: frozenset[str] = MISSING  # that mean a missing value
+
+    def is_missing(self, row: _Row) -> bool:
+        """Return whether a row has no name here."""
+        return is_missing(row.values[self.column], self.words, self.names)
+
+    def name(self, row: _Row) -> str:
+        """Return the class or group of a row that has one."""
+        return name_of(row.where, self.column, row.values[self.column], self.names)
+
+
+def _listed(
+    label: str,
+    labels: Sequence[str | int] | None,
+    by: Sequence[str],
+    groups: Sequence[str | int] | None,
+) -> list[_Column]:
+    """Return the column of classes and those of groups, with the names that options list."""
+    of_groups = [str(name) for name in groups or ()]
+    if len(by) > 1:
+        of_groups = [part for name in of_groups for part in name.split(AND)]
+    words = MISSING - {"None"}  # many a class has this name
+    if labels:
+        words |= UNLABELLED
+    classes = _Column(label, frozenset(map(str, labels or ())), words)
+    return [classes, *(_Column(column, frozenset(of_groups)) for column in by)]
+
+
+def _declared_classes(files: Sequence[Path], label: str) -> Sequence[str] | None:
+    """Return the classes that all files declare; None where they declare none.
+
+    Raises:
+        InputError: two files declare different classes, or the same in another order.
+    """
+    first = class_names(files[0], label)
+    for file in files[1:]:
+        other = class_names(file, label)
+        if other != first:
+            kinds = [", ".join(names) if names else "no classes" for names in (first, other)]
+            raise InputError(
+                f"{file}: column '{label}' declares {kinds[1]}, and that of {files[0]} {kinds[0]}; "
+                "list the classes in `labels`"
+            )
+    return first
+
+
+def _group_names(rows: Sequence[_Row], columns: Sequence[_Column]) -> list[str]:
+    """Return the group of each row; no two combinations of values have one name."""
+    values_of: dict[str, list[str]] = {}
+    names = []
+    for row in rows:
+        values = [column.name(row) for column in columns]
+        name = AND.join(values)
+        first = values_of.setdefault(name, values)
+        if first != values:
+            raise InputError(
+                f"{row.where}: {values} and {first} would both be the group '{name}'; write "
+                f"another word for '{AND.strip()}' in one of them"
+            )
+        names.append(name)
+    return names
+
+
 def _example(row: _Row, separator: str, label: int, group: str) -> Example:
     """Return the example of a complete row."""
     columns = row.columns
     match = columns.get("match")
     text, text_b = _text(row, "text", separator), None
     marks = _marks(row, "rationale", "text", text)
-    if not _empty(row.values.get(columns.get("text_b", ""))):
+    if not is_empty(row.values.get(columns.get("text_b", ""))):
         text_b = _text(row, "text_b", separator)
         marks_b = _marks(row, "rationale_b", "text_b", text_b)
         if (marks is None) != (marks_b is None):
@@ -229,19 +276,19 @@ def _example(row: _Row, separator: str, label: int, group: str) -> Example:
         owners = [next((u for u in units if u[0] <= word[0] < u[1]), word) for word in text.spans]
         numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners))}
         text = replace(text, units=tuple(numbers[owner] for owner in owners))
-    split = row.name(columns["split"]) if "split" in columns else "train"
+    split = row.id("split") if "split" in columns else "train"
     if split not in ("train", "test"):
         raise InputError(
             f"{row.where}: {columns['split']} '{split}' is neither train nor test; rename it or "
             "remove the row"
         )
     return Example(
-        example_id=row.name(columns["id"]) if "id" in columns else row.number,
-        words=text.words,
+        example_id=row.id("id") if "id" in columns else row.number,
+        words=tuple(map(intern, text.words)),  # few words make many texts
         label=label,
         group=group,
         split=cast(Split, split),
-        match_id=None if match is None or _missing(row.values[match]) else row.name(match),
+        match_id=None if match is None or is_missing(row.values[match]) else row.id("match"),
         rationale=marks,
         words_b=None if text_b is None else text_b.words,
         written=None if text.is_plain else text,
@@ -250,7 +297,7 @@ def _example(row: _Row, separator: str, label: int, group: str) -> Example:
 
 
 def _complete(
-    path: str, rows: list[_Row], by: Sequence[str], drop: bool
+    path: str, rows: list[_Row], names: Sequence[_Column], drop: bool
 ) -> tuple[list[_Row], dict[str, int]]:
     """Return the rows that have all that an example needs, and count the others by reason.
 
@@ -258,16 +305,21 @@ def _complete(
         InputError: a row is incomplete and may not be dropped, or none is complete.
     """
     columns = rows[0].columns
-    needed = [columns["label"], *by, *(columns[o] for o in ("split", "id") if o in columns)]
+    text = columns["text"]
+    ids_and_splits = [_Column(columns[option]) for option in ("split", "id") if option in columns]
+    needed = [*names, *ids_and_splits]
     complete: list[_Row] = []
     places: dict[str, list[str]] = defaultdict(list)
+    words: dict[str, None] = {}
     ids: set[str] = set()
     for row in rows:
-        missing = [column for column in needed if _missing(row.values[column])]
-        characters = "".join(words_in(row.where, row.values, columns["text"]))
-        if not any(unicodedata.category(one) not in _BLANK_CATEGORIES for one in characters):
-            missing.insert(0, columns["text"])  # no tokenizer makes a token of these
-        name = row.name(columns["id"]) if "id" in columns and not missing else None
+        missing = [one.column for one in needed if one.is_missing(row)]
+        words |= dict.fromkeys(
+            str(row.values[by]) for by in missing if not is_empty(row.values[by])
+        )
+        if not _is_visible(words_in(row.where, row.values, text)):
+            missing.insert(0, text)
+        name = row.id("id") if "id" in columns and not missing else None
         if missing:
             places[f"without {missing[0]}"].append(row.where)
         elif name in ids:
@@ -276,16 +328,31 @@ def _complete(
             complete.append(row)
         ids |= set() if name is None else {name}
     if places and not (drop and complete):
-        counts = ", ".join(
-            f"{len(of):,} {reason} ({', '.join(of[:_NAMED])}{', …' if len(of) > _NAMED else ''})"
-            for reason, of in places.items()
-        )
-        raise InputError(
-            f"{path}: incomplete rows, {len(rows) - len(complete):,} of {len(rows):,}: {counts}; "
-            "complete them, or leave them out with `drop_incomplete: true` (in an audit: "
-            "--drop-incomplete)"
+        raise _incomplete(
+            f"{path}: incomplete rows, {len(rows) - len(complete):,} of {len(rows):,}",
+            places,
+            words,
         )
     return complete, {reason: len(of) for reason, of in places.items()}
+
+
+def _is_visible(words: Sequence[str]) -> bool:
+    """Return whether a text has a character of which a tokenizer makes a token."""
+    return any(unicodedata.category(one) not in _BLANK_CATEGORIES for one in chain(*words))
+
+
+def _incomplete(what: str, places: Mapping[str, Sequence[str]], words: Iterable[str]) -> InputError:
+    """Return the error that counts incomplete rows by reason, and names the first of each."""
+    counts = ", ".join(
+        f"{len(of):,} {reason} ({', '.join(of[:_NAMED])}{', …' if len(of) > _NAMED else ''})"
+        for reason, of in places.items()
+    )
+    names = ", ".join(f"'{visible(word)}'" for word in words)
+    remedy = f"; {names} count as missing, unless `labels` or `groups` list them" if names else ""
+    return InputError(
+        f"{what}: {counts}; complete them, or leave them out with `drop_incomplete: true` (in an "
+        f"audit: --drop-incomplete){remedy}"
+    )
 
 
 def _order(
@@ -310,17 +377,6 @@ def _order(
     return order
 
 
-def _empty(value: Any) -> bool:
-    if isinstance(value, str | list):
-        return not "".join(map(str, value)).strip()
-    return value is None or value != value
-
-
-def _missing(value: Any) -> bool:
-    """Return whether a name is missing: empty, or as pandas writes a missing value."""
-    return _empty(value) or (isinstance(value, str) and value.strip().lower() in _NO_NAMES)
-
-
 def _text(row: _Row, option: str, separator: str) -> Text:
     """Return a row's text, without words of a list that are only a blank."""
     column = row.columns[option]
@@ -336,7 +392,7 @@ def _marks(row: _Row, option: str, text_option: str, text: Text) -> tuple[int, .
     """Return the marks of the words of a text."""
     column = row.columns.get(option, "")
     written = row.values.get(column)
-    if _empty(written):
+    if is_empty(written):
         return None
     value = row.values[row.columns[text_option]]
     words = value if isinstance(value, list) else text.words

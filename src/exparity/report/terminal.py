@@ -121,8 +121,6 @@ def write(console: Console, parts: Iterable[RenderableType]) -> None:
     with console.capture() as captured:
         for part in parts:
             console.print(part)
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # signs that a terminal of old has no letter for
     # Not by rich, so that a reader that stops early is treated as by other commands.
     lines = captured.get().splitlines()
     sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")

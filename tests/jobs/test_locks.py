@@ -1,5 +1,6 @@
 """One run at a time in a folder and in its results, and no lock outlives its process."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -88,3 +89,27 @@ def test_a_lock_that_cannot_be_made_is_one_line(tmp_path, capsys):
     assert stop.value.code == 2
     line = f"exparity: {tmp_path}/file/lock: cannot be locked: File exists\n"
     assert capsys.readouterr().err == line
+
+
+@pytest.fixture(params=[errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP], ids=errno.errorcode.get)
+def reason(request, monkeypatch):
+    """What the system says where a file system has no locks."""
+
+    def flock(file, operation):
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(runlock.fcntl, "flock", flock)
+    return os.strerror(request.param)
+
+
+def test_a_run_goes_on_with_a_caution_where_there_are_no_locks(path, reason, capsys):
+    runlock.hold(path, "this folder")
+    caution = f"this file system has no locks ({reason}); start no second run on this folder"
+    assert capsys.readouterr().err == f"exparity: {path}: {caution}\n"
+
+
+def test_a_job_goes_on_with_a_caution_where_there_are_no_locks(path, reason, caplog):
+    with runlock.job_lock(path) as waited:
+        assert not waited
+    (record,) = caplog.records
+    assert f"this file system has no locks ({reason})" in record.getMessage()

@@ -56,9 +56,11 @@ JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
 JobCompType=jobcomp/none
+EnforcePartLimits=ANY
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=64000 Gres=gpu:v100:2 State=UNKNOWN
 PartitionName=gpu Nodes={host} MaxTime=INFINITE OverSubscribe=FORCE:3 State=UP
 PartitionName=cpu Nodes={host} MaxTime=INFINITE State=UP OverSubscribe=FORCE:3 Default=YES
+PartitionName=closed Nodes={host} MaxTime=INFINITE State=UP AllowAccounts=lab
 """
 
 

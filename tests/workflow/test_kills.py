@@ -13,6 +13,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 from held import held
+from support import is_gone, wait_until
 
 import exparity
 from workflow import forked
@@ -127,7 +128,20 @@ def test_kill_everything_repeatedly(checkout, baseline):
     assert weights_of(checkout) == weights_of(baseline)
 
 
-def test_ctrl_c_ends_a_run_with_one_line(checkout, tmp_path):
+def assert_ended_with_one_line(run, number, news) -> None:
+    assert run.wait(timeout=120) == 128 + number
+    said = news.read_text()
+    assert said.count("exparity: stopped; finished jobs and parts of jobs stay") == 1
+    for word in ("Error", "Traceback", "KeyboardInterrupt", "start anew", "--options"):
+        assert word not in said
+
+
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [(signal.SIGINT, os.killpg), (signal.SIGINT, os.kill), (signal.SIGTERM, os.kill)],
+    ids=["ctrl-c", "INT", "TERM"],
+)
+def test_a_signal_ends_a_run_and_its_jobs_with_one_line(checkout, tmp_path, number, send):
     """In a shell with an activated environment, as in the README, whose jobs do not start anew."""
     news = tmp_path / "news.txt"
     script = Path(sys.prefix, "bin", "activate")
@@ -145,13 +159,22 @@ def test_ctrl_c_ends_a_run_with_one_line(checkout, tmp_path):
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         job.wait(run)
-        os.killpg(run.pid, signal.SIGINT)
-        assert run.wait(timeout=120) == 1
-    said = news.read_text()
-    assert said.count("exparity: stopped; finished jobs and parts of jobs stay") == 1
-    assert "Error" not in said
-    assert "start anew" not in said
-    assert "--options" not in said
+        started = psutil.Process(run.pid).children(recursive=True)
+        send(run.pid, number)
+        assert_ended_with_one_line(run, number, news)
+        assert all(map(is_gone, started))  # the server too
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_that_plans_with_one_line(checkout, tmp_path, number):
+    (checkout.root / "slow.py").write_text("open('waits', 'w'); import time; time.sleep(600)")
+    checkout.configure(plugins=["slow.py"])
+    news = tmp_path / "news.txt"
+    arguments = checkout.command()[3:]
+    run = forked.start(arguments, checkout.root, checkout.environment, news, news)
+    wait_until((checkout.root / "waits").exists)
+    os.kill(run.pid, number)
+    assert_ended_with_one_line(run, number, news)
 
 
 def test_two_runs_in_one_folder_or_into_one(checkout, tmp_path):

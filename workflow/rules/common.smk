@@ -8,6 +8,14 @@ from functools import cache
 from snakemake.utils import update_config
 
 try:
+    from exparity.runs.signals import end_on_signals, own_queue
+
+    # Not where another workflow imports this one and gives it a config of its own. The first of the
+    # stack (undocumented) belongs to the main file.
+    is_own = config is workflow.modifier_stack[0].globals["config"]
+    if is_own:
+        end_on_signals(workflow)  # before the other imports, which take a second
+
     from exparity.artefacts.layout import pattern_of, stem_of
     from exparity.config.cautions import omissions
     from exparity.config.command_line import as_in_a_file
@@ -22,8 +30,7 @@ try:
         fail_without_inputs,
         lock_folders,
     )
-    from exparity.runs.outcome import explain_failures, name_report, stop_in_one_line
-    from exparity.runs.queue import end_on_signals
+    from exparity.runs.outcome import explain_failures, name_report
     from exparity.tools.data import fetch
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:
@@ -43,9 +50,6 @@ except ModuleNotFoundError as error:
         return rule
 
 else:
-    # Not where another workflow imports this one and gives it a config of its own. The first of the
-    # stack (undocumented) belongs to the main file.
-    is_own = config is workflow.modifier_stack[0].globals["config"]
     if is_own:
         update_config(config, as_in_a_file(workflow.config_settings.config))
     EXPERIMENT = load_or_exit(
@@ -84,10 +88,9 @@ wildcard_constraints:
 
 onstart:
     lock_folders(RESULTS)  # for `fetch`, which needs no plan
+    end_on_signals(workflow)  # Snakemake has taken SIGTERM meanwhile
     if workflow.non_local_exec:
-        end_on_signals()
-    else:
-        stop_in_one_line()
+        own_queue()
 
 
 onsuccess:

@@ -7,6 +7,7 @@ runs apart, and which does what, says docs/cluster.md.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
 import os
@@ -20,6 +21,8 @@ from typing import IO, NoReturn
 log = logging.getLogger(__name__)
 
 _held: list[IO[str]] = []
+# Of NFS without its lock service, of Lustre without the mount option `flock`, and of others.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 def hold(path: Path, what: str) -> None:
@@ -27,6 +30,7 @@ def hold(path: Path, what: str) -> None:
 
     The lock is on the file and not on its name, so that links to its folder lead to the same lock.
     A process may take its own lock again: for several studies in one folder, or one in two modules.
+    A file system without locks keeps no other run out, which a caution says.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +39,9 @@ def hold(path: Path, what: str) -> None:
         _held.append(file)
         if again:
             return
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lack := _lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            print(f"exparity: {path}: {lack}; start no second run on {what}", file=sys.stderr)
+            return
         file.truncate(0)
         user = os.environ.get("USER", os.getuid())
         file.write(f"process {os.getpid()} of {user} on {socket.gethostname()}")
@@ -66,15 +72,28 @@ def job_lock(path: Path) -> Iterator[bool]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lack = _lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if not waited:
                     log.warning("another job is working on the same cell; waiting for it")
                 waited = True
-                fcntl.flock(file, fcntl.LOCK_EX)
+                lack = _lock(file, fcntl.LOCK_EX)
+            if lack:
+                log.warning("%s: %s; a second job of this cell would not wait", path.parent, lack)
             if _is(path, file.fileno()):
                 yield waited
                 return
+
+
+def _lock(file: IO[str], operation: int) -> str:
+    """Lock a file; return why its file system cannot, empty if it is locked."""
+    try:
+        fcntl.flock(file, operation)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return f"this file system has no locks ({error.strerror})"
+    return ""
 
 
 def _is(path: Path, descriptor: int) -> bool:

@@ -78,6 +78,9 @@ def _begin(workflow: Any, experiment: Experiment) -> None:
     lock_folders(experiment.results)
     if workflow.executor_plugin.name == "slurm":
         check_ends_are_told(workflow.executor_settings)
+        from exparity.runs.submissions import speaking
+
+        workflow.executor_plugin.executor = speaking(workflow.executor_plugin.executor)
     cancel_leftovers()
     experiment.write_grid()
     # The plug-in for SLURM keeps groups to itself: a submission would start a Snakemake, and torch,

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from exparity.artefacts.lineage import failed_parts
 from exparity.core.errors import IncompleteReport
-from exparity.runs.queue import STOPPED
 
 _LINES = 5  # the message of an error is the last line of a log
-
-
-def stop_in_one_line() -> None:
-    """Have Ctrl-C end a run with one line: what its jobs were told is no error of theirs."""
-    signals: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if not signals:
-            print(STOPPED, file=sys.stderr)
-        signals.append(number)
-        signal.default_int_handler(number, frame)
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        from snakemake.logging import logger
-
-        signal.signal(signal.SIGINT, stop)
-        logger.addFilter(lambda record: not signals or record.levelno < logging.ERROR)
 
 
 def name_report(workflow: Any, page: str) -> None:

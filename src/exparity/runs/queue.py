@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from exparity.jobs.locks import give_up
 
-STOPPED = "exparity: stopped; finished jobs and parts of jobs stay, and the same command goes on"
 _UNTIL_GONE = 90  # seconds; SLURM kills what has not ended 30 after the signal, by default
 _PATIENCE = 60  # seconds, for an answer of one of SLURM's commands
 
@@ -58,7 +55,7 @@ def check_ends_are_told(settings: Any) -> None:
 
 def cancel_leftovers() -> None:
     """Cancel this folder's jobs, and wait until they are gone; its lock must be held."""
-    left = _cancel()
+    left = cancel()
     if not left:
         return
     deadline = time.monotonic() + _UNTIL_GONE
@@ -68,24 +65,7 @@ def cancel_leftovers() -> None:
     print(f"exparity: cancelled {jobs} that an earlier run had left in the queue", file=sys.stderr)
 
 
-def end_on_signals() -> None:
-    """Have SIGTERM and Ctrl-C end a run on a cluster: its jobs are cancelled, and it ends.
-
-    Snakemake would wait for all jobs in the queue, which takes hours, or up to three minutes for
-    its next look at the queue. As after a kill, the next run goes on with the files as they are.
-    """
-
-    def end(number: int, frame: FrameType | None) -> None:
-        print(STOPPED, file=sys.stderr, flush=True)
-        _cancel()
-        os._exit(128 + number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, end)
-
-
-def _cancel() -> list[str]:
+def cancel() -> list[str]:
     """Cancel this folder's jobs, and return their ids."""
     submitted = _submitted()
     if submitted:

@@ -108,6 +108,18 @@ def test_neither_random_explanations_nor_equal_values_alone_are_marked(made, sco
     assert {method for method, ((_, best),) in cells.items() if best} == marked
 
 
+def test_numbers_of_any_size_have_three_digits_and_the_best_value_alone_is_marked(made):
+    scores = {"gradient": 12.0, "gradient_x_input": 0.02, "occlusion": 0.004, "lime": 335.0}
+    scores |= {"shap": 3e-9, "uniform_random": 0.0}
+    shown = copy.copy(made)
+    shown.explanations = dict.fromkeys(scores)
+    shown.scores = {(id, "sufficiency"): np.array([value]) for id, value in scores.items()}
+    cells = shown._column_cells(slice(None))
+    texts = {id: text for id, ((text, _),) in cells.items()}
+    assert [*texts.values()] == ["12.0", "0.0200", "0.00400", "335", "3.00e−09", "0"]
+    assert [id for id, ((_, best),) in cells.items() if best] == ["shap"]
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -186,7 +186,9 @@ def skill(d, verdict="undecided", **more):
 
 
 BARE = {"flags": ["not_relative"]}
-TEXTS = {"text_share": 0.51}
+TWICE = "detectable_with_twice_the_texts", "detectable_with_twice_the_trainings"
+TEXTS = dict(zip(TWICE, (0.4, 0.9), strict=True))
+TRAININGS = dict(zip(TWICE, (4.0, 1.3), strict=True))
 ROWS = {
     "higher is better": row("unstable"),
     "lower is better": row("unstable", better_group="Afro-Caribbean"),
@@ -196,7 +198,9 @@ ROWS = {
     "no random explanations": row("different", **BARE),
     "no gap, no random explanations": row("equivalent", **BARE),
     "needs texts": row("considerable", **TEXTS),
-    "may need trainings": row("undecided", text_share=0.5),
+    "needs trainings": row("undecided", **TRAININGS, text_share=0.9),
+    "needs prompts": row("undecided", **TRAININGS, run="prompt"),
+    "needs either": row("undecided", **dict.fromkeys(TWICE, 1.0)),
     "no mean": row("undecided", minimal_detectable_effect_corrected=NAN),
     "settled": row("different", **TEXTS),
 }

@@ -83,7 +83,7 @@ def test_counts():
     counted, of_random, of_skill, of_scores = counts_of(rows)
     assert (of_random.quantity, of_random.decided, of_random.total) == ("random_stands", 1, 1)
     assert (of_skill.quantity, of_skill.total) == ("skill", 1)
-    assert (counted.decided, counted.strict, counted.total, counted.n_seeds) == (2, 1, 3, 3)
+    assert (counted.decided, counted.strict, counted.total, counted.n_seeds) == (2, 1, 4, 3)
     assert counted.by_verdict == of_scores.by_verdict
     assert list(counted.by_verdict) == [one.id for one in VERDICTS]
 

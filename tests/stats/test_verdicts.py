@@ -137,6 +137,34 @@ def test_by_rows(cells, alpha):
         assert row["verdict_strict"] in ("undecided", None) or row["verdict"] != "undecided"
 
 
+@pytest.mark.parametrize(
+    ("n_seeds", "less"), [(3, "detectable_with_twice_the_trainings"),
+                          (30, "detectable_with_twice_the_texts")]
+)  # fmt: skip
+def test_trainings_lack_where_they_are_few_though_texts_have_most_of_the_variance(n_seeds, less):
+    variances = {"v_seeds": 0.002, "v_texts": 0.009, "v_cells": 0.001, "dof_texts": 60.0}
+    rows = judge([cell(n_seeds=n_seeds, **variances)] * 40)
+    names = {f"detectable_with_twice_the_{what}" for what in ("texts", "trainings")}
+    (more,) = names - {less}
+    assert rows[0]["text_share"] > 0.5
+    assert rows[0][less] < rows[0][more] <= rows[0]["minimal_detectable_effect_corrected"]
+
+
+def test_twice_as_much_is_what_a_study_of_that_size_would_be_told():
+    """With the variances of a study of twice the trainings, or texts, as simulated ones have."""
+    of_seeds, of_texts, of_cells = 0.02, 0.03, 0.05
+    effects = {}
+    for seeds, texts in ((4, 20), (8, 20), (4, 40)):
+        single = of_cells / seeds / texts
+        variances = {"v_seeds": of_seeds / seeds + single, "v_texts": of_texts / texts + single}
+        more = {"v_cells": single, "n_seeds": seeds, "dof_texts": texts - 1.0}
+        (effects[seeds, texts],) = judge([cell(**variances, **more)])
+    planned = effects[4, 20]
+    for size, name in (((8, 20), "trainings"), ((4, 40), "texts")):
+        found = effects[size]["minimal_detectable_effect_corrected"]
+        assert planned[f"detectable_with_twice_the_{name}"] == pytest.approx(found)
+
+
 def test_the_share_of_texts():
     (row,) = judge([cell()])
     assert row["text_share"] == pytest.approx(0.008 / 0.028)  # B = V_I − V_E

@@ -115,7 +115,10 @@ class TestTerminal:
         ]
         lines = [" ".join(line.split()) for line in printed(rows, 200).splitlines()]
         assert "m lime k +∞ – – 0.10 to 0.90 different: a±" in lines
-        assert "m lime l – – – 0.10 to 0.90 not tested: no_variance" in lines
+        assert (
+            "m lime l – – – 0.10 to 0.90 not tested: scores differ between the groups alone"
+            in lines
+        )
 
     def test_methods_whose_gap_is_one_of_certainty_alone_are_named(self):
         verdicts = {"x": "different", "y": "undecided", "z": "equivalent"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from exparity.core.flags import Seed
 from exparity.core.registry import Registry
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
-from exparity.explanations.markup import decimals_of, notebook_html, number_text
+from exparity.explanations.markup import notebook_html, number_text
 from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
 from exparity.metrics import METRICS, Rationales, evaluate_many
 from exparity.metrics.facts import ARROWS
@@ -44,6 +45,8 @@ _HEAD = (
     '<!doctype html><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'
 )
+_EQUAL = 1e-9
+"""Means that differ by no more than this share are equal up to rounding."""
 _SHOWN_TEXTS = 20
 """Texts that a notebook shows; a saved page has all of them."""
 
@@ -261,19 +264,13 @@ class Benchmark:
         cells = defaultdict(list)
         for metric in self._metrics:
             means = self._means(metric, texts)
-            decimals = decimals_of(means.values())
-            written = {
-                method: number_text(mean, signed=False, decimals=decimals)
-                for method, mean in means.items()
-                if mean == mean
-            }
-            ranked = [method for method in written if method != RANDOM]
+            ranked = {m: mean for m, mean in means.items() if m != RANDOM and mean == mean}
             best = max if METRICS.get(metric).facts.direction == "higher" else min
-            top = written[best(ranked, key=means.__getitem__)] if ranked else ""
-            differ = any(written[method] != top for method in ranked)
-            for method in means:
-                is_best = differ and method in ranked and written[method] == top
-                cells[method].append((written.get(method, "–"), is_best))
+            top = best(ranked.values(), default=math.nan)
+            at_top = {m for m, mean in ranked.items() if math.isclose(mean, top, rel_tol=_EQUAL)}
+            for method, mean in means.items():
+                text = number_text(mean, signed=False, like=mean) if mean == mean else "–"
+                cells[method].append((text, method in at_top and len(at_top) < len(ranked)))
         return dict(cells)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from exparity.core.escaping import visible
+
+_SMALLEST, _LARGEST = 1e-4, 1e6
+"""Ends of the numbers that are written without an exponent."""
 
 
 def token_texts(tokens: Sequence[str]) -> list[str]:
@@ -52,13 +55,20 @@ def notebook_html(template: Path, **values: Any) -> str:
     return f'<div class="tex2jax_ignore mathjax_ignore">{body}</div>'
 
 
-def number_text(value: float, *, signed: bool = True, decimals: int | None = None) -> str:
-    """Return a number with typographic signs: with three digits, or with some decimals."""
-    form = ".3g" if decimals is None else f".{decimals}f"
+def number_text(value: float, *, signed: bool = True, like: float | None = None) -> str:
+    """Return a number with typographic signs and three digits.
+
+    With ``like`` it has as many decimals as that number needs for three digits.
+    """
+    form = ".3g" if like is None else _form_of(like)
     return f"{value:{'+' if signed else ''}{form}}".replace("-", "−").replace("inf", "∞")
 
 
-def decimals_of(values: Iterable[float]) -> int:
-    """Return the decimals of a column whose largest number has three digits: 6 at most."""
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    return min(6, max(0, 2 - math.floor(math.log10(largest)))) if largest else 0
+def _form_of(value: float) -> str:
+    """Return the format of a number with three digits, which ends in zeros if need be."""
+    size = abs(value)
+    if not size or not math.isfinite(size):
+        return ".3g"
+    if size < _SMALLEST or size >= _LARGEST:
+        return ".2e"
+    return f".{max(0, 2 - math.floor(math.log10(size)))}f"

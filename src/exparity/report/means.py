@@ -13,7 +13,7 @@ from exparity.artefacts.columns import KEY, Examples
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core.grouping import grouped
-from exparity.explanations.markup import decimals_of, number_text
+from exparity.explanations.markup import number_text
 from exparity.report.tables import CellKey
 from exparity.stats.means import mean_score
 
@@ -48,7 +48,6 @@ class MeanTable:
     dataset: str
     metrics: Sequence[str]  # columns
     lines: Mapping[CellKey, MeanLine]  # random explanations have an empty method
-    decimals: Mapping[str, int]  # of all numbers of a metric
 
     def text(self, line: MeanLine) -> str:
         """Return a mean in words."""
@@ -61,7 +60,9 @@ class MeanTable:
         return f"{self._number(line, line.ci_low)} to {self._number(line, line.ci_high)}"
 
     def _number(self, line: MeanLine, value: float) -> str:
-        return number_text(value, signed=False, decimals=self.decimals[line.metric])
+        numbers = (abs(number) for number in (line.mean, line.ci_low, line.ci_high))
+        largest = max((number for number in numbers if math.isfinite(number)), default=0.0)
+        return number_text(value, signed=False, like=largest)
 
     def rows(self) -> Iterator[tuple[str, str, list[MeanLine | None]]]:
         """Yield model, method and lines in the order of the metrics, None where one is missing."""
@@ -102,7 +103,6 @@ def mean_tables(lines: Sequence[MeanLine]) -> list[MeanTable]:
                 dataset,
                 metrics=list(by_metric),
                 lines={(line.model, line.method, line.metric): line for line in of},
-                decimals={k: decimals_of(x.mean for x in own) for k, own in by_metric.items()},
             )
         )
     return tables

@@ -18,11 +18,18 @@ from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.names import Names
 from exparity.report.tables import MOST_PAIRS, Row, by_table
-from exparity.report.verdicts import CONTROLLED, certainty, is_random, named, sentence_of
+from exparity.report.verdicts import (
+    CONTROLLED,
+    certainty,
+    is_random,
+    named,
+    sentence_of,
+    untested_text,
+)
 from exparity.stats.verdicts import Verdict
 
 RANDOM, RANDOM_SCORES = RANDOM_LINES = ("Random explanations", "Random, raw scores")
-SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·"}
+SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·", "untested": "–"}
 """Signs of the looks, for tiles without room for words."""
 CARRIED = "driven_by_one_training"
 """Flag of a gap that rests on one training."""
@@ -34,7 +41,8 @@ class Tile:
 
     model: str
     verdict: Verdict | None
-    # The favoured group, a or b; both where that changes by training; else the verdict's tone.
+    # The favoured group, a or b; both where that changes by training; untested without a verdict;
+    # else the verdict's tone.
     look: str
     favoured: str
     size: str  # the interval of R, or d of a single training
@@ -137,7 +145,7 @@ def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[Pictu
 def tile_of(row: Row, threshold: float) -> Tile:
     """Return the tile of a row of the verdicts artefact."""
     if not row["verdict"]:
-        return Tile(row["model"], None, "open", "", "", "not tested")
+        return Tile(row["model"], None, "untested", "", "", untested_text(row))
     look = look_of(row)
     favoured = row["better_group"] if look in ("a", "b") else ""
     sentence = sentence_of(row, threshold)

@@ -29,6 +29,8 @@ from exparity.report.verdicts import (
     nothing_found,
     only_certainty,
     run_of,
+    untested_sentences,
+    untested_text,
 )
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import STANDING
@@ -61,6 +63,7 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
             for id, n in counted.by_verdict.items()
             if counted.n_seeds > 1 or named(id).sentence_of_one
         ]
+        words += [f"{counted.untested} not tested"] if counted.untested else []
         yield _text(
             f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} "
             f"cells (strict: {counted.strict}): {', '.join(words)}"
@@ -96,15 +99,17 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
     used = {named(row["verdict"]).label for row in judged if row["verdict"]}
     said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
     yield from (_text(f"{label}: {said[label]}") for label in said if label in used)
-    last = nothing_found(judged, one_training=n_seeds < 2), missed_line(n_seeds, run)
+    of_methods = [row for row in judged if not is_random(row)]
+    last = [nothing_found(judged, one_training=n_seeds < 2), *untested_sentences(of_methods)]
+    last += [missed_line(n_seeds, run)]
     yield from (_text(sentence) for sentence in last if sentence)
 
 
 def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the interval of R and the verdict of a cell, or the flags of one not tested."""
+    """Return the interval of R and the verdict of a cell, or why it was not tested."""
     low, high = row["rms_low"], row["rms_high"]
     interval = "–" if high != high else f"{low:.2f} to {high:.2f}".replace("inf", "∞")
-    words = [row["verdict"]] if row["verdict"] else ["not tested:", *row["flags"]]
+    words = [row["verdict"] or untested_text(row)]
     if row["verdict"] and named(row["verdict"]).favours and row["better_group"]:
         words = [f"{row['verdict']}:", row["better_group"]]
     return interval, " ".join(words) + "±" * bool(row["seeds_above"] and row["seeds_below"])

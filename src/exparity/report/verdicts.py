@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -54,13 +54,14 @@ class Counts:
 
     quantity: str
     by_verdict: Mapping[str, int]  # in the order of the verdicts
+    untested: int  # without a verdict
     strict: int  # decided by Holm's correction, too
     n_seeds: int
 
     @property
     def total(self) -> int:
-        """All cells with a verdict."""
-        return sum(self.by_verdict.values())
+        """All cells."""
+        return sum(self.by_verdict.values()) + self.untested
 
     @property
     def decided(self) -> int:
@@ -94,7 +95,7 @@ def moved(cell: Mapping[str, Row]) -> str:
     row = standing_of(cell.values())
     if len(gaps) < 2 or not row:
         return ""
-    return f"{_capital(', '.join(gaps))}: {row['verdict'] or 'not tested'}"
+    return f"{_capital(', '.join(gaps))}: {row['verdict'] or untested_text(row)}"
 
 
 def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
@@ -187,16 +188,53 @@ def is_decided(id: str) -> bool:
 
 def counts_of(rows: Iterable[Row]) -> list[Counts]:
     """Count cells by quantity and verdict, in the order of :data:`QUANTITIES`."""
-    judged = [row for row in rows if row["verdict"]]
+    cells = list(rows)
     counts = []
     for quantity in QUANTITIES:
-        own = [row for row in judged if is_of(row, quantity)]
+        own = [row for row in cells if is_of(row, quantity)]
         if own:
             n, seeds = (Counter(row[name] for row in own) for name in ("verdict", "n_seeds"))
             by_verdict = {one.id: n[one.id] for one in verdicts.VERDICTS}
-            strict = sum(is_decided(row["verdict_strict"]) for row in own)
-            counts.append(Counts(quantity, by_verdict, strict, seeds.most_common(1)[0][0]))
+            untested = len(own) - sum(by_verdict.values())
+            strict = sum(is_decided(row["verdict_strict"]) for row in own if row["verdict"])
+            n_seeds = seeds.most_common(1)[0][0]
+            counts.append(Counts(quantity, by_verdict, untested, strict, n_seeds))
     return counts
+
+
+class Untested(NamedTuple):
+    """Why cells were not tested, and what to change, in words without a full stop."""
+
+    why: str
+    change: str
+
+
+@cache
+def _reasons() -> dict[str, Untested]:
+    return {flag: Untested(**of) for flag, of in yaml.safe_load(asset("untested.yaml")).items()}
+
+
+def untested_reason(row: Row) -> Untested:
+    """Return the main reason why a row has no verdict."""
+    flags = row.get("flags", ())
+    known = (reason for flag, reason in _reasons().items() if flag in flags)
+    otherwise = "; ".join(map(meaning_of, flags)) or "no test applies to the scores"
+    return next(known, Untested(otherwise, "look at the scores"))
+
+
+def untested_text(row: Row) -> str:
+    """Return what is written in place of a verdict."""
+    return f"not tested: {untested_reason(row).why}"
+
+
+def untested_sentences(rows: Sequence[Row]) -> list[str]:
+    """Return a sentence for each reason why cells have no verdict, with a remedy."""
+    reasons = Counter(untested_reason(row) for row in rows if not row["verdict"])
+    return [
+        f"{n:,} of {len(rows):,} cells {'was' if n == 1 else 'were'} not tested, because "
+        f"{reason.why}: {reason.change}."
+        for reason, n in reasons.most_common()
+    ]
 
 
 def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
@@ -205,11 +243,9 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     if not rows or any(named(row["verdict"]).is_gap for row in tested):
         return ""
     if not tested:
-        return "Nothing could be tested: no classifier that works has scores that differ."
-    untested = len(rows) - len(tested)
-    end = f" {untested:,} of {len(rows):,} cells could not be tested." if untested else ""
+        return "Nothing could be tested, so that nothing is known of a gap."
     if all(is_decided(row["verdict"]) for row in tested):
-        return f"Every cell that was tested is equivalent.{end}"
+        return "Every cell that was tested is equivalent."
     controlled = all(row["quantity"] in CONTROLLED for row in rows)
     than = "larger than what random explanations show" if controlled else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
@@ -218,14 +254,27 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     if least == least:
         gap = "gap" if one_training else "mean gap"
         sentence += f": in half of the cells, a {gap} of |d| = {least:.2g} would have been found"
-    return f"{sentence}.{end}"
+    return f"{sentence}."
 
 
-def needs_texts(row: Row) -> bool:
-    """Return whether more texts would settle a cell rather than more trainings."""
+_FEWER = 0.9
+"""Share of another detectable |d| from which a smaller one is worth a word."""
+
+
+def needed(row: Row) -> str:
+    """Return whether more ``texts`` or more ``trainings`` help an open cell; empty if neither more.
+
+    By what would be found with twice as many of either: trainings count by their variance and by
+    their degrees of freedom.
+    """
     verdict = row["verdict"]
-    is_open = verdict and not named(verdict).settles
-    return bool(is_open and row.get("text_share", math.nan) > verdicts.TEXTS_DOMINATE)
+    if not verdict or named(verdict).settles or row["n_seeds"] < 2:
+        return ""
+    least = {what: row.get(name, math.nan) for what, name in verdicts.TWICE.items()}
+    for what, other in (("texts", "trainings"), ("trainings", "texts")):
+        if least[what] < _FEWER * least[other]:
+            return what
+    return ""
 
 
 def detectable(rows: Iterable[Row]) -> float:
@@ -278,8 +327,7 @@ def sentence_of(row: Row, threshold: float) -> str:
     if verdict.is_gap and "not_relative" in row.get("flags", ()):
         template += " No random explanations are scored by this metric: the gap may be one of the "
         template += "classifier or the texts."
-    if needs_texts(row):
-        template += " More texts would settle it, and more {run}s would not."
+    template += _more(row)
     better, favour = _preference(row)
     least, mean = row["minimal_detectable_effect_corrected"], "mean " * (row["n_seeds"] > 1)
     numbers = ("d", "rms_gap", "rms_low", "rms_high")
@@ -295,6 +343,20 @@ def sentence_of(row: Row, threshold: float) -> str:
         other=groups[1],
         n_favoured=seeds[0],
         n_other=seeds[1],
+    )
+
+
+def _more(row: Row) -> str:
+    """Return a template on what of the study an open cell lacks; empty if nothing stands out."""
+    what = needed(row)
+    if not what:
+        return ""
+    words = {"texts": "texts", "trainings": "{run}s"}
+    other = next(name for name in words if name != what)
+    least = {name: row[column] for name, column in verdicts.TWICE.items()}
+    return (
+        f" Twice the {words[what]} would show a mean gap of |d| = {least[what]:.2g}, and twice the "
+        f"{words[other]} one of {least[other]:.2g}."
     )
 
 

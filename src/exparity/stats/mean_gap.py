@@ -52,6 +52,29 @@ class Estimate(NamedTuple):
         return TwoErrors(of_seeds, n_seeds - 1.0, of_texts, np.asarray(self.dof_texts))
 
     @property
+    def with_twice_the_trainings(self) -> Estimate:
+        """The same estimate from twice as many trainings of its kind; of one training, itself."""
+        is_crossed = np.asarray(self.n_seeds) > 1
+        of_cells = np.nan_to_num(self.v_cells) / 2
+        return self._replace(
+            v_seeds=np.where(is_crossed, self.v_seeds / 2, self.v_seeds),
+            v_texts=np.where(is_crossed, self.v_texts - of_cells, self.v_texts),
+            v_cells=np.where(is_crossed, self.v_cells / 2, self.v_cells),
+            n_seeds=np.where(is_crossed, 2 * self.n_seeds, self.n_seeds),
+        )
+
+    @property
+    def with_twice_the_texts(self) -> Estimate:
+        """The same estimate from twice as many texts of its kind."""
+        of_cells = np.nan_to_num(self.v_cells)
+        return self._replace(
+            v_seeds=np.maximum(self.v_seeds, of_cells) - of_cells / 2,
+            v_texts=self.v_texts / 2,
+            v_cells=self.v_cells / 2,
+            dof_texts=2 * self.dof_texts + 1,
+        )
+
+    @property
     @np.errstate(all="ignore")
     def p_cross(self) -> FloatArray:
         """(...) p-value of "no two trainings favour different groups".

@@ -69,8 +69,11 @@ VERDICTS = tuple(Verdict(id, **facts) for id, facts in _FACTS.items())
 A mean gap can differ from zero where the typical gap is below the threshold: with enough trainings
 and texts every gap differs. Such a cell is *equivalent*, because the question is whether
 explanations serve groups unequally."""
-TEXTS_DOMINATE = 0.5
-"""``text_share`` above which more texts help a cell, and more trainings do not."""
+TWICE = {
+    "texts": "detectable_with_twice_the_texts",
+    "trainings": "detectable_with_twice_the_trainings",
+}
+"""Columns of the mean |d| that would be found with twice as many texts or trainings."""
 DEPENDS_ON_SCALE = "depends_on_scale"
 """Flag of a skill that differs in one direction on one scale, and in the other on another."""
 _CORRECTIONS = {"bh": benjamini_hochberg, "holm": holm}
@@ -78,6 +81,7 @@ JUDGED: Mapping[str, float | None] = {
     **{f"{claim}_{name}": np.nan for name in _CORRECTIONS for claim in CLAIMS},
     **dict.fromkeys(("verdict", "verdict_strict")),
     "minimal_detectable_effect_corrected": np.nan,
+    **dict.fromkeys(TWICE.values(), np.nan),
     "text_share": np.nan,
 }
 """Columns that :func:`judge` adds to a row, and their values for a cell without a verdict."""
@@ -103,7 +107,8 @@ def judge(
 
     Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
-    finds at α over the number of tests of its family; both are NaN where that is not tested.
+    finds at α over the number of tests of its family; the columns :data:`TWICE` hold the same for
+    twice as many texts or trainings. All are NaN where that is not tested.
     """
     judged = [{**row, **JUDGED} for row in rows]
     for members in families(rows, [name for name in family if name != "seed"]):
@@ -160,11 +165,15 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     variances = (n_seeds if name == "n_seeds" else column(name) for name in VARIANCES)
     estimate = Estimate(np.zeros_like(n_seeds), *variances)
     errors = estimate.errors
+    level = alpha / max(1, is_tested.sum())
+    planned = {
+        "minimal_detectable_effect_corrected": errors,
+        TWICE["texts"]: estimate.with_twice_the_texts.errors,
+        TWICE["trainings"]: estimate.with_twice_the_trainings.errors,
+    }
     with np.errstate(divide="ignore", invalid="ignore"):
         of_mean = {
-            "minimal_detectable_effect_corrected": (
-                detectable_effect(errors, alpha=alpha / max(1, is_tested.sum())) / sd
-            ),
+            **{name: detectable_effect(of, alpha=level) / sd for name, of in planned.items()},
             "text_share": errors.second / (estimate.v_seeds + errors.second),
         }
     columns |= {name: np.where(is_tested, x, np.nan).tolist() for name, x in of_mean.items()}

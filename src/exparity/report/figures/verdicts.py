@@ -26,6 +26,12 @@ from exparity.report.names import fitted
 from exparity.report.picture import SIGNS, PicturePanel, Tile
 
 _SIDES = {"a": BLUE, "b": VERMILION}
+_FILLED: dict[str, dict[str, Any]] = {
+    "good": {"facecolor": PALE},
+    "open": {"facecolor": "white", "ls": ":"},
+    "untested": {"facecolor": "white", "hatch": "////"},
+}
+"""How tiles that name no group are filled."""
 _LETTER = 0.052
 """Mean width of a letter of the labels, in inches."""
 _NAMES = 0.95
@@ -96,13 +102,13 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, room: int) -
         colour = tint(_SIDES[tile.look], _WEAK if is_weak else _STRONG)
         axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, lw=0))
     else:
-        filled = {"facecolor": PALE} if tile.look == "good" else {"facecolor": "white", "ls": ":"}
+        filled = _FILLED[tile.look]
         axes.add_patch(Rectangle((x, y), width, height, **(outlined | filled)))
     size = float(rcParams["font.size"])
-    ink = GREY if tile.look == "open" else BLACK
+    ink = BLACK if tile.look in (*_SIDES, "both", "good") else GREY
     middle: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}
     centre = x + width / 2
-    label, sign = tile.verdict.label if tile.verdict else "–", SIGNS[tile.look]
+    label, sign = tile.verdict.label if tile.verdict else "Not tested", SIGNS[tile.look]
     names = [f"{label}: {visible(tile.favoured)}"] if tile.favoured else [label]
     name = next((n for n in (*names, f"{sign} {label}") if len(n) <= 1.15 * room), sign)
     if len(tile.size) > 1.3 * room:
@@ -123,6 +129,7 @@ def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
         "b": Patch(color=tint(VERMILION, _STRONG), label=f"{SIGNS['b']} better explained: {b}"),
         "both": Patch(color=GREY, label=f"{SIGNS['both']} now one, now the other"),
         "good": Patch(facecolor=PALE, label=f"{SIGNS['good']} equivalent", **line),
-        "open": Patch(facecolor="white", ls=":", label=f"{SIGNS['open']} undecided", **line),
+        "open": Patch(**_FILLED["open"], label=f"{SIGNS['open']} undecided", **line),
+        "untested": Patch(**_FILLED["untested"], label=f"{SIGNS['untested']} not tested", **line),
     }
     return [mark for look, mark in marks.items() if look in looks]

@@ -28,6 +28,7 @@ from exparity.report.verdicts import (
     nothing_found,
     only_certainty,
     sentence_of,
+    untested_sentences,
 )
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
@@ -225,7 +226,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     cells = [cell for table in tables for cell in table.cells.values()]
     rows = [cell.standing for cell in cells if cell.verdicts]
     return {
-        "untested": sum(not cell.standing.get("verdict") for cell in cells),
+        "untested_sentences": untested_sentences(rows),
         "most": _MOST,
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
@@ -257,12 +258,12 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     words = finding_words(study, tables)
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
-    judged = [row for table in tables for row in table.judged]
-    for counts in counts_of(judged)[:1]:
+    cells = [cell for table in tables for cell in table.cells.values()]
+    for counts in counts_of(cell.standing for cell in cells if cell.standing)[:1]:
         several = {id: n for id, n in counts.by_verdict.items() if n}
-        several |= {"not tested": words["untested"]} if words["untested"] else {}
+        several |= {"not tested": counts.untested} if counts.untested else {}
         yield (
-            f"Decided: {counts.decided:,} of {counts.total + words['untested']:,} cells"
+            f"Decided: {counts.decided:,} of {counts.total:,} cells"
             f"{_BY_CONTROL if words['controlled'] else ''}"
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )
@@ -273,3 +274,4 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     yield from words["certainty_alone"]
     if words["nothing_found"]:
         yield words["nothing_found"]
+    yield from words["untested_sentences"]

@@ -52,3 +52,29 @@ def test_a_function_is_a_model_that_is_not_trained():
 def test_what_a_function_cannot_do_is_refused_before_any_job(model, changes, message):
     with pytest.raises(InputError, match=message):
         asked(model, **changes)
+
+
+@pytest.mark.parametrize("block", ["methods", "metrics"])
+def test_what_needs_a_model_is_refused_only_where_it_meets_a_function(block):
+    """A function and a model of one's own in one config, each with a dataset."""
+    whole = {"methods": {"lime": {}}, "metrics": {"gini": {}}}
+    needs = {"methods": {"gradient": {}}, "metrics": {"sensitivity": {}}}[block]
+    models = {
+        "asked": {"predict": "asked_black_box:predict", "classes": CLASSES, "datasets": ["one"]},
+        "own": {"init": "scratch", "architecture": "bert", "datasets": ["other"]},
+    }
+
+    def made(datasets):
+        (id, own), *_ = needs.items()
+        blocks = {**whole, block: {**whole[block], id: {**own, "datasets": datasets}}}
+        return tiny(
+            models=models,
+            datasets={"one": {"use": "pairs_all"}, "other": {"use": "pairs_all"}},
+            overrides=[],
+            **blocks,
+        )
+
+    assert made(["other"])
+    (id,) = needs
+    with pytest.raises(InputError, match=rf"{block}\.{id}: .*keep it from dataset 'one' by"):
+        made(["one", "other"])

@@ -118,7 +118,8 @@ def test_a_whole_text_is_asked_about_byte_for_byte(text):
     function = box(predict)
     exparity.explain(function, [text], 1, "uniform_random")
     string = text if isinstance(text, str) else text.string
-    assert {*predict.texts} == {string}
+    first, _, last = predict.texts  # in company and alone
+    assert first == last == string
     pieces = pieces_of(text if isinstance(text, Text) else Text.of(text)).values()
     assert "".join(piece.blanks + piece.body for piece in pieces) == string
 
@@ -191,9 +192,10 @@ def test_no_text_is_asked_about_twice():
 
 def test_a_budget_is_kept_and_its_error_says_how_many_are_needed():
     predict = Recording()
-    with pytest.raises(InputError, match="max_calls 5: this needs 6 texts or more, of which 2"):
+    with pytest.raises(InputError, match="max_calls 5: this needs 6 texts or more, of which 3"):
         exparity.explain(box(predict, max_calls=5), PLAIN[0], 1, "occlusion")
-    assert predict.texts == [PLAIN[0]] * 2  # nothing is asked in vain
+    without_last, _, _ = PLAIN[0].rpartition(" ")
+    assert predict.texts == [PLAIN[0], without_last, PLAIN[0]]  # nothing is asked in vain
     (found,) = exparity.explain(box(max_calls=6), PLAIN[0], 1, "occlusion")
     assert len(found) == 4
 
@@ -201,7 +203,7 @@ def test_a_budget_is_kept_and_its_error_says_how_many_are_needed():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda texts: np.ones((len(texts), 3)) / 3, r"\(1, 3\) for 1 texts; it must be \(1, 2\)"),
+        (lambda texts: np.ones((len(texts), 3)) / 3, r"\(2, 3\) for 2 texts; it must be \(2, 2\)"),
         (lambda texts: [["a", "b"]] * len(texts), "must return numbers"),
         (lambda texts: np.full((len(texts), 2), 0.9), r"\[0.9, 0.9\] for 'bad'; .* \[1 - p, p\]"),
         (lambda texts: 1 / 0, "predict fails: ZeroDivisionError: division by zero"),
@@ -226,6 +228,30 @@ def test_answers_by_chance_or_by_company_are_refused():
     for function in (by_chance, by_company):
         with pytest.raises(ExparityError, match="when it is asked again, alone"):
             exparity.explain(box(function), PLAIN, 1, "occlusion")
+
+
+@pytest.mark.parametrize("text", [PLAIN[0], "funny"])
+def test_company_counts_also_where_one_text_is_explained(text):
+    def by_share(texts):
+        positive = np.array([len(text) for text in texts], dtype=float)
+        positive /= positive.sum()
+        return np.stack([1 - positive, positive], axis=1)
+
+    for knows_the_text in (False, True):
+        function = box(by_share)
+        if knows_the_text:  # from a call of its own
+            function.probabilities([function.encode([text])[0].token_ids])
+        with pytest.raises(ExparityError, match="when it is asked again, alone"):
+            exparity.explain(function, [text], 1, "occlusion")
+
+
+def test_answers_are_forgotten_beyond_a_bound(monkeypatch):
+    monkeypatch.setattr("exparity.engine.black_box.MOST_ANSWERS", 8)
+    function = box()
+    wanted = [one.scores.tolist() for one in exparity.explain(box(), PLAIN, 1, "occlusion")]
+    found = [one.scores.tolist() for one in exparity.explain(function, PLAIN, 1, "occlusion")]
+    assert found == wanted
+    assert len(function._answers) <= 8
 
 
 ASKING = [id for id in METHODS.ids() if METHODS.get(id).facts.asks_only and id != "imported"]

@@ -96,6 +96,40 @@ def test_shap(model):
 
 
 @pytest.mark.parametrize(
+    ("names", "column"),
+    [
+        (["female", "male"], {"female": 0, "male": 1}),
+        (["male", "female"], {"female": 1, "male": 0}),
+        (["Male", "Female"], {"female": 1, "male": 0}),
+        (["Output 0", "Output 1"], {"female": 0, "male": 1}),
+        (["LABEL_1", "LABEL_0"], {"female": 1, "male": 0}),
+        (["other", "male"], {"female": None, "male": 1}),
+        (["good", "bad"], {"female": None, "male": None}),
+    ],
+)
+def test_columns_of_shap_are_found_by_their_names(classifiers, names, column):
+    import shap
+
+    classifier = classifiers["bert"]
+    assert classifier.class_names == ("female", "male")
+    values = np.array([[1.0, -4.0], [2.0, -8.0]])
+    texts = shap.Explanation(values[None], data=[["the ", "girl"]], output_names=names)
+    row = texts[0]
+    for target, place in column.items():
+        if place is None:
+            with pytest.raises(InputError, match=f"of the outputs .*, and the .* is '{target}'"):
+                Explanation.from_shap(classifier, row, target)
+        else:
+            made = Explanation.from_shap(classifier, row, target)
+            assert made.scores.sum() == pytest.approx(values[:, place].sum())
+            alone = row[:, place]  # shap keeps the name of the column
+            scores = Explanation.from_shap(classifier, alone, target).scores
+            np.testing.assert_array_equal(scores, made.scores)
+            with pytest.raises(InputError, match="of the outputs"):
+                Explanation.from_shap(classifier, alone, 1 - classifier.class_index(target))
+
+
+@pytest.mark.parametrize(
     "pieces", [["great ", "service", "\n\n", "but ", "bad"], [" leading", " blank "]]
 )
 def test_pieces_of_blanks_have_tokens_of_their_own(pieces):

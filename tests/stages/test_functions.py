@@ -9,6 +9,8 @@ from stages.cells import evaluate, explain, facts_of, inputs_of, prepare_pairs, 
 import exparity
 from exparity import InputError
 from exparity.data.table import read_prepared
+from exparity.jobs.loop import load
+from exparity.jobs.parts import Parts
 
 SOURCE = """
 import numpy as np
@@ -72,3 +74,26 @@ def test_a_changed_file_is_asked_anew(here):
     sys.modules.pop("stage_black_box")
     train(here, MODEL, epochs=0)
     assert rows_of(inputs_of(here)["predictions"], "predictions") != before
+
+
+def test_a_job_forgets_answers_after_each_part(here, monkeypatch):
+    train(here, MODEL, epochs=0)
+    kept, loaded = [], []
+
+    def load_and_keep(*arguments):
+        loaded.append(load(*arguments))
+        return loaded[0]
+
+    add = Parts.add
+
+    def add_and_look(self, *arguments, **facts):
+        kept.append(len(loaded[0]._answers))
+        add(self, *arguments, **facts)
+
+    monkeypatch.setattr("exparity.jobs.parts._PASSES", 80)  # four examples a part
+    monkeypatch.setattr("exparity.stages.explain.load", load_and_keep)
+    monkeypatch.setattr(Parts, "add", add_and_look)
+    explain(here, here / "explained.parquet", "occlusion")
+    assert len(kept) > 1
+    assert sum(kept) == loaded[0].calls - 3  # texts that are asked again, alone
+    assert not loaded[0]._answers

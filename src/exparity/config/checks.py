@@ -176,10 +176,13 @@ def check_functions(experiment: ResolvedConfig) -> None:
                     f"models.{model}.classes: are {', '.join(classes)}, and those of dataset "
                     f"'{dataset}' {', '.join(wanted)}; name them in the order of both"
                 )
-    for block, registry in (("methods", METHODS), ("metrics", METRICS)) if functions else ():
+    asked = dict.fromkeys(dataset for dataset, model in experiment.pairs if model in functions)
+    for block, registry in (("methods", METHODS), ("metrics", METRICS)):
         for id, instance in getattr(experiment, block).items():
-            if not instance.entry.facts.asks_only:
-                raise InputError(f"{block}.{id}: {refusal(instance.entry, registry)}")
+            of = [dataset for dataset in asked if id in experiment.applying(block, dataset)]
+            if of and not instance.entry.facts.asks_only:
+                remedy = f"or keep it from dataset '{of[0]}' by {block}.{id}.datasets"
+                raise InputError(f"{block}.{id}: {refusal(instance.entry, registry)}, {remedy}")
 
 
 def _known_classes(instance: Instance) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
+from itertools import islice
 from threading import RLock
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -38,6 +39,8 @@ _TOGETHER = 64
 _ROWS = 1024  # inputs that are put together at once
 _SUM_TOLERANCE = 1e-3  # services round probabilities
 _SAME_TOLERANCE = 1e-4  # rounding of float32, in another batch
+MOST_ANSWERS = 1 << 20
+"""Answers that are remembered between calls, about 0.3 GB; the oldest are forgotten."""
 LEAST_PROBABILITY = float(np.finfo(np.float32).eps)
 """Smallest probability whose logarithm is taken; smaller ones count as this."""
 _LOCKS: WeakKeyDictionary[BlackBox, RLock] = WeakKeyDictionary()
@@ -68,6 +71,12 @@ def pieces_of(text: Text) -> dict[int, Piece]:
         pieces[word] = Piece(not start, text.string[start : end - len(body)], body)
         start = end
     return pieces
+
+
+def _keys(texts: Sequence[str]) -> list[bytes]:
+    """Return digests of texts, since texts would fill the memory."""
+    encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+    return [blake2b(text, digest_size=16).digest() for text in encoded]
 
 
 class BlackBox(Classifier):
@@ -192,12 +201,19 @@ class BlackBox(Classifier):
 
     @one_at_a_time
     def check_answers(self, sequences: Sequence[IntArray]) -> None:
-        """Ask about a few texts again, each alone, and compare; once for a classifier."""
+        """Ask about a few texts in one call and each alone, and compare; once for a classifier.
+
+        A single text gets company: an answer may depend on what else is in its call.
+        """
         if self.is_compared or not sequences:
             return
         few = [sequences[place] for place in few_of(list(map(len, sequences)))]
-        texts = [self.text_of(map(int, ids)) for ids in few]
-        for text, first in zip(texts, self.outputs(few).probabilities, strict=True):
+        texts = [*dict.fromkeys(self.text_of(map(int, ids)) for ids in few)]
+        company = [] if len(texts) > 1 else [self._another(few[0])]
+        self._spend(len(texts) + len(company))
+        together = self._answer([*texts, *company])
+        self._remember([*texts, *company], together)
+        for text, first in zip(texts, together[: len(texts)], strict=True):
             self._spend(1)
             gap = float(np.abs(self._answer([text])[0] - first).max())
             if not gap <= _SAME_TOLERANCE:
@@ -207,19 +223,31 @@ class BlackBox(Classifier):
                 )
         self.is_compared = True
 
+    def _another(self, ids: IntArray) -> str:
+        """Return another text: one whose last word is absent, or twice that of a single word."""
+        text = self.text_of(map(int, ids))
+        return self.text_of(map(int, [*ids[:-1], -ids[-1]])) or f"{text} {text}"
+
+    def forget(self) -> None:
+        """Drop the answers so far, as a job does once a part of its texts is done."""
+        self._answers.clear()
+
     def _asked(self, texts: Sequence[str]) -> Outputs:
         """Return the outputs for texts; the function is asked about each once."""
-        # Digests, since texts would fill the memory.
-        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
-        keys = [blake2b(text, digest_size=16).digest() for text in encoded]
+        keys = _keys(texts)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._answers}
         self._spend(len(new))
-        waiting = list(new)
+        waiting = list(new.values())
         for first in range(0, len(waiting), _TOGETHER):
             part = waiting[first : first + _TOGETHER]
-            self._answers.update(zip(part, self._answer([new[key] for key in part]), strict=True))
+            self._remember(part, self._answer(part))
         probabilities = np.array([self._answers[key] for key in keys]).reshape(-1, self.n_classes)
+        for key in list(islice(self._answers, max(0, len(self._answers) - MOST_ANSWERS))):
+            del self._answers[key]  # the oldest
         return Outputs(probabilities, np.log(np.clip(probabilities, LEAST_PROBABILITY, None)))
+
+    def _remember(self, texts: Sequence[str], answers: FloatArray) -> None:
+        self._answers.update(zip(_keys(texts), answers, strict=True))
 
     def _spend(self, calls: int) -> None:
         """Count texts before they are asked about; refuse more than the budget allows."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 Gradients = tuple[int, torch.Tensor, FloatArray]
 
+_OF_LIBRARIES = {"torch", "transformers", "peft", "exparity"}
 HALF_BOUND = 0.05
 """Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
 
@@ -111,6 +112,7 @@ class Classifier(TokenEmbeddings):
             # oneDNN prepares each shape of a batch anew, which takes longer than narrow layers do.
             if available(model.dtype) and not (is_narrow(model) and model.dtype == torch.float32):
                 self._layers = PackedLayers(self.model)
+        self._needs_mask = _has_own_code(model)
         self._types = token_types(model)
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)
 
@@ -369,7 +371,8 @@ class Classifier(TokenEmbeddings):
             lengths = [*lengths, *[lengths[0]] * len(extra)]
         sizes = torch.as_tensor(lengths, device=self.device)
         # Without padding there is nothing to mask, and attention is faster for it.
-        mask = self._padding_mask(lengths, width) if min(lengths) < width else None
+        with_mask = min(lengths) < width or self._needs_mask
+        mask = self._padding_mask(lengths, width) if with_mask else None
         shorten = self.shortcuts and not self.head.frame.pads
         shortcut = pooled_position_only(self.model, lengths) if shorten else nullcontext()
         with shortcut:
@@ -406,6 +409,16 @@ class Classifier(TokenEmbeddings):
         finally:
             for parameter, flag in before:
                 parameter.requires_grad_(flag)
+
+
+def _has_own_code(model: torch.nn.Module) -> bool:
+    """Return whether modules are of classes that transformers does not have.
+
+    Its own take no mask as one that masks nothing; others may well compute with the mask.
+    """
+    packages = {type(module).__module__.partition(".")[0] for module in model.modules()}
+    patched = any("forward" in vars(module) for module in model.modules())
+    return patched or not packages <= _OF_LIBRARIES
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -52,6 +53,8 @@ _COLUMNS: dict[str, type] = {
     "scores": float, "special_mask": bool, "word_ids": int, "token_ids": int
 }  # fmt: skip
 
+_COUNTED = re.compile(r"(?:Output |LABEL_|class )?(\d+)")
+"""Names of outputs that say no more than their number."""
 _OF_ENCODING = ("text", "token_ids", "tokens", "special_mask", "word_ids", "pair", "written")
 
 
@@ -276,17 +279,20 @@ class Explanation:
             classifier: see :meth:`from_words`, as for ``facts``.
             explained: one text, as ``explainer(texts)[0]``: its pieces as ``data``, and ``values``
                 of pieces, or of pieces and classes.
-            target: index or name of the class, whose column it is if there are several.
+            target: index or name of the class. Of several columns its own is taken, by the
+                ``output_names`` that shap has; by number where these do not name classes.
             **facts: others.
 
         Raises:
-            InputError: something else than a row, several texts, or no such class.
+            InputError: something else than a row, several texts, no such class, or columns of other
+                classes than the model's.
         """
         target = classifier.class_index(target)
+        place = _column_of(explained, target, classifier.class_names)
         try:
             pieces = [str(piece) for piece in explained.data]
             values = np.asarray(explained.values, dtype=np.float64)
-            column = values if values.ndim == 1 else values[:, target]
+            column = values if values.ndim == 1 else values[:, place]
             fits = column.shape == (len(pieces),)
         except (AttributeError, TypeError, ValueError, IndexError):
             fits = False
@@ -343,6 +349,29 @@ class Explanation:
         """(t,) True for the tokens of the text and special ones: all but those of a prompt."""
         assert self.word_ids is not None
         return np.asarray(self.word_ids != FRAME_WORD)
+
+
+def _column_of(explained: Any, target: int, classes: Sequence[str]) -> int:
+    """Return the column of a class in an explanation of shap, by the names of its outputs.
+
+    Names that only count outputs, such as shap's own, count the classes of the model.
+    """
+    outputs = getattr(explained, "output_names", None)
+    if outputs is None:
+        return target
+    names = [str(name) for name in ([outputs] if isinstance(outputs, str) else outputs)]
+    if len(names) > 1 and getattr(explained.values, "ndim", None) == 1:
+        return target  # one column, and names of all
+    columns, wanted = [name.casefold() for name in names], classes[target].casefold()
+    numbers = [_COUNTED.fullmatch(name) for name in names]
+    if all(numbers) and not {*columns} & {name.casefold() for name in classes}:
+        columns, wanted = [number[1] for number in numbers if number], str(target)
+    if columns.count(wanted) != 1:
+        raise InputError(
+            f"explained is of the outputs {', '.join(names)}, and the class to take is "
+            f"'{classes[target]}'; name the model's classes in explainer(..., output_names=[...])"
+        )
+    return columns.index(wanted)
 
 
 def shaded_words(explanation: Explanation) -> dict[str, Any]:

@@ -79,6 +79,8 @@ def run(job: Job, examples: Sequence[Example], begin: Begin) -> pa.Table | None:
                 parts.add(position, rows, seconds=round(now - last, 3), **facts)
                 last = now
                 progress.advance(len(part))
+                if model and getattr(model, "is_black_box", False):
+                    model.forget()
                 if model:
                     give_back_memory()
         device = str(model.device if model else "cpu")

@@ -34,8 +34,8 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
     """Scores of a JSONL file that another tool wrote, laid on the model's tokens.
 
     A line explains the example of its ``example_id``, or else of its ``text`` or ``words``. It has
-    a ``target`` and ``scores``, one for each word or for each of its ``tokens``. Other keys are not
-    read.
+    a ``target``, which is the index or the name of a class, and ``scores``, one for each word or
+    for each of its ``tokens``. Other keys are not read.
 
     Args:
         batch: the texts.
@@ -57,7 +57,9 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
     scores = []
     for key, encoding, target in zip(batch.keys, batch.encodings, batch.targets, strict=True):
         where, line = _line_of(index, file, key, encoding)
-        if line.target != target:
+        with within(f"{where}: "):
+            explained = batch.classifier.class_index(line.target)
+        if explained != target:
             raise InputError(
                 f"{where}: explains class {line.target} of example '{key}', and class "
                 f"{target} is to be explained; set `target` (label or predicted) to what the "
@@ -82,7 +84,7 @@ class _Line(Settings):
 
     model_config = ConfigDict(extra="ignore")
 
-    target: int
+    target: int | str
     scores: Annotated[list[float], MinLen(1)]
     tokens: list[str] | None = None
     words: list[str] | str = ""

@@ -97,7 +97,8 @@ class SequenceHead(Head):
 
     def require_model(self, model: PreTrainedModel) -> None:
         """See :meth:`Head.require_model`."""
-        if "ForSequenceClassification" not in type(model).__name__:
+        names = [one.__name__ for one in type(model).__mro__]  # a class of one's own is a subclass
+        if not any("ForSequenceClassification" in name for name in names):
             raise InputError(
                 f"{type(model).__name__} has no classification head; load the model with "
                 "AutoModelForSequenceClassification, or ask a language model with prompt= and "

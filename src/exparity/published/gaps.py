@@ -23,6 +23,7 @@ from exparity.published.study import Key, PublishedStudy, check_models, load_stu
 from exparity.stats.rank_correlation import rank_correlation
 from exparity.types import FloatArray
 
+_BAG = "bow_logistic_regression"
 _ZARI = {"normal": "zari", "cda": "zari_w_cda"}  # a checkpoint that the study calls a method
 
 
@@ -30,8 +31,8 @@ _ZARI = {"normal": "zari", "cda": "zari_w_cda"}  # a checkpoint that the study c
 class GapMatch:
     """One gap of ours beside the published one, both first minus second of the study's groups.
 
-    Ids are published ones; standard deviations are None of one run. ``note`` says what to know
-    before comparing.
+    Ids are published ones, and ``our_model`` is our own, or several; standard deviations are None
+    of one run. ``note`` says what to know before comparing.
     """
 
     dataset: str
@@ -46,6 +47,7 @@ class GapMatch:
     theirs_sd: float | None
     table: str
     note: str
+    our_model: str
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,8 @@ def compare_gaps(
     registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
     theirs_of: Mapping[str, str] = published.facts["datasets"]
     left_out = dict[str, None]()
-    placed: list[tuple[tuple[str, ...], list[dict[str, Any]]]] = []  # published ids, and our rows
+    # Published ids, our model and our rows.
+    placed: list[tuple[tuple[str, ...], str, list[dict[str, Any]]]] = []
     for ids, rows in _classifiers(results):
         if runs is not None and ids not in runs:
             continue
@@ -126,7 +129,8 @@ def compare_gaps(
             what = "model" if source is None else "way of debiasing"
             left_out[f"{ids[1]} on {ids[0]} (another {what})"] = None
             continue
-        placed += [((dataset, source, name), rows) for name in (method, f"{method}_once")]
+        for name in (method, f"{method}_once"):
+            placed.append(((dataset, source, name), ids[1], rows))
     for (id,), path in layout.files(results, "term_weight_probe"):
         dataset = theirs_of.get(registered.get(id, id))
         for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
@@ -134,11 +138,14 @@ def compare_gaps(
                 method = f"weight_{row['weight']:g}"
                 if row["terms"] != "all":
                     method += f"_{row['terms']}"
-                placed.append(((dataset, "bow_logistic_regression", method), [row]))
+                placed.append(((dataset, _BAG, method), _BAG, [row]))
     values: dict[Key, list[float]] = defaultdict(list)
-    for place, rows in placed:
-        for *of, value in _gaps_of(rows, published):
-            values[Key(*place, *of)].append(value)
+    our_models: dict[Key, dict[str, None]] = defaultdict(dict)
+    for place, our_model, rows in placed:
+        for metric, class_name, value in _gaps_of(rows, published):
+            key = Key._make((*place, metric, class_name))
+            values[key].append(value)
+            our_models[key][our_model] = None
     metrics = published.facts["metrics"]
     gaps = [
         GapMatch(
@@ -146,6 +153,7 @@ def compare_gaps(
             *(fmean(own), stdev(own) if len(own) > 1 else None, len(own)),
             *(theirs.mean, theirs.sd, theirs.table),
             published.facts["mixed"] if metrics.get(key.metric, {}).get("mixed") else "",
+            ", ".join(our_models[key]),
         )
         for key, theirs in published.values.items()
         if (own := values.get(key))

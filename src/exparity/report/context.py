@@ -20,6 +20,7 @@ from exparity.published.gaps import compare_gaps
 from exparity.published.output import Comparison, comparison_tables
 from exparity.published.study import KINDS
 from exparity.report.bias import BiasTable, bias_tables
+from exparity.report.class_gaps import ClassGap, class_gaps
 from exparity.report.downloads import (
     bias_export,
     confusion_export,
@@ -106,6 +107,11 @@ class Context:
         return bias_tables(self.study, "causal_bias")
 
     @cached_property
+    def class_gaps(self) -> Sequence[ClassGap]:
+        """Statistical and causal gaps of every class."""
+        return class_gaps(self.study, self.published)
+
+    @cached_property
     def quality_tables(self) -> Sequence[QualityTable]:
         """Tables of the quality of classifiers."""
         return quality_tables(self.study)
@@ -150,6 +156,7 @@ class Context:
             "verdicts": lambda: [self._verdicts_export()],
             "bias": lambda: (bias_export(study, table) for table in self.bias_tables),
             "causal bias": lambda: (bias_export(study, table) for table in self.causal_tables),
+            "gaps of classes": lambda: [self._class_gaps_export()],
             "confusion matrices": lambda: (
                 confusion_export(study, table) for table in self.quality_tables
             ),
@@ -171,6 +178,10 @@ class Context:
     def _cost_export(self) -> Export:
         rows = totals(self.costs) if self.costs else ()
         return Export.of("cost", "Time and memory by stage", Total, rows)
+
+    def _class_gaps_export(self) -> Export:
+        title = "Statistical and causal gaps of each class"
+        return Export.of("class_gaps", title, ClassGap, self.class_gaps)
 
     def _means_export(self) -> Export:
         means = [line for line in self.scores.means if line.method]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
 from exparity.published.output import write_comparison
+from exparity.report.class_gaps import ClassGap
 from exparity.report.context import Context
 from exparity.report.downloads import write_tables
 from exparity.report.gather import gather
@@ -59,8 +60,11 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         if options["report"]["figures"]:
             from exparity.report.figures import write_figures  # it loads matplotlib
 
+            gaps: Sequence[ClassGap] = ()
+            with failures.caught("Figures, gaps of classes"):
+                gaps = context.class_gaps
             with failures.caught("Figures"):
-                write_figures(context.study, context.tables, figures, failures)
+                write_figures(context.study, context.tables, figures, failures, gaps)
     with atomic_path(page) as temporary:
         temporary.write_text(render_page(context), encoding="utf-8")
     failures.require_none(page)

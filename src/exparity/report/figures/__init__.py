@@ -9,14 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import chain, product
+from operator import attrgetter
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from exparity.artefacts.files import read_tables
 from exparity.core.escaping import file_name
+from exparity.core.grouping import grouped
+from exparity.report.bias import RATES
+from exparity.report.class_gaps import ClassGap
 from exparity.report.failures import Failures
+from exparity.report.figures.class_gaps import class_gaps_figure
 from exparity.report.figures.distributions import Spreads, distributions_figure, score_spread
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.roc import roc_figure
@@ -36,16 +41,21 @@ Drawing = tuple[str, str, Callable[[], Draw | None]]
 
 
 def write_figures(
-    study: Study, tables: Sequence[Table], folder: Path, failures: Failures
+    study: Study,
+    tables: Sequence[Table],
+    folder: Path,
+    failures: Failures,
+    gaps: Sequence[ClassGap] = (),
 ) -> list[str]:
     """Draw all figures of a study into a folder and return their names.
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF. A
     metric whose scores are not there has no distributions. A figure that fails is left out.
+    ``gaps`` are those of the classes of the classifiers.
     """
     drawn = []
     with house_style():
-        for name, title, prepare in _drawings(study, tables):
+        for name, title, prepare in chain(_drawings(study, tables), _of_classes(study, gaps)):
             with failures.caught(f"Figure {name}"):
                 draw = prepare()
                 if draw is not None:
@@ -77,6 +87,21 @@ def _drawings(study: Study, tables: Sequence[Table]) -> Iterator[Drawing]:
             shown = ", ".join(study.display(kind, id) for kind, id in kinds.items())
             prepare = partial(_of_distributions, study, dataset, metric)
             yield file_name("distributions", dataset, metric), f"Distributions, {shown}", prepare
+
+
+def _of_classes(study: Study, gaps: Sequence[ClassGap]) -> Iterator[Drawing]:
+    """Yield a figure for each dataset, pair of groups and rate whose classes have gaps."""
+    by_figure = grouped(gaps, attrgetter("dataset", "group", "group_b", "rate"))
+    for (dataset, a, b, rate), points in by_figure.items():
+        title = f"Gaps of classes, {RATES[rate]}, {study.display('dataset', dataset)}, {a} − {b}"
+        prepare = partial(_of_gaps, study, points)
+        yield file_name("class_gaps", dataset, a, b, rate), title, prepare
+
+
+def _of_gaps(study: Study, gaps: Sequence[ClassGap]) -> Draw | None:
+    if all(gap.statistical is None for gap in gaps):
+        return None
+    return partial(class_gaps_figure, gaps, names=study.name)
 
 
 def _of_verdicts(study: Study) -> Draw | None:

@@ -204,3 +204,27 @@ def test_geco_comes_out_as_published(split, of_her):
         assert agreement(pairs, "female")[0][1] >= 0.95
     assert sum(n for n, _ in hers) == of_her
     assert sum(n * rate for n, rate in hers) >= 0.94 * of_her
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("use", ["gender_words", "gender_pronouns"])
+@pytest.mark.parametrize(
+    ("text", "next_word", "neighbours"),
+    [
+        ("They let her go .", "They let his go .", "They let him go ."),
+        ("I saw her standing there", "I saw his standing there", "I saw him standing there"),
+        ("We loved her deeply .", "We loved his deeply .", "We loved him deeply ."),
+        ("It made her happy", "It made his happy", "It made him happy"),
+        # What is owned stays owned.
+        ("They saw her family .", "They saw his family .", "They saw his family ."),
+        ("I read her writing .", "I read his writing .", "I read his writing ."),
+        ("her newly built house", "his newly built house", "his newly built house"),
+        ("I see her", "I see him", "I see him"),
+    ],
+)
+def test_her_by_the_next_word_or_by_its_neighbours(use, text, next_word, neighbours):
+    example = Example("x", tuple(text.split(" ")), 0, "female", "train")
+    data = PreparedData("d", (example,), GROUPS, ("a", "b"), "gender")
+    for rule, expected in (("next_word", next_word), ("neighbours", neighbours)):
+        (other,) = counterfactuals_of(data, use, {"her": rule})(example)
+        assert " ".join(other.words) == expected

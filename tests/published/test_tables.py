@@ -129,3 +129,25 @@ def test_considerable_runs_are_a_range(study):
     for cell in study.cells.values():
         runs[cell.considerable] += cell.significant
     assert (runs[True], runs[True] + runs[None]) == (2173, 2869)
+
+
+@pytest.mark.parametrize(
+    ("terms", "metric", "favoured"),
+    [
+        ("female", "sg_tpr", 11),
+        ("female", "cg_tpr", 16),
+        ("male", "sg_tpr", 17),
+        ("male", "cg_tpr", 12),
+    ],
+)
+def test_more_weight_on_one_groups_words_widens_the_gaps_against_it(terms, metric, favoured):
+    """Chen et al. 2024, appendix H.1, on the shipped numbers of figure 12; female minus male."""
+    gaps = {
+        (row["occupation"], row["weight"]): float(row["value"])
+        for row in read("chen2024_fig3_fig12_bow_probe.csv")
+        if (row["scaled_terms"], row["metric"]) == (terms, metric)
+    }
+    sign = -1 if terms == "female" else 1
+    others = [name for name, weight in gaps if weight == "1" and sign * gaps[name, weight] > 0]
+    assert len(others) == favoured
+    assert all(sign * (gaps[name, "5"] - gaps[name, "1"]) > 0 for name in others)

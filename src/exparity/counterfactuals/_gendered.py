@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 from exparity.counterfactuals._text import (
     Edit,
@@ -33,8 +34,18 @@ for _phrase in LEXICON.fixed:
         _FIXED[_word].append((_place, _phrase))
 
 
+Her = Literal["next_word", "neighbours"]
+"""How "her" becomes "his" or "him": by the next word, or also by the words around both."""
+
+
 def turned(
-    example: Example, group: str, mode: Mode, partners: Partners, *, nouns: bool = True
+    example: Example,
+    group: str,
+    mode: Mode,
+    partners: Partners,
+    *,
+    nouns: bool = True,
+    her: Her = "next_word",
 ) -> Example:
     """Return an example with the words of both genders swapped, or set to those of ``group``."""
     tokens = tokens_of(example.words)
@@ -42,7 +53,7 @@ def turned(
     edits = []
     for place, token in enumerate(tokens):
         if token.text[0].isalpha() and not (nouns and _is_fixed(tokens, place)):
-            new = replaced(token.text, partial(_partner, partners, genders, tokens, place))
+            new = replaced(token.text, partial(_partner, partners, genders, tokens, place, her))
             if new is not None:
                 edits.append(Edit(place, place, new))
     return with_words(example, edited(example.words, tokens, edits), group)
@@ -53,18 +64,37 @@ def _partner(
     genders: Sequence[str],
     tokens: Sequence[Token],
     place: int,
+    her: Her,
     word: str,
 ) -> str | None:
     """Return the partner of a word of either gender; None if the word stays."""
-    if word in _OWNERS:  # by the next word alone
-        following = _lower(tokens, place + 1)
-        owns = following[:1].isalnum() and following not in LEXICON.function_words
+    if word in _OWNERS:
+        owns = not _is_end(_lower(tokens, place + 1))
+        if word == "her" and her == "neighbours":
+            owns = owns and not _is_object(tokens, place)
         to = "male" if word == "her" else "female"
         return _OWNERS[word][owns] if to in genders else None
     new = next((partners[to][word] for to in genders if word in partners[to]), None)
     if word in _TITLES and tokens[place].text in _UNITS and _lower(tokens, place + 1) != ".":
         return None
     return None if word not in _PRONOUNS | _TITLES and _is_name(tokens, place) else new
+
+
+def _is_end(word: str) -> bool:
+    """Return whether nothing can be owned here: punctuation, a function word, or the end."""
+    return not word[:1].isalnum() or word in LEXICON.function_words
+
+
+def _is_object(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether "her" is an object although a content word follows: "let her go"."""
+    before, after = _lower(tokens, place - 1), _lower(tokens, place + 1)
+    is_last = _is_end(_lower(tokens, place + 2))
+    if any(before in verbs and after in words for verbs, words in LEXICON.objects):
+        return True
+    if after.endswith("ing"):
+        continues = _lower(tokens, place + 2)[:1].isalnum()
+        return before in LEXICON.before_ing and continues
+    return after.endswith("ly") and after not in LEXICON.no_adverbs and is_last
 
 
 def _is_name(tokens: Sequence[Token], place: int) -> bool:

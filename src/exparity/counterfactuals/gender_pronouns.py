@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 
 from exparity.counterfactuals import counterfactual
-from exparity.counterfactuals._gendered import turned
+from exparity.counterfactuals._gendered import Her, turned
 from exparity.counterfactuals._text import Mode
 from exparity.data.genders import GROUPS, Partners
 from exparity.data.table import PreparedData
@@ -34,7 +34,12 @@ _PARTNERS = _read()
     groups=GROUPS,
 )
 def gender_pronouns(
-    example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"
+    example: Example,
+    group: str,
+    data: PreparedData,
+    *,
+    mode: Mode = "swap",
+    her: Her = "next_word",
 ) -> Example:
     """Swap or set pronouns, Mr. and Ms., as Chen et al. (2024) do in BiasBios.
 
@@ -46,8 +51,10 @@ def gender_pronouns(
         group: the requested gender.
         data: not used; the text is enough.
         mode: ``swap`` the words of both genders, or ``set`` all of them to ``group``.
+        her: how "her" becomes "his" or "him": by the ``next_word`` alone, or by its ``neighbours``,
+            which tell objects before a verb, an adverb or an adjective ("let her go").
 
     Returns:
         The example with its other words as they were.
     """
-    return turned(example, group, mode, _PARTNERS, nouns=False)
+    return turned(example, group, mode, _PARTNERS, nouns=False, her=her)

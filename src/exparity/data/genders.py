@@ -24,12 +24,18 @@ class Lexicon(NamedTuple):
         telling: by gender, the words that tell it whatever stands around them.
         function_words: no nouns, so that "her" before one is no possessive.
         fixed: phrases that tell nobody's gender, as words.
+        objects: words before and after a "her" that is an object.
+        before_ing: words before such a "her" that a word on -ing follows.
+        no_adverbs: words on -ly that are no adverbs.
     """
 
     partners: Partners
     telling: Mapping[str, frozenset[str]]
     function_words: frozenset[str]
     fixed: tuple[tuple[str, ...], ...]
+    objects: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    before_ing: frozenset[str]
+    no_adverbs: frozenset[str]
 
 
 @cache
@@ -58,7 +64,15 @@ def read_lexicon(path: Path) -> Lexicon:
         for gender, other in (GROUPS, GROUPS[::-1])
     }
     fixed = tuple(tuple(phrase.split()) for phrase in lexicon["fixed"].split(";"))
-    return Lexicon(partners, telling, frozenset(lexicon["function_words"].split()), fixed)
+    objects = tuple(
+        (frozenset(pattern["before"].split()), frozenset(pattern["after"].split()))
+        for pattern in lexicon["object"]
+    )
+    words = {
+        name: frozenset(lexicon[name].split())
+        for name in ("function_words", "before_ing", "no_adverbs")
+    }
+    return Lexicon(partners, telling, fixed=fixed, objects=objects, **words)
 
 
 def word_pairs(text: str) -> list[tuple[str, str]]:

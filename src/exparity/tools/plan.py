@@ -16,6 +16,7 @@ from exparity.config.start import check_before_jobs
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
+from exparity.costs.calls import planned_calls
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
 from exparity.costs.planned import PlannedExamples, planned_jobs
@@ -80,6 +81,8 @@ def plan(
         say(f"One seed, as a part of the run, measures it: {one_seed}, and plan again")
     if tests:
         say(f"\n{tests:,} scores are tested, by {comparing:,} jobs of `compare` in all")
+    for model, texts in planned_calls(experiment, jobs, examples).items():
+        say(f"\n{model}: the function is asked about {texts:,} texts, roughly, by jobs to come")
     mark = "+" if total.unknown else ""
     nothing = total.unknown == total.jobs
     taken = [

@@ -1,0 +1,60 @@
+"""Texts that an experiment sends to functions, estimated from its grid before any is sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from exparity.config.experiment import Experiment
+from exparity.costs.finished import JobCost
+from exparity.costs.planned import PlannedExamples
+
+_TOKENS = 20
+"""Units of a text, roughly."""
+_SAMPLES = ("num_samples", "n_samples", "max_evals")
+"""Options of methods and metrics that say how many texts they ask about."""
+
+
+def planned_calls(
+    experiment: Experiment, jobs: Iterable[JobCost], examples: PlannedExamples
+) -> Counter[str]:
+    """Return the texts that unfinished jobs send to each function, roughly; by the model's id.
+
+    A method or metric counts as its option for samples says, or else by the passes that it
+    declares; texts that are asked about once for several purposes count for each.
+    """
+    calls: Counter[str] = Counter()
+    for job in jobs:
+        model = str(job.ids.get("model", ""))
+        spec = experiment.specs.get(model)
+        if spec is not None and spec.predict and job.runs_model and not job.finished:
+            calls[model] += calls_of(experiment, job, examples)
+    return calls
+
+
+def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) -> int:
+    """Return the texts that a job sends to its function, roughly."""
+    if job.stage == "finetune":  # which predicts the test split
+        return len(examples.test(str(job.ids["dataset"])))
+    texts, options = job.examples or 0, experiment.options(job.stage, job.ids)
+    if job.stage == "removal_limits":
+        draws, turns = int(options["draws"]), sum(map(len, options["takes"].values()))
+        searched = _TOKENS * (int(options["stages"]) + 1) // 2
+        return texts // draws * turns * (10 * draws + searched)
+    passes = 1
+    if "metric" in job.ids:
+        metric = experiment.metrics[str(job.ids["metric"])]
+        if not metric.entry.facts.runs_model:
+            return 0
+        passes = _passes(metric.entry.facts.passes, metric.params)
+        if metric.entry.facts.needs != "explainer" or "method" not in job.ids:
+            return texts * passes
+    if "method" in job.ids:
+        method = experiment.methods[str(job.ids["method"])]
+        passes *= _passes(method.entry.facts.passes, method.params)
+    return texts * passes
+
+
+def _passes(declared: int, params: Mapping[str, object]) -> int:
+    asked = [value for name in _SAMPLES if isinstance(value := params.get(name), int)]
+    return asked[0] if asked else declared

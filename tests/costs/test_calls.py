@@ -1,0 +1,46 @@
+"""Texts that functions will be asked about, before any is."""
+
+import pytest
+
+from exparity.costs.calls import planned_calls
+from exparity.costs.planned import PlannedExamples, planned_jobs
+
+TESTED = 16
+"""Test examples of the small experiment."""
+DRAWS = 5
+
+
+def planned(experiment):
+    examples = PlannedExamples(experiment)
+    return planned_calls(experiment, planned_jobs(experiment, examples), examples)
+
+
+@pytest.fixture
+def asked(experiment, tmp_path):
+    (tmp_path / "asked_in_plan.py").write_text("raise SystemExit")
+    model = {"predict": f"{tmp_path}/asked_in_plan.py:predict", "classes": ["female", "male"]}
+
+    def make(**blocks):
+        return experiment(models={"asked": model}, overrides=[], **blocks)
+
+    return make
+
+
+def test_they_grow_with_texts_samples_and_seeds(asked):
+    blocks = {"metrics": {"gini": {}}, "methods": {"lime": {"num_samples": 30}}}
+    assert planned(asked(**blocks)) == {"asked": TESTED * (1 + 30)}
+    assert planned(asked(**blocks, seeds=[0, 1])) == {"asked": 2 * TESTED * (1 + 30)}
+    blocks["methods"] = {"lime": {"num_samples": 30, "max_examples": 8}}
+    assert planned(asked(**blocks)) == {"asked": TESTED + 8 * 30}
+
+
+def test_metrics_their_controls_and_limits_count(asked):
+    blocks = {"metrics": {"comprehensiveness": {}}, "methods": {"occlusion": {}}}
+    limits = 10 * DRAWS + 20 * (10 + 1) // 2
+    assert planned(asked(**blocks)) == {
+        "asked": TESTED * (1 + 20 + 20 + DRAWS * 20 + limits),
+    }
+
+
+def test_models_with_weights_are_not_asked(experiment):
+    assert planned(experiment()) == {}

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+import tracemalloc
 from importlib.resources import files
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -22,7 +23,8 @@ from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.reading import read_costs, totals_by_part
 from exparity.report.render import embedded_json, render_page
-from exparity.report.scores import POINTS, distribution
+from exparity.report.scores import POINTS, ExampleScores, distribution
+from exparity.report.sections import explanations
 from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
 from exparity.report.sections.overview import _counted, pieces_of_words
@@ -120,7 +122,10 @@ class TestSample:
 
     def test_half_are_the_largest_disparities_and_half_are_spread(self):
         sets = self.sets(20)
-        values = {("m", "k"): {f"{i}-{g}": i * (g == "a") for i in range(20) for g in "ab"}}
+        names = [f"{i}-{g}" for i in range(20) for g in "ab"]
+        numbers = np.array([i * (g == "a") for i in range(20) for g in "ab"], dtype=float)
+        places = {name: place for place, name in enumerate(names)}
+        values = {("m", "k"): ExampleScores(places, numbers)}
         explained = {"m": {id for ids in sets.values() for id in ids}}
         chosen = choose_sets(sets, explained, values, 6)
         assert chosen[:3] == ["set 19", "set 18", "set 17"]
@@ -203,3 +208,23 @@ def test_vendored_scripts_are_those_that_are_listed():
     )
     present = {f.name: f.read_bytes() for f in vendor.iterdir() if f.name.endswith(".js")}
     assert {n: hashlib.sha256(b).hexdigest() for n, b in present.items()} == listed
+
+
+def test_memory_of_explanations_is_that_of_the_sample(tmp_path):
+    """Six methods explain each text; of all that are not shown, only ids and scores are held."""
+    settings = config(datasets=1, models=1, seeds=1, methods=6, metrics=2)
+    peaks = {}
+    for pairs in (60, 360):
+        folder = tmp_path / str(pairs)
+        make_study(folder, settings, pairs=pairs)
+        context = Context(gather(folder, options_of(settings)), folder)
+        explanations.build(context)  # imports
+        tracemalloc.start()
+        content = explanations.build(context)
+        peaks[pairs] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(content.data["samples"][0]["sets"]) == explanations.SETS_PER_CLASSIFIER
+    texts = 2 * (360 - 60)
+
+    print("bytes", (peaks[360] - peaks[60]) / texts)
+    assert peaks[360] - peaks[60] < 3000 * texts  # bytes; rows of six methods have 14,000

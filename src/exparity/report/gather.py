@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+from pyarrow.compute import is_in
+
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
+from exparity.artefacts.schemas import check_schema
+from exparity.artefacts.seal import open_sealed
 from exparity.core.escaping import visible
 from exparity.core.grouping import grouped
 from exparity.metrics import METRICS
@@ -25,6 +30,8 @@ from exparity.stats.multiplicity import CELL_IDS
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
 Row = Mapping[str, Any]
+# Rows of a file that are read at once, where few of them are kept.
+_ROWS_AT_ONCE = 4096
 Verdicts = Mapping[tuple[str, ...], Mapping[str, Row]]
 
 
@@ -156,6 +163,28 @@ class Study:
         """Return the rows of a cell's file by example; none if there is no file."""
         path = self.path(artefact, **ids)
         rows = read_artefact(path, artefact)[0].to_pylist() if path.is_file() else ()
+        return {row["example_id"]: row for row in rows}
+
+    def columns(self, artefact: str, *names: str, **ids: str | int) -> pa.Table | None:
+        """Return columns of a cell's file; None if there is no file."""
+        path = self.path(artefact, **ids)
+        if not path.is_file():
+            return None
+        with open_sealed(path) as file:
+            check_schema(path, artefact, file.schema_arrow)
+            return file.read(columns=list(names), use_threads=False)
+
+    def rows_of(self, artefact: str, examples: Collection[str], **ids: str | int) -> dict[str, Row]:
+        """Return the rows of some examples of a cell's file; none if there is no file."""
+        path = self.path(artefact, **ids)
+        if not path.is_file():
+            return {}
+        wanted = pa.array(sorted(examples), pa.string())
+        rows: list[Row] = []
+        with open_sealed(path) as file:
+            check_schema(path, artefact, file.schema_arrow)
+            for batch in file.iter_batches(_ROWS_AT_ONCE, use_threads=False):
+                rows += batch.filter(is_in(batch["example_id"], wanted)).to_pylist()
         return {row["example_id"]: row for row in rows}
 
     def display(self, kind: str, id: str) -> str:

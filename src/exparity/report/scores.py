@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,18 +25,32 @@ _BINS = 256
 _HEIGHT = 99
 
 
+class ExampleScores(NamedTuple):
+    """The scores of one file: (n,) values, and the place of each example among them."""
+
+    places: Mapping[str, int]
+    values: FloatArray
+
+    def of(self, example: str) -> float | None:
+        """Return the score of an example; None if it has none."""
+        place = self.places.get(example)
+        return None if place is None else float(self.values[place])
+
+
 @dataclass(frozen=True)
 class Scores:
     """The scores of a grid."""
 
     distributions: Mapping[Ids, list[Any]]  # see :func:`distribution`
-    examples: Mapping[Ids, Mapping[str, float]]  # of the first seed, by example id
+    examples: Mapping[Ids, ExampleScores]  # of the first seed
     means: Sequence[MeanLine]
 
 
 def read_study_scores(study: Study) -> Scores:
     """Read the scores of a grid."""
-    distributions, examples = {}, {}
+    distributions = {}
+    examples = {}
+    last: tuple[pa.ChunkedArray, Mapping[str, int]] | None = None
     means: list[MeanLine] = []
     random = grouped(study.files("random_scores"), lambda file: file[0][:2])
     for (dataset, model), files in grouped(study.files("scores"), lambda file: file[0][:2]).items():
@@ -52,8 +66,10 @@ def read_study_scores(study: Study) -> Scores:
             if summary is not None:
                 distributions[ids] = summary
             if seed == study.seeds[0]:
-                names = table["example_id"].to_pylist()
-                examples[ids] = dict(zip(names, scores.tolist(), strict=True))
+                names = table["example_id"]
+                if last is None or not names.equals(last[0]):  # most files have the same examples
+                    last = names, {name: i for i, name in enumerate(names.to_pylist())}
+                examples[ids] = ExampleScores(last[1], scores)
         metrics = {metric for _, metric in tables}
         for (*_, metric), path in random.get((dataset, model), ()):
             if metric in metrics and path.is_file():

@@ -6,19 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow.compute import equal
 
 from exparity.core.grouping import grouped
 from exparity.report.context import Content, Context
-from exparity.report.gather import Row
+from exparity.report.gather import Row, Study
 from exparity.report.ranges import is_constant, shares_of
+from exparity.report.scores import ExampleScores
 from exparity.report.sections.disparity import view_names
 
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800
 """Bounds of the sample: matched sets, or single examples of datasets without sets."""
-
-Rows = Mapping[str, Row]
-"""Rows by example id."""
 
 
 def build(context: Context) -> Content | None:
@@ -29,12 +29,12 @@ def build(context: Context) -> Content | None:
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
     samples, available = [], 0
     for dataset, models in study.models.items():
-        texts = study.by_example("data", dataset=dataset)
-        examples = {id: row for id, row in texts.items() if row["split"] == "test"}
-        rows = grouped(examples.values(), _set_of)
-        sets = {name: [row["example_id"] for row in of] for name, of in rows.items()}
-        for model in models if sets else ():
-            of_model = _sample(context, (dataset, model, study.seeds[0]), examples, sets, limit)
+        texts = study.columns("data", "example_id", "group", "match_id", "split", dataset=dataset)
+        if texts is None:
+            continue
+        examples = texts.filter(equal(texts["split"], "test")).to_pylist()
+        for model in models if examples else ():
+            of_model = _sample(context, (dataset, model, study.seeds[0]), examples, limit)
             if of_model is not None:
                 sample, n_sets = of_model
                 samples.append(sample)
@@ -59,62 +59,99 @@ def _set_of(example: Row) -> str:
 
 
 def _sample(
-    context: Context,
-    ids: tuple[str, str, int],
-    examples: Rows,
-    sets: Mapping[str, Sequence[str]],
-    limit: int,
+    context: Context, ids: tuple[str, str, int], examples: Sequence[Row], limit: int
 ) -> tuple[dict[str, Any], int] | None:
     """Return a sample of one classifier for the script, and the number of sets that it is of.
 
-    None if there are no predictions. Sets of which nothing is explained do not count.
+    ``examples`` are those of the test split. None if there are no predictions. Sets of which
+    nothing is explained do not count. Only the rows of the sample are read whole.
     """
     study, (dataset, model, seed) = context.study, ids
     cell: dict[str, str | int] = {"dataset": dataset, "model": model, "seed": seed}
-    predicted = study.by_example("predictions", **cell)
+    predicted = _ids_in(study.columns("predictions", "example_id", **cell))
     if not predicted:
         return None
     by_method = {
-        method: study.by_example("explanations", **cell, method=method)
+        method: _ids_in(study.columns("explanations", "example_id", **cell, method=method))
         for method in study.applying("methods", dataset)
     }
-    explained = {method: rows for method, rows in by_method.items() if rows}
-    ids_explained = set().union(*explained.values()) or {*examples}
-    sets = {name: of for name, of in sets.items() if not ids_explained.isdisjoint(of)}
+    explained = {method: names for method, names in by_method.items() if names}
+    ids_explained = set().union(*explained.values()) or {row["example_id"] for row in examples}
+    by_set = grouped(examples, _set_of)
+    sets = {name: [row["example_id"] for row in rows] for name, rows in by_set.items()}
+    sets = {
+        name: members for name, members in sets.items() if not ids_explained.isdisjoint(members)
+    }
     metrics = study.applying("metrics", dataset)
     known = context.scores.examples
-    scores = {(m, k): known.get((*ids, m, k), {}) for m in explained for k in metrics}
+    cells = {(m, k): (*ids, m, k) for m in explained for k in metrics}
+    scores = {pair: known[of_file] for pair, of_file in cells.items() if of_file in known}
     order = study.declared(dataset).parts
 
-    def member(id: str) -> dict[str, Any]:
-        return {
-            **_example(examples[id], predicted[id]),
-            **_explanations([of_method.get(id) for of_method in explained.values()]),
-            "scores": [[scores[m, k].get(id) for k in metrics] for m in explained],
-        }
+    def place(row: Row) -> tuple[int, str]:
+        return order.index(row["group"]), row["example_id"]
 
-    def place(id: str) -> tuple[int, str]:
-        return order.index(examples[id]["group"]), id
-
-    chosen = {
+    chosen = [
+        [row["example_id"] for row in sorted(by_set[name], key=place)]
+        for name in choose_sets(sets, explained, scores, limit)
+    ]
+    shown = [[id for id in members if id in predicted] for members in chosen]
+    members = _Members(study, cell, {id for names in shown for id in names}, list(explained))
+    sample = {
         "dataset": dataset,
         "name": study.display("dataset", dataset),
         "model": model,
         "classes": study.declared(dataset).classes,
         "methods": list(explained),
         "metrics": metrics,
-        "sets": [
-            [member(id) for id in sorted(sets[name], key=place) if id in predicted]
-            for name in choose_sets(sets, explained, scores, limit)
-        ],
+        "sets": [[members.of(id, scores, metrics) for id in names] for names in shown],
     }
-    return chosen, len(sets)
+    return sample, len(sets)
+
+
+def _ids_in(table: pa.Table | None) -> set[str]:
+    """Return the ids of a table's examples; none if there is no table."""
+    return set() if table is None else set(table["example_id"].to_pylist())
+
+
+class _Members:
+    """Texts, predictions and explanations of the examples of a sample."""
+
+    def __init__(
+        self,
+        study: Study,
+        cell: Mapping[str, str | int],
+        names: Collection[str],
+        methods: Sequence[str],
+    ) -> None:
+        self._texts = study.rows_of("data", names, dataset=cell["dataset"])
+        self._predictions = study.rows_of("predictions", names, **cell)
+        self._explanations = {
+            method: study.rows_of("explanations", names, **cell, method=method)
+            for method in methods
+        }
+
+    def of(
+        self,
+        name: str,
+        scores: Mapping[tuple[str, str], ExampleScores],
+        metrics: Sequence[str],
+    ) -> dict[str, Any]:
+        """Return an example for the script."""
+        return {
+            **_example(self._texts[name], self._predictions[name]),
+            **_explanations([rows.get(name) for rows in self._explanations.values()]),
+            "scores": [
+                [scores[m, k].of(name) if (m, k) in scores else None for k in metrics]
+                for m in self._explanations
+            ],
+        }
 
 
 def choose_sets(
     sets: Mapping[str, Sequence[str]],
     explained: Mapping[str, Collection[str]],
-    scores: Mapping[tuple[str, str], Mapping[str, float]],
+    scores: Mapping[tuple[str, str], ExampleScores],
     limit: int,
 ) -> list[str]:
     """Choose the sets to show: half have the largest disparity, half are spread evenly.
@@ -139,19 +176,20 @@ def choose_sets(
 
 
 def _disparities(
-    sets: Mapping[str, Sequence[str]], scores: Mapping[tuple[str, str], Mapping[str, float]]
+    sets: Mapping[str, Sequence[str]], scores: Mapping[tuple[str, str], ExampleScores]
 ) -> dict[str, float]:
     """Return the disparity of each set; 0 if no score is defined for all of its members."""
     differences: dict[str, list[float]] = {name: [] for name in sets}
     for of_cell in scores.values():
-        finite = np.array([x for x in of_cell.values() if np.isfinite(x)])
+        finite = of_cell.values[np.isfinite(of_cell.values)]
         if not finite.size or is_constant(finite.min(), finite.max()):
             continue
         ends = float(finite.min()), float(finite.max())
         shares = shares_of(finite, *ends)
         mean, sd = shares.mean(), shares.std()
         for name, members in sets.items():
-            scores_of = np.array([of_cell.get(id, np.nan) for id in members])
+            places = [of_cell.places.get(id) for id in members]
+            scores_of = np.array([np.nan if i is None else of_cell.values[i] for i in places])
             if np.isfinite(scores_of).all():
                 values = shares_of(scores_of, *ends)
                 far = np.ptp(values) if len(values) > 1 else abs(values[0] - mean)

@@ -404,3 +404,13 @@ class TestJobsThatMeet:
                 self.write(path, score)
         self.write(path, 3.0)
         assert self.score(path) == [3.0]
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_no_temporary_file(tmp_path, monkeypatch):
+    def refuse(**options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), f"{tmp_path}/.file.x1y2.tmp")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(OSError, match="Read-only") as error, atomic_path(tmp_path / "file"):
+        pass
+    assert error.value.filename == str(tmp_path)

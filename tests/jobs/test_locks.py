@@ -91,6 +91,19 @@ def test_a_lock_that_cannot_be_made_is_one_line(tmp_path, capsys):
     assert capsys.readouterr().err == line
 
 
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_a_folder_that_cannot_be_written_is_named(path, number, monkeypatch, capsys):
+    def refuse(*arguments, **options):
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(runlock.Path, "open", refuse)
+    with pytest.raises(SystemExit) as stop:
+        runlock.hold(path, "this folder")
+    assert stop.value.code == 2
+    line = f"exparity: {path.parent}: cannot be written: {os.strerror(number)}\n"
+    assert capsys.readouterr().err == line
+
+
 @pytest.fixture(params=[errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP], ids=errno.errorcode.get)
 def reason(request, monkeypatch):
     """What the system says where a file system has no locks."""

@@ -89,7 +89,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
         with suppress(OSError), abandoned.open("rb+") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
             abandoned.unlink()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:  # the temporary file is none that the user knows
+        raise OSError(error.errno, error.strerror, str(path.parent)) from error
     temporary = Path(name)
     try:
         with suppress(OSError):  # a file system without locks

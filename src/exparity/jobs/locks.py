@@ -21,6 +21,7 @@ from typing import IO, NoReturn
 log = logging.getLogger(__name__)
 
 _held: list[IO[str]] = []
+_NOT_WRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
 # Of NFS without its lock service, of Lustre without the mount option `flock`, and of others.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
@@ -51,6 +52,8 @@ def hold(path: Path, what: str) -> None:
         owner = file.read(200) or "which has just begun"
         give_up(f"another run is using {what} ({owner}); wait for it or stop it")
     except OSError as error:
+        if error.errno in _NOT_WRITABLE:
+            give_up(f"{path.parent}: cannot be written: {error.strerror}")
         give_up(f"{path}: cannot be locked: {error.strerror}")
 
 

@@ -77,3 +77,46 @@ def test_json(text, message):
 
 def test_whole_surrogate_pairs_are_text():
     assert parse_json(r'["\ud83d\ude00", "\\ud800"]', "here") == ["😀", r"\ud800"]
+
+
+_BOMB = "x0: &x0 [a, a, a, a, a, a, a, a, a]\n" + "".join(
+    f"x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 9)}]\n" for i in range(1, 9)
+)
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"a: {'[' * 3000}{']' * 3000}", "here:1: not valid YAML (nested in more than 100 levels)"),
+        ("\n".join(" " * i + "a:" for i in range(300)), "(nested in more than 100 levels)"),
+        ("a: 1\nb: &a [1, *a]", "here:2: not valid YAML (*a lies within what it repeats)"),
+        ("b: &a {c: {d: *a}}", "here:1: not valid YAML (*a lies within what it repeats)"),
+        (_BOMB, "not valid YAML (aliases repeat more than 100,000 values)"),
+        ("a: 1\nseeds: [010]", "here:2: not valid YAML (010 is the number 8 in YAML; write"),
+        ("a: 1:30", "here:1: not valid YAML (1:30 is the number 90 in YAML; write that, or put it"),
+        ("a: 1:30.5", "here:1: not valid YAML (1:30.5 is the number 90.5 in YAML"),
+        ("words: {yes: ' y', no: ' n'}", "(key yes is a boolean in YAML; put it in quotes)"),
+    ],
+    ids=lambda v: v[:20],
+)
+def test_what_yaml_takes_and_nobody_means(text, message):
+    with pytest.raises(InputError) as refused:
+        parse_yaml(text, "here")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_numbers_that_are_meant_and_quoted_names_are_read():
+    text = "a: [1_000, 0x10, 0, -0, 0.5, 1.0e-3]\nb: ['010', '1:30']\ntrue: 'yes'\n"
+    read = {"a": [1000, 16, 0, 0, 0.5, 0.001], "b": ["010", "1:30"], True: "yes"}
+    assert parse_yaml(text, "here") == read
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("depth", [101, 900, 100_000])
+def test_deep_json_is_one_line(depth):
+    for begin, end in ("[]", ('{"a":', "}")):
+        with pytest.raises(InputError, match=r"^here: JSON nested in more than 100 levels$"):
+            parse_json(begin * depth + "1" + end * depth, "here")
+    assert parse_json("[" * 100 + "]" * 100, "here")

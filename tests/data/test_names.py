@@ -192,3 +192,15 @@ class TestPaths:
     @pytest.mark.parametrize("path", ["https://example.org/a.csv", "s3://bucket/a.csv"])
     def test_an_address_of_the_web_is_told_from_a_file(self, path):
         assert f"path: {path}: only hf://datasets/OWNER/NAME/FILE is read from" in refused(path)
+
+
+@pytest.mark.parametrize("end", ["1.5", "1e999", "true", '"6"', "NaN", "[" * 5000 + "]" * 5000])
+@pytest.mark.parametrize("option", ["spans", "unit_spans"])
+def test_spans_are_whole_numbers(end, option, tmp_path):
+    path = write(tmp_path / "a.csv", table(s=[f"[[0, {end}]]"]))
+    assert refused(path, **{option: "s"}).startswith(f"{path}:2: s must be the start and end of")
+
+
+def test_spans_may_be_whole_floats(tmp_path):
+    path = write(tmp_path / "a.parquet", table(s=[[[0.0, 6.0], [7.0, 8.0]]]))
+    assert load(path, spans="s")[0][0].words[0] == "Review"

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -358,3 +359,18 @@ class TestFunctions:
         with pytest.raises(InputError, match=message):
             audit(**{**asked, **changes})
         assert not runs
+
+
+def test_no_two_tables_or_models_share_a_folder(runs, asked):
+    names = ["отзывы_1.csv", "обзоры_1.csv", "1.csv", f"{'a' * 80}1.csv", f"{'a' * 80}2.csv"]
+    for name in names:
+        shutil.copy(asked["table"], name)
+        audit(**{**asked, "table": name}, quick=True, dry_run=True)
+    configs = [config for config, _, _ in runs]
+    assert len({config["results"] for config in configs}) == len(names)
+    assert len({next(iter(config["datasets"])) for config in configs}) == len(names)
+    Path("other").mkdir()
+    other = shutil.copy(asked["table"], f"other/{asked['table']}")
+    audit(**asked, quick=True, dry_run=True)
+    with pytest.raises(InputError, match=r"is of the audit of Reviews 2026.csv, and not of other/"):
+        audit(**{**asked, "table": other}, quick=True, dry_run=True)

@@ -272,6 +272,8 @@ def words_of(faults: Sequence[Any]) -> str:
         return reason
     is_number = {one["type"] for one in faults} & {"int_type", "float_type"}
     hint = ""
+    if isinstance(value, bool) and "string_type" in {one["type"] for one in faults}:
+        hint = "; YAML reads yes, no, on and off as true and false: put names in quotes"
     if is_number and isinstance(value, str) and _NUMBER.fullmatch(value):
         hint = "; write powers as 1.0e-3" if "e" in value.lower() else "; write it without quotes"
     return f"{reason}, found {shown(value)}{hint}"

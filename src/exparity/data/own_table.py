@@ -13,7 +13,7 @@ from pathlib import Path
 from sys import intern
 from typing import Annotated, Any, NamedTuple, cast
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, shown
 from exparity.core.escaping import visible
 from exparity.core.flags import Range
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
@@ -413,12 +413,19 @@ def _in_spans(row: _Row, option: str) -> Text:
     string, spans = row.values[row.columns["text"]], row.values[column]
     try:
         edges = json.loads(spans) if isinstance(spans, str) else spans
-        places = tuple((int(start), int(end)) for start, end in edges)
+        places = tuple((_place(start), _place(end)) for start, end in edges)
         if not isinstance(string, str) or not all(start < end for start, end in places):
             raise ValueError
         return Text(string, places)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise InputError(
             f"{row.where}: {column} must be the start and end of each part of a string, in order, "
-            f"such as [[0, 2], [2, 4]], found {spans!r}"
+            f"such as [[0, 2], [2, 4]], found {shown(spans)}"
         ) from None
+
+
+def _place(number: Any) -> int:
+    """Return a whole number, which a column of floats may hold."""
+    if isinstance(number, bool) or not isinstance(number, int | float) or number % 1 != 0:
+        raise ValueError
+    return int(number)

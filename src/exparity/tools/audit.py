@@ -24,6 +24,7 @@ from exparity.core.errors import ExparityError, IncompleteReport, InputError
 from exparity.core.escaping import say, visible
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.core.progress import Progress
+from exparity.core.strict import read_yaml
 from exparity.costs.planned import PlannedExamples
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
@@ -226,6 +227,8 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
             f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
             "folder with --results"
         )
+    if is_ours:
+        _check_same(config, path)
     experiment = Experiment.from_mapping(config)
     check_results(experiment)
     samples = planned_samples(experiment, PlannedExamples(experiment))
@@ -314,23 +317,42 @@ def _name_of(checkpoint: str) -> Sequence[str]:
     return parts[-2:] if parts[-1].isdecimal() else [Path(parts[-1]).name]
 
 
-def _as_id(name: str, otherwise: str) -> str:
-    """Return an id like a name, or with a digest of a name without Latin letters."""
+def _as_id(name: str, otherwise: str, *, exact: bool = False) -> str:
+    """Return an id like a name, with a digest if it is shortened or has other than ASCII letters.
+
+    Names that differ in case and punctuation alone have one id unless it is to be exact.
+    """
     id = _NO_ID.sub("_", name.lower()).strip("_")
-    if not id:  # such as a name in Chinese
-        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{otherwise}_{digest[:8]}"
-    return (id if id[0].isalpha() else f"{otherwise}_{id}")[:MAX_ID]
+    if not id or not id[0].isalpha():  # such as a name in Chinese
+        id = "_".join(filter(None, (otherwise, id)))
+    if name.isascii() and len(id) <= MAX_ID and not exact:
+        return id
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{id[: MAX_ID - 9]}_{digest}"
 
 
 def _ids_of(stem: str, names: Sequence[str]) -> list[str]:
-    """Return an id for each comparison, with a number if two would be equal."""
+    """Return an id for each comparison; no two have one."""
     if len(names) == 1:
         return [stem]
-    ids = [f"{stem}_{_as_id(name, 'group')}"[:MAX_ID] for name in names]
+    ids = [_as_id(f"{stem}_{name}", "table") for name in names]
     if len({*ids}) == len(ids):
         return ids
-    return [f"{id[: MAX_ID - 4]}_{number}" for number, id in enumerate(ids)]
+    return [_as_id(f"{stem}_{name}", "table", exact=True) for name in names]
+
+
+def _check_same(config: Mapping[str, Any], path: Path) -> None:
+    """Refuse to replace the audit of another table or classifier, whose names have one id."""
+    written = read_yaml(path)
+    for block, key in (("datasets", "path"), ("models", "checkpoint"), ("models", "predict")):
+        before, now = (
+            {entry.get(key) for entry in one.get(block, {}).values()} for one in (written, config)
+        )
+        if before != now and None not in before | now:
+            raise InputError(
+                f"{path}: is of the audit of {', '.join(sorted(before))}, and not of "
+                f"{', '.join(sorted(now))}; name another folder with --results"
+            )
 
 
 def _flags(configfile: Path, cores: str) -> list[str]:

@@ -103,7 +103,8 @@ class TestSettings:
             ({"blocks": {"a": {"epoch": 1}}},
              "config: unknown key 'blocks.a.epoch'; did you mean 'epochs'?"),
             ({"blocks": ["a", "b"]},
-             "config: blocks: Input should be an object, found ['a', 'b']"),
+             "config: blocks: Input should be an object, found ['a', 'b']; write a mapping: "
+             "{a: {}, b: {}}"),
             ({"call": ["a", 5]},
              "config: call[1]: Input should be a valid string or an object, found 5"),
             ({"call": [{"us": "a"}]}, "config: call[0].use: Field required"),

@@ -216,6 +216,10 @@ def filled(value):
         (lambda batch: [], "one score per token of every text"),
         (filled(np.nan), "method lime: gives scores that are not finite real numbers"),
         (filled("1"), "not finite real numbers"),
+        (
+            lambda batch: [np.ma.array(np.ones(n), mask=np.eye(1, n)[0]) for n in batch.lengths],
+            "gives scores that are not finite real numbers",
+        ),
         (lambda batch: 1 / 0, "^'lime' in .*: ZeroDivisionError: division by zero"),
         (lambda batch: sys.exit(0), "^'lime' in .*: SystemExit: 0"),
         (

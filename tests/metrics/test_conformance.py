@@ -227,6 +227,18 @@ def test_undefined_values_and_rounding_are_not(replaced, value):
     np.testing.assert_array_equal(exparity.evaluate(None, [ONE], "gini"), [value])
 
 
+@pytest.mark.contract
+def test_masked_values_are_undefined(replaced):
+    hidden = np.ma.array([0.5, 0.25], mask=[True, False])
+    replaced("gini", lambda scores, mask: hidden[:1])
+    assert np.isnan(exparity.evaluate(None, [ONE], "gini")).all()
+    replaced("gini", lambda scores, mask: hidden[1:])
+    np.testing.assert_array_equal(exparity.evaluate(None, [ONE], "gini"), [0.25])
+    undefined = exparity.compare_groups(np.ma.array([1.0, 2, 3, 0], mask=[0, 0, 0, 1]), [*"aabb"],
+                                        ("a", "b"))  # fmt: skip
+    assert undefined.n_undefined == 1
+
+
 def adding(*arrays):
     arrays[0][:] += 1
 

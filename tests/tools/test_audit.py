@@ -191,12 +191,12 @@ def posts(checkpoints, tmp_path, runs):
 
 def test_of_several_labels_the_column_names_one(runs, posts, asked):
     audit(**posts, label="male", group=["town"])
-    audit(**posts, label="Female", group=["town", "race"], output="male")
+    audit(**posts, label="Female", group=["town", "race"], model_label="male")
     assert [run[0]["models"]["several"]["label"] for run in runs] == ["male", "male"]
     assert runs[0][0]["title"] == "Audit of several (male) on posts.csv"
     assert "*" not in Path(runs[1][0]["results"], "config.yaml").read_text()  # no YAML alias
     with pytest.raises(InputError, match="label 'male': the outputs are classes"):
-        audit(**asked, output="male")
+        audit(**asked, model_label="male")
     with pytest.raises(InputError, match="has several labels, and a text of the data has one"):
         audit(**posts, label="race", group=["town"])
 
@@ -322,7 +322,7 @@ def test_a_whole_run(repository, checkpoints, tmp_path, monkeypatch):
     assert "start anew" not in log.read_text()
     assert "Finished jobid" not in run.stdout + run.stderr
     assert f"all that Snakemake says goes to {log.relative_to(tmp_path)}" in run.stderr
-    assert "that works has scores that differ" in run.stdout
+    assert "cells were not tested, because the classifier predicts one class" in run.stdout
     assert len(exparity.read_results(page.parents[1], "predictions")) == 40
     assert set(exparity.read_results(page.parents[1], "data")["split"]) == {"test"}
     assert len(exparity.read_results(page.parents[1], "correctness"))

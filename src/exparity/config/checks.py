@@ -234,6 +234,11 @@ def check_cells(experiment: ResolvedConfig) -> None:
         for seed in experiment.seeds:
             options = experiment.finetune_options(dataset, model, seed)
             if not options["training"]["epochs"]:
+                if experiment.specs[model].init == "scratch":
+                    raise InputError(
+                        f"models.{model}: init: scratch starts from random weights, which epochs: "
+                        "0 would leave as they are; train it, or name a checkpoint"
+                    )
                 _check_as_it_is(experiment, dataset, model)
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):

@@ -86,7 +86,12 @@ def instances_of(block: str, config: Config) -> dict[str, Instance]:
         for key in ("max_examples", "datasets"):
             if block == "datasets" and key in own.model_fields_set:
                 raise InputError(f"{where}.{key}: set it on a method or metric instead")
-        entry, settings = registry.get(own.use or id, where), dict(own.model_extra or {})
+        settings = dict(own.model_extra or {})
+        use = own.use or id
+        if block == "datasets" and "path" in settings and use not in DATASETS.ids():
+            remedy = "for a table of your own, write use: table"
+            raise InputError(f"{where}: unknown dataset '{use}'; {remedy}")
+        entry = registry.get(use, where)
         options = registry.options(entry)
         if "explains" in options.model_fields:
             settings.setdefault("explains", config.explains)

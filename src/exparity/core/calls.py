@@ -85,6 +85,15 @@ def is_missing(value: Any) -> bool:
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
+def unmasked(values: Any) -> NDArray[Any]:
+    """Return values as an array; those that a masked array hides are NaN."""
+    import numpy as np  # the command line must not wait for it
+
+    if not np.ma.isMaskedArray(values):
+        return np.asarray(values)
+    return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+
+
 def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     """Return a list of numbers as an array of its own."""
     import numpy as np  # the command line must not wait for it
@@ -93,7 +102,7 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     wanted = np.dtype(kind)
     converted: NDArray[Any]
     try:
-        array = np.asarray(items)
+        array = unmasked(items)
         if array.ndim != 1 or array.dtype.kind not in "biufO":
             raise TypeError
         if array.dtype == wanted:

@@ -40,6 +40,11 @@ _SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n|\n)*)", re.MULTILINE)
 _ITEM = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
+_PLAIN = re.compile(r"[\w./-]+")  # text that YAML takes without quotes
+_OF_LISTS = ("list_type", "tuple_type", "sequence_type")
+_OF_MAPPINGS = ("dict_type", "mapping_type", "model_type", "model_attributes_type")
+"""Types of pydantic's faults where a list, or a mapping, is meant."""
+
 
 class _Meta(ModelMetaclass):
     """Has errors of a call from Python in lines."""
@@ -276,4 +281,19 @@ def words_of(faults: Sequence[Any]) -> str:
         hint = "; YAML reads yes, no, on and off as true and false: put names in quotes"
     if is_number and isinstance(value, str) and _NUMBER.fullmatch(value):
         hint = "; write powers as 1.0e-3" if "e" in value.lower() else "; write it without quotes"
-    return f"{reason}, found {shown(value)}{hint}"
+    return f"{reason}, found {shown(value)}{hint or _form_meant(fault['type'], value)}"
+
+
+def _form_meant(fault: str, value: Any) -> str:
+    """Return a clause with the YAML of a list or a mapping that a value is meant as."""
+    is_name = isinstance(value, str) and value.isidentifier()
+    if fault in _OF_LISTS and isinstance(value, int) and not isinstance(value, bool):
+        count = f", or [{', '.join(map(str, range(value)))}] for {value}" if 1 < value <= 10 else ""
+        return f"; write a list: [{value}]{count}"
+    if fault in _OF_LISTS and isinstance(value, str) and _PLAIN.fullmatch(value):
+        return f"; write a list: [{value}]"
+    if fault in _OF_MAPPINGS and (is_name or isinstance(value, list | tuple)):
+        names = [value] if isinstance(value, str) else value
+        if names and all(isinstance(name, str) and name.isidentifier() for name in names):
+            return f"; write a mapping: {{{', '.join(f'{name}: {{}}' for name in names)}}}"
+    return ""

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
+from exparity.core.calls import unmasked
 from exparity.core.errors import ExparityError, InputError, reason_of, shown
 from exparity.core.undisturbed import one_at_a_time
 from exparity.engine.batching import Build
@@ -271,7 +272,7 @@ class BlackBox(Classifier):
         if isinstance(answer, torch.Tensor):
             answer = answer.detach().double().cpu().numpy()
         try:
-            rows = np.array(answer, dtype=np.float64)
+            rows = np.array(unmasked(answer), dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(f"predict must return numbers, not {shown(answer)}") from None
         if rows.shape != (len(texts), self.n_classes):

@@ -19,6 +19,7 @@ from exparity.core.calls import (
     checked,
     listed,
     options_of_ids,
+    unmasked,
 )
 from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
@@ -278,7 +279,7 @@ def _scores(
     """Run a method, and hold what it returns to what it declares."""
     versions = _versions(batch)
     with entry.running(), without_global_draws(f"method {entry.id}"):
-        scores = [np.asarray(s) for s in entry.function(batch, **options)]
+        scores = [unmasked(s) for s in entry.function(batch, **options)]
     if _versions(batch) != versions:
         raise ExparityError(f"method {entry.id}: writes to its inputs; copy them first")
     shapes, wanted = [s.shape for s in scores], [(length,) for length in batch.lengths]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.core.calls import Several, checked, listed, options_of_ids
+from exparity.core.calls import Several, checked, listed, options_of_ids, unmasked
 from exparity.core.errors import ExparityError, InputError, shown
 from exparity.core.flags import Seed
 from exparity.core.progress import Progress
@@ -259,7 +259,7 @@ def _values(
 ) -> FloatArray:
     """Run a metric, and hold what it returns to what it declares."""
     with entry.running(), without_global_draws(f"metric {entry.id}"):
-        values = np.asarray(entry.function(*inputs, **options))
+        values = unmasked(entry.function(*inputs, **options))
     if values.shape != (size,) or values.dtype.kind not in "biuf":
         raise ExparityError(
             f"metric {entry.id}: must return one value per explanation, a number: an array of the "

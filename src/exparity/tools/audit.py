@@ -84,7 +84,7 @@ def audit(
     match: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     rationale: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     labels: Annotated[Sequence[str], Flag(metavar="CLASS")] = (),
-    output: Annotated[str, Flag(metavar="NAME")] | None = None,
+    model_label: Annotated[str, Flag(metavar="NAME")] | None = None,
     prompt: Annotated[Sequence[str], Flag(metavar="TEMPLATE")] = (),
     word: Annotated[Sequence[str], Flag(metavar="CLASS=WORD")] = (),
     chat: bool = False,
@@ -131,8 +131,8 @@ def audit(
             then compared with them.
         labels: the classes in the order of the outputs, for a function, or a checkpoint that does
             not name them.
-        output: the label to audit, for a checkpoint with several; the one that the column is named
-            after if None.
+        model_label: the label of the model to audit, for a checkpoint with several; the one that
+            the column is named after if None.
         prompt: prompt with {text} in it, for a causal language model; each of several is a run, and
             verdicts are over all runs.
         word: word that answers the prompts for a class, with the blank before it, such as
@@ -177,7 +177,7 @@ def audit(
         entry = _given(checkpoint=checkpoint, revision=revision, training={"epochs": 0})
         entry |= _given(head=LABEL_WORDS, chat=chat) if words else {}
         named_label, order, shortens = _matched(
-            entry, loaded[0], label, output, bool(labels), words
+            entry, loaded[0], label, model_label, bool(labels), words
         )
         entry |= _given(label=named_label)
     options["labels"] = list(order)
@@ -277,7 +277,7 @@ def _matched(
     entry: Mapping[str, Any],
     facts: DatasetFacts,
     column: str,
-    output: str | None,
+    model_label: str | None,
     in_order: bool,
     words: Mapping[str, str],
 ) -> tuple[str | None, Sequence[str], bool]:
@@ -295,9 +295,9 @@ def _matched(
         return None, list(words), False
     head = head_of(pretrained)
     outputs = output_names(pretrained.id2label)
-    if output or pretrained.problem_type == "multi_label_classification":
+    if model_label or pretrained.problem_type == "multi_label_classification":
         names = {str(label).casefold(): str(label) for label in pretrained.id2label.values()}
-        head.label = names.get((output or column).casefold(), output)
+        head.label = names.get((model_label or column).casefold(), model_label)
     elif not head.keeps_outputs(pretrained) and outputs is not None and not in_order:
         head.require(name, pretrained)
         classes = in_order_of_outputs(outputs, classes, f"checkpoint {name}")

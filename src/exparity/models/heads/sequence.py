@@ -72,7 +72,7 @@ class SequenceHead(Head):
         if alone is None and config.problem_type == _SEVERAL:
             raise InputError(
                 f"{where}: has several labels, and a text of the data has one class; name the "
-                f"`label` to explain, such as {classes[0]} (in an audit: --output)"
+                f"`label` to explain, such as {classes[0]} (in an audit: --model-label)"
             )
         if len(classes) != len(labels):
             raise InputError(

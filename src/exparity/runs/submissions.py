@@ -42,6 +42,11 @@ BUSY = Remedy(
 """What ends by itself: a submission is sent again until it is taken."""
 REMEDIES = (
     Remedy(
+        r"violates .*policy",
+        f"the account or qos limits jobs, their size or their time: lower `jobs`, mem_mb, "
+        f"training_minutes or job_minutes {_PROFILE}",
+    ),
+    Remedy(
         r"partition (specified|name)",
         f"set cpu_partition and gpu_partition {_PROFILE}; `sinfo -o '%P %G %l'` lists partitions",
     ),
@@ -58,11 +63,6 @@ REMEDIES = (
     Remedy(
         r"node configuration|gres|feature|constraint",
         f"set gres, constraint or mem_mb {_PROFILE}; `sinfo -o '%P %G %f %m'` lists nodes",
-    ),
-    Remedy(
-        r"violates .*policy",
-        f"the account or qos limits jobs, their size or their time: lower `jobs`, mem_mb, "
-        f"training_minutes or job_minutes {_PROFILE}",
     ),
     Remedy(
         r"time ?limit",

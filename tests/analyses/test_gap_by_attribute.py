@@ -136,12 +136,13 @@ def test_the_page_has_a_line_for_each_range(tmp_path):
     options = {"attribute": "gender_agreement", "edges": EDGES}
     gap_by_attribute(data, [predictions], output, [counterfactuals], **options)
     rows = read_artefact(output, "gap_by_attribute")[0].to_pylist()
-    rows = [{**row, "dataset": "jigsaw", "model": "bert"} for row in rows]
+    # As the report reads them, with what the metadata say of all.
+    rows = [{**row, "dataset": "jigsaw", "model": "bert", "attribute": "gender"} for row in rows]
     study = SimpleNamespace(
         display=lambda kind, id: id, declared=lambda dataset: SimpleNamespace(classes=LABELS)
     )
     lines = range_lines(rows, study)
     assert [(line.low, line.high) for line in lines] == list(pairwise(EDGES))
-    assert {line.class_name for line in lines} == {"toxic"}
+    assert {(line.class_name, line.by) for line in lines} == {("toxic", "gender_agreement")}
     page = page_of("gap_by_attribute", findings(rows, study), study)
     assert page.count("<tr>") == 1 + 3

@@ -66,7 +66,7 @@ def _job_options(
     reads=("data", "predictions", "counterfactual_predictions"),
     writes={
         "gap_by_attribute": Table(
-            "attribute: string",
+            "by: string",
             "low high: float64",
             BiasRow,
             keys=("seed", "low", "quantity", "group", "group_b", "class_name"),
@@ -131,7 +131,7 @@ def gap_by_attribute(
                 if low <= values[row["example_id"]] < high
                 or (closed and values[row["example_id"]] == high)
             ]
-            place = {"seed": seed, "attribute": attribute, "low": low, "high": high}
+            place = {"seed": seed, "by": attribute, "low": low, "high": high}
             for gap in _gaps(prepared, chosen, changed_by_seed.get(seed, ()), confidence):
                 flags = [flag for flag in gap.flags if flag != _COLLAPSED or collapsed]
                 rows.append({**place, **asdict(gap), "flags": flags})

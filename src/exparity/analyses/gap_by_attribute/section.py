@@ -25,7 +25,7 @@ class RangeLine:
     model: str
     groups: str
     class_name: str
-    attribute: str
+    by: str
     low: float
     high: float
     n: int
@@ -34,11 +34,11 @@ class RangeLine:
 
 def range_lines(rows: Sequence[Row], study: Study) -> list[RangeLine]:
     """Return the lines of the table; of two classes those of the second."""
-    names = ("dataset", "model", "group", "group_b", "class_name", "attribute", "low", "high")
+    names = ("dataset", "model", "group", "group_b", "class_name", "by", "low", "high")
     lines = []
     gaps = (row for row in rows if row["quantity"] in SHOWN)
     for key, cell in grouped(gaps, itemgetter(*names)).items():
-        dataset, model, group, group_b, class_name, attribute, low, high = key
+        dataset, model, group, group_b, class_name, by, low, high = key
         classes = study.declared(dataset).classes
         if len(classes) == 2 and class_name == classes[0]:
             continue
@@ -46,9 +46,7 @@ def range_lines(rows: Sequence[Row], study: Study) -> list[RangeLine]:
         means = {quantity: _mean(by_quantity.get(quantity, ())) for quantity in SHOWN}
         n = max(row["n"] for row in by_quantity.get("selection_rate_gap", cell))
         lines.append(
-            RangeLine(
-                dataset, model, f"{group} − {group_b}", class_name, attribute, low, high, n, means
-            )
+            RangeLine(dataset, model, f"{group} − {group_b}", class_name, by, low, high, n, means)
         )
     return lines
 

@@ -131,14 +131,10 @@ def compare_gaps(
             continue
         for name in (method, f"{method}_once"):
             placed.append(((dataset, source, name), ids[1], rows))
-    for (id,), path in layout.files(results, "term_weight_probe"):
+    for method, id, row in _probed(results):
         dataset = theirs_of.get(registered.get(id, id))
-        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
-            if dataset is not None and row["debias"] == "none":
-                method = f"weight_{row['weight']:g}"
-                if row["terms"] != "all":
-                    method += f"_{row['terms']}"
-                placed.append(((dataset, _BAG, method), _BAG, [row]))
+        if dataset is not None:
+            placed.append(((dataset, _BAG, method), _BAG, [row]))
     values: dict[Key, list[float]] = defaultdict(list)
     our_models: dict[Key, dict[str, None]] = defaultdict(dict)
     for place, our_model, rows in placed:
@@ -191,6 +187,17 @@ def _classifiers(results: Path) -> Iterator[tuple[tuple[str, ...], list[dict[str
         rows = read_artefact(path, "bias")[0].to_pylist()
         for seed, of_seed in grouped(rows, itemgetter("seed")).items():
             yield (*ids, str(seed)), of_seed
+
+
+def _probed(results: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the published name of a scale, the dataset and each row of the probe, undebiased."""
+    for (dataset,), path in layout.files(results, "term_weight_probe"):
+        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
+            method = f"weight_{row['weight']:g}"
+            if row["terms"] != "all":
+                method += f"_{row['terms']}"
+            if row["debias"] == "none":
+                yield method, str(dataset), row
 
 
 def _counterpart(

@@ -16,6 +16,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Snakemake asks SLURM's commands when it is imported, and these look nine seconds for a controller
 # where nothing says that there is none; the tests' own is named where it is used.
 os.environ.setdefault("SLURM_CONF", os.devnull)
+# Compiling the functions of the shap package takes 15 seconds; tests/methods/test_packages.py has
+# a process that does.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

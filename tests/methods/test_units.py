@@ -18,6 +18,8 @@ STORY = (
     "She sings . He thanked Mrs. Waitress ! Who ? The girl sings near the harbour . "
     "His father left ."
 )
+# Of captum, an algorithm that leaves units out.
+OF_UNITS = {"captum": {"algorithm": "FeatureAblation"}}
 ALL_COALITIONS = {"kernel_shap": {"n_samples": 4096}, "shap": {"max_evals": 4096}}
 
 
@@ -26,8 +28,9 @@ ALL_COALITIONS = {"kernel_shap": {"n_samples": 4096}, "shap": {"max_evals": 4096
 def test_words_of_one_piece_are_tokens_bit_for_bit(classifiers, sentences, method):
     classifier = classifiers["bert"]
     texts = of_one_piece(classifier, sentences)
+    options = OF_UNITS.get(method, {})
     of_tokens, of_words = (
-        explained(classifier, texts, [1] * len(texts), method, unit=unit)
+        explained(classifier, texts, [1] * len(texts), method, **options, unit=unit)
         for unit in ("token", "word")
     )
     for one, other in zip(of_tokens, of_words, strict=True):
@@ -93,16 +96,18 @@ def test_tokens_of_a_unit_share_it_whatever_the_batch(classifiers, method, unit)
     classifier = classifiers["roberta"]
     whole = [Text.of(text) for text in (STORY, *TEXTS[:3])]
     texts = [Text(t.string, t.spans, tuple(np.arange(len(t.spans)) // 3)) for t in whole]
-    for one in explained(classifier, texts, [1, 0, 1, 0], method, unit=unit):
+    options = {**OF_UNITS.get(method, {}), "unit": unit}
+    for one in explained(classifier, texts, [1, 0, 1, 0], method, **options):
         units = one.units(unit)
         for number in range(len(units)):
             assert len(set(one.scores[units.of_token == number])) == 1
-        # Partition SHAP shares what it does not split with special tokens too.
-        if method not in ("shap", "uniform_random"):
+        # Partition SHAP shares what it does not split with special tokens too, and captum leaves
+        # every token out.
+        if method not in ("captum", "shap", "shap_package", "uniform_random"):
             assert not one.scores[one.special_mask].any()
 
     def run(rows):
         chosen = [texts[i] for i in rows], [1 - i % 2 for i in rows]
-        return [one.scores.tobytes() for one in explained(classifier, *chosen, method, unit=unit)]
+        return [one.scores.tobytes() for one in explained(classifier, *chosen, method, **options)]
 
     check_invariance(classifier, run, 4, 1)

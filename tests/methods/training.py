@@ -22,6 +22,8 @@ ONE_OF_EACH_KIND = [
 ]
 QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
 """Smaller values of options that set the cost, for methods that have them."""
+QUICK_OPTIONS = {"lime_package": {"num_samples": 12}, "shap_package": {"max_evals": 12}}
+"""The same of explainers of other packages, whose options are one mapping."""
 LEARNT = [
     "She sings .",
     "The girl sings near the harbour .",
@@ -48,7 +50,8 @@ def known(options, entry):
 
 
 def quick(method):
-    return known(QUICK, METHODS.get(method))
+    options = {"options": QUICK_OPTIONS[method]} if method in QUICK_OPTIONS else {}
+    return {**known(QUICK, METHODS.get(method)), **options}
 
 
 def training_for(method):

@@ -7,6 +7,7 @@ from pathlib import Path
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.core.errors import within
+from exparity.core.validation import complete
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.models.scratch import check_buildable
@@ -16,7 +17,7 @@ _READ_AT_START = 1 << 25
 
 
 def check_before_jobs(experiment: Experiment) -> None:
-    """Check that models from scratch can be built, and that small datasets at hand load.
+    """Check that models from scratch can be built, libraries' options, and small datasets at hand.
 
     These checks take seconds, and spare jobs that would fail. A dataset that is prepared already is
     left out.
@@ -25,6 +26,10 @@ def check_before_jobs(experiment: Experiment) -> None:
         if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
             with within(f"models.{model}: "):
                 check_buildable(spec)  # imports torch
+    for id, method in experiment.methods.items():
+        if check := method.entry.facts.check_options:  # imports the library
+            with within(f"methods.{id}: "):
+                check(complete(method.options, method.params, f"methods.{id}"))
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))

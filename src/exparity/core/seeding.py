@@ -10,6 +10,7 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,55 @@ def generator(seed: int, *key: str | int) -> np.random.Generator:
     return np.random.default_rng(derive_seed(seed, *key))
 
 
+class GlobalDraws:
+    """The global generators of numpy and torch as one text has them.
+
+    For libraries that draw from these, such as shap and captum. They go on where they were when the
+    library works on the text again.
+
+    Args:
+        rng: such as ``batch.generator(index)``, the generator of one text.
+
+    Attributes:
+        seed: seed of both, a draw of ``rng``.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.seed = int(rng.integers(2**31))
+        self._numpy: Any = None
+        self._torch: list[Any] = []
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Within the context, they are the global ones; afterwards those are as before."""
+        import torch
+
+        # A process that computes on the CPU takes no memory of a GPU.
+        taken = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+        devices = range(torch.cuda.device_count()) if taken else ()
+        before = np.random.get_state()  # noqa: NPY002
+        with torch.random.fork_rng(devices):
+            self._continue()
+            try:
+                yield
+            finally:
+                self._numpy = np.random.get_state()  # noqa: NPY002
+                self._torch = [torch.get_rng_state(), *map(torch.cuda.get_rng_state, devices)]
+                np.random.set_state(before)  # noqa: NPY002
+
+    def _continue(self) -> None:
+        import torch
+
+        if not self._torch:
+            torch.manual_seed(self.seed)
+            np.random.seed(self.seed)  # noqa: NPY002
+            return
+        np.random.set_state(self._numpy)  # noqa: NPY002
+        torch.set_rng_state(self._torch[0])
+        for device, state in enumerate(self._torch[1:]):
+            torch.cuda.set_rng_state(state, device)
+
+
 @contextmanager
 def seeded(rng: np.random.Generator) -> Iterator[None]:
     """Seed the global generators of numpy and torch by a draw, and restore them.
@@ -37,19 +87,8 @@ def seeded(rng: np.random.Generator) -> Iterator[None]:
     Args:
         rng: such as ``batch.generator(index)``, the generator of one text.
     """
-    import torch
-
-    # A process that computes on the CPU takes no memory of a GPU.
-    taken = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    devices = range(torch.cuda.device_count()) if taken else ()
-    seed, state = int(rng.integers(2**31)), np.random.get_state()  # noqa: NPY002
-    with torch.random.fork_rng(devices):
-        torch.manual_seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        try:
-            yield
-        finally:
-            np.random.set_state(state)  # noqa: NPY002
+    with GlobalDraws(rng).in_use():
+        yield
 
 
 @contextmanager

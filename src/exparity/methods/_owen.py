@@ -12,6 +12,7 @@ from collections.abc import Generator, Sequence
 
 import numpy as np
 
+from exparity.methods import MethodBatch
 from exparity.types import BoolArray, FloatArray, IntArray
 
 Search = Generator[BoolArray, FloatArray, FloatArray]
@@ -21,6 +22,16 @@ _ROUND = 5  # masks that a round begins with, as shap's explainer of texts has i
 _ENDS_WORD = re.compile(r"^.*\W$")
 _BEGINS_LETTER = re.compile(r"^[A-Za-z]")
 _CONNECTORS = ("but", "and", "or")
+
+
+def unit_hierarchy(batch: MethodBatch, text: int) -> IntArray:
+    """Return the :func:`text_hierarchy` of the units of a text of a batch, a prompt's left out."""
+    encoding, units, inside = batch.encodings[text], batch.units[text], batch.text_masks[text]
+    assert encoding.offsets is not None
+    ends = np.zeros(len(units), dtype=np.int64)
+    np.maximum.at(ends, units.of_token, encoding.offsets[:, 1])
+    spans = np.stack([encoding.offsets[units.first, 0], ends], axis=1)[inside]
+    return text_hierarchy(encoding.text, spans, batch.classifier.tokenizer.sep_token)
 
 
 def text_hierarchy(text: str, spans: IntArray, separator: str | None) -> IntArray:

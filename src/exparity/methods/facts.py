@@ -30,6 +30,8 @@ class MethodFacts(Facts):
             ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
         repeatable: False if it cannot explain moved copies of its texts, so that metrics that run
             the method again do not apply.
+        check_options: checks all options at the start of a run; raises :class:`InputError`. It may
+            import libraries.
         caution: receives all options and a transformers model type; returns a warning for the plan,
             or None.
         terms: terms of use beside exparity's licence, such as a patent, or None. A method with
@@ -47,6 +49,7 @@ class MethodFacts(Facts):
     needs_training: bool = False
     path_options: tuple[str, ...] = ()
     repeatable: bool = True
+    check_options: Callable[[Mapping[str, Any]], None] | None = None
     caution: Callable[[Mapping[str, Any], str], str | None] | None = None
     terms: str | None = None
 

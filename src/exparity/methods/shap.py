@@ -10,7 +10,7 @@ from exparity.core.flags import Range
 from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch
 from exparity.methods._masks import masking_method
-from exparity.methods._owen import Search, owen_values, text_hierarchy
+from exparity.methods._owen import Search, owen_values, unit_hierarchy
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _TOGETHER = 64  # texts that run side by side; what they ask fills the engine's batches
@@ -94,15 +94,11 @@ def _explain_together(batch: MethodBatch, max_evals: int) -> dict[int, FloatArra
 
 def _search(batch: MethodBatch, items: IntArray, max_evals: int) -> Search:
     """Return the search for the values of a text's own units, and of its versions."""
-    text = items[0]
-    encoding, units, own = batch.encodings[text], batch.units[text], batch.text_masks[text]
-    assert encoding.offsets is not None
-    ends = np.zeros(len(units), dtype=np.int64)
-    np.maximum.at(ends, units.of_token, encoding.offsets[:, 1])
-    spans = np.stack([encoding.offsets[units.first, 0], ends], axis=1)[own]
+    text = int(items[0])
+    inside = batch.text_masks[text]
     return owen_values(
-        text_hierarchy(encoding.text, spans, batch.classifier.tokenizer.sep_token),
-        encoding.special_mask[units.first][own],
+        unit_hierarchy(batch, text),
+        ~batch.content_masks[text][inside],
         batch.targets[items],
         max_evals,
         int(batch.generator(text).integers(2**32)),

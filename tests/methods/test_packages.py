@@ -289,3 +289,11 @@ def test_features_of_captum_are_units(classifiers):
 @pytest.mark.contract
 def test_methods_of_packages_are_registered():
     assert {"captum", "lime_package", "shap_package"} <= {*METHODS.ids()}
+
+
+@pytest.mark.reference
+def test_probabilities_of_texts_are_one_call(classifiers, texts):
+    classifier = classifiers["bert"]
+    found = classifier.predict_proba(texts)
+    np.testing.assert_allclose(found, plain(classifier, texts), rtol=0, atol=1e-6)
+    assert classifier.predict_proba(texts[0]).shape == (1, 2)

@@ -29,6 +29,7 @@ from exparity.engine.batching import (
     is_narrow,
     padded,
 )
+from exparity.engine.encoding import as_list
 from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
@@ -38,7 +39,7 @@ from exparity.models.heads import SEQUENCE, Head, new_head
 from exparity.models.inputs import token_types
 from exparity.models.lookup import EmbeddedBatch, Frame, with_values
 from exparity.models.placement import is_spread, require_whole, without_gradients
-from exparity.types import BoolArray, FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray, Text, TextLike
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -180,6 +181,19 @@ class Classifier(TokenEmbeddings):
     def objective(self, explains: str | Mapping[Any, str]) -> Objective:
         """Return the function of logits and targets that ``explains`` names."""
         return objective_of(explains, self.class_names, in_words=self.head.answers_freely)
+
+    def predict_proba(self, texts: str | Text | Sequence[TextLike]) -> FloatArray:
+        """Return the (n, c) probabilities of the classes of texts, in [0, 1], a row for each text.
+
+        Args:
+            texts: strings, lists of words, :class:`exparity.Text` or pairs, as
+                :func:`exparity.explain` takes them; columns are as in ``class_names``.
+
+        Raises:
+            InputError: a text is empty.
+        """
+        encodings = self.encode(as_list(texts))
+        return self.probabilities([encoding.token_ids for encoding in encodings])
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
         """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`."""

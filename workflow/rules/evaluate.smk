@@ -3,7 +3,8 @@ rule evaluate:
         data=get_path("data"),
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
-        counterfactuals=get_counterfactuals(),
+        counterfactuals=get_of_metric("counterfactuals", "counterfactual"),
+        foresight=get_of_metric("foresight", "foresight"),
     output:
         scores=get_path("scores"),
     log:
@@ -25,5 +26,6 @@ rule evaluate:
         "exparity evaluate --options {params.options:q} --metric-id {wildcards.metric:q}"
         " --data {input.data:q} --explanations {input.explanations:q}"
         " --checkpoint {input.checkpoint:q} --counterfactuals {input.counterfactuals:q}"
+        " --foresight {input.foresight:q}"
         " --output {output.scores:q} --threads {threads}"
         " > {log:q} 2>&1"

@@ -28,11 +28,11 @@ def get_checkpoint(wildcards):
     return get_path("models").format(**wildcards)
 
 
-def get_counterfactuals():
-    """The counterfactuals of a dataset, for metrics that ask which words they change."""
-    if not EXPERIMENT.metrics_that_need("counterfactual"):
+def get_of_metric(artefact, needs):
+    """A file that only metrics read that need something, such as counterfactuals."""
+    if not EXPERIMENT.metrics_that_need(needs):
         return []
-    return lambda wildcards: EXPERIMENT.counterfactuals(get_ids(wildcards))
+    return lambda wildcards: EXPERIMENT.of_metric(artefact, get_ids(wildcards))
 
 
 def get_analysis_inputs(name):

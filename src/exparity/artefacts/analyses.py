@@ -143,6 +143,7 @@ _STAGES = (
     "compare",
     "controls",
     "counterfactuals",
+    "foresee",
     "judge",
     "reliance",
 )

@@ -40,10 +40,10 @@ STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "prepare": ((), ("data",)),
     "finetune": (("data",), ("predictions", "models")),
     "explain": (("data", "predictions"), ("explanations",)),
-    "evaluate": (("data", "explanations", "counterfactuals"), ("scores",)),
+    "evaluate": (("data", "explanations", "counterfactuals", "foresight"), ("scores",)),
 }
-"""Artefacts that a job of each stage reads and makes; stages come after those they need. Which
-counterfactuals are read, the experiment knows.
+"""Artefacts that a job of each stage reads and makes; stages come after those they need. Whether
+counterfactuals and foresight are read depends on the metric; the experiment knows.
 
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}

@@ -42,6 +42,8 @@ _BYTES = {"fp32": 4, "bf16": 2, "fp16": 6}
 _SLACK = 1.3
 """Memory of a job for each byte of the model that it holds."""
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
+_OF_METRICS = {"counterfactuals": "counterfactual", "foresight": "foresight"}
+"""What a metric needs that reads an artefact, of those that only some metrics read."""
 _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
 
@@ -241,8 +243,8 @@ class Experiment(ResolvedConfig):
             return [path for one in inputs for path in ([one] if isinstance(one, str) else one)]
         paths = self.own_inputs(name, ids)
         for artefact in layout.STAGES[name][0]:
-            if artefact == "counterfactuals":
-                paths += self.counterfactuals(ids)
+            if artefact in _OF_METRICS:
+                paths += self.of_metric(artefact, ids)
             else:
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
         return paths
@@ -293,11 +295,11 @@ class Experiment(ResolvedConfig):
             flags += [value] if isinstance(value, str) else value
         return flags
 
-    def counterfactuals(self, ids: Cell) -> list[str]:
-        """Return the file of counterfactuals that a metric needs, if any."""
-        if ids["metric"] not in self.metrics_that_need("counterfactual"):
+    def of_metric(self, artefact: str, ids: Cell) -> list[str]:
+        """Return the file of an artefact that a metric needs, if it does."""
+        if ids["metric"] not in self.metrics_that_need(_OF_METRICS[artefact]):
             return []
-        return [f"{self.results}/{layout.path_of('counterfactuals', ids)}"]
+        return [f"{self.results}/{layout.path_of(artefact, ids)}"]
 
     def cost_options(self) -> Options:
         """Return what the costs of jobs depend on, beside the jobs."""

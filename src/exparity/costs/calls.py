@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from exparity.config.experiment import Experiment
 from exparity.costs.finished import JobCost
 from exparity.costs.planned import PlannedExamples
+from exparity.metrics.foresight import Design
 
 _TOKENS = 20
 """Units of a text, roughly."""
@@ -41,6 +42,9 @@ def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) ->
         draws, turns = int(options["draws"]), sum(map(len, options["takes"].values()))
         searched = _TOKENS * (int(options["stages"]) + 1) // 2
         return texts // draws * turns * (10 * draws + searched)
+    if job.stage == "foresee":
+        masks = [Design(**design).draws_of(_TOKENS) for design in options["designs"]]
+        return texts * (sum(masks) + len(masks))
     passes = 1
     if "metric" in job.ids:
         metric = experiment.metrics[str(job.ids["metric"])]

@@ -125,6 +125,11 @@ class BlackBox(Classifier):
         return _LOCKS.setdefault(self, RLock())
 
     @property
+    def classes_are_exclusive(self) -> bool:
+        """Whether a text has one of the classes: the probabilities of a function add up to 1."""
+        return True
+
+    @property
     def vocabulary_size(self) -> int:
         """One more than the largest id of a word."""
         return _LARGEST_ID + 1

@@ -166,6 +166,11 @@ class Classifier(TokenEmbeddings):
         """Number of classes."""
         return len(self.class_names)
 
+    @property
+    def classes_are_exclusive(self) -> bool:
+        """Whether a text has one of the classes, so that their probabilities add up to 1."""
+        return self.head.are_exclusive(self.model)
+
     def class_index(self, target: int | str) -> int:
         """Return the index of a class, from its index or its name."""
         names = self.class_names

@@ -36,6 +36,18 @@ class Outputs(NamedTuple):
         odds = self.logits[rows, targets] - logsumexp(others, axis=1)
         return self.probabilities[rows, targets], np.asarray(odds)
 
+    def contrasts(self, targets: IntArray, *, exclusive: bool) -> FloatArray:
+        """Return (n,) the logit of a class of each less the mean of the others', or alone.
+
+        It is linear in the logits, so that a temperature multiplies every difference of two, and
+        with two classes it is the log odds. Classes that are not ``exclusive`` have no others.
+        """
+        chosen = self.logits[np.arange(len(targets)), targets]
+        if not exclusive:
+            return np.asarray(chosen)
+        others = (self.logits.sum(axis=1) - chosen) / (self.logits.shape[1] - 1)
+        return np.asarray(chosen - others)
+
 
 def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the (b,) logit of each target class."""

@@ -30,7 +30,7 @@ from exparity.core.undisturbed import undisturbed
 from exparity.core.validation import Settings, complete, options_of
 from exparity.explanations import Explanation
 from exparity.explanations import units as _units
-from exparity.explanations.units import unit_options
+from exparity.explanations.units import Unit, unit_options
 from exparity.metrics import _arrays
 from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import mean_length as mean_length
@@ -39,6 +39,8 @@ from exparity.metrics._arrays import word_arrays as word_arrays
 from exparity.metrics.batch import MetricBatch as MetricBatch
 from exparity.metrics.batch import normalised
 from exparity.metrics.facts import MetricFacts
+from exparity.metrics.foresight import Foresight, design_of
+from exparity.metrics.foresight import foresights as foresights_of
 from exparity.types import Falls, FloatArray, first_stray, guarded, locked
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ def word_options(*, attribution: Attribution = "absolute") -> None:
 def metric_options(entry: Entry[MetricFacts]) -> type[Settings]:
     """Return all options of a metric: its own, and those that all of its kind share."""
     facts = entry.facts
-    shared: list[Any] = [token_options] if facts.needs != "explainer" else []  # of raw attributions
+    of_raw_scores = ("explainer", "foresight")
+    shared: list[Any] = [] if facts.needs in of_raw_scores else [token_options]
     shared = [word_options] if facts.needs in MARKS else shared
     defaults: dict[str, Any] = {"normalise_over": facts.normalise_over}
     if facts.per is not None:
@@ -201,11 +204,12 @@ def evaluate_keyed(
     params: dict[str, Any],
     notes: Counter[str] | None = None,
     falls: dict[int, Falls] | None = None,
+    foresights: Sequence[Foresight] | None = None,
 ) -> FloatArray:
     """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`.
 
     ``notes`` receives the counts of the metric, and ``falls``, by the index of an explanation, the
-    falls that its score averages.
+    falls that its score averages. ``foresights`` of the texts are made if they are not given.
     """
     entry = METRICS.get(metric)
     options = complete(metric_options(entry), params, f"metric {metric}")
@@ -223,6 +227,8 @@ def evaluate_keyed(
     over, unit = options.pop("normalise_over", "sequence"), options.pop("unit", "token")
     units = [e.units(unit) for e in explanations]
     scores = [normalised(e, own, over) for e, own in zip(explanations, units, strict=True)]
+    if needs == "foresight" and foresights is not None:
+        return _foreseen(entry, options, explanations, foresights, unit)
     if needs == "attributions":
         masks = [e.content_mask[own.first] for e, own in zip(explanations, units, strict=True)]
         return _values(entry, options, size, locked(pad(scores)), locked(pad(masks)))
@@ -238,6 +244,15 @@ def evaluate_keyed(
         unit=unit,
     )
 
+    if needs == "foresight":
+        made = model.run_by_precision(
+            batch.token_ids,
+            lambda chosen, places: foresights_of(
+                batch.part(chosen, places), design_of({**options, "unit": unit})
+            ),
+        )
+        return _foreseen(entry, options, batch.explanations, made, unit)
+
     def run(chosen: Classifier, places: list[int]) -> FloatArray:
         part = batch.part(chosen, places)
         values = _values(entry, options, len(part), part)
@@ -252,6 +267,22 @@ def evaluate_keyed(
         return values
 
     return np.array(model.run_by_precision(batch.token_ids, run))
+
+
+def _foreseen(
+    entry: Entry[MetricFacts],
+    options: Mapping[str, Any],
+    explanations: Sequence[Explanation],
+    foresights: Sequence[Foresight],
+    unit: Unit,
+) -> FloatArray:
+    """Score explanations by what their texts' classifier does, with raw scores of units."""
+    scores = []
+    for explanation in explanations:
+        units = explanation.units(unit)
+        content = explanation.content_mask[units.first]
+        scores.append(locked(units.summed(explanation.scores)[content]))
+    return _values(entry, options, len(explanations), scores, foresights)
 
 
 def _values(

@@ -144,6 +144,14 @@ class MetricBatch:
         targets = self.targets[np.asarray(owners, dtype=np.int64)]
         return self.classifier.outputs(sequences).of_targets(targets)
 
+    def target_contrasts(
+        self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
+    ) -> FloatArray:
+        """Return (m,) the target's logit less the mean of the others', by owners as above."""
+        targets = self.targets[np.asarray(owners, dtype=np.int64)]
+        exclusive = self.classifier.classes_are_exclusive
+        return self.classifier.outputs(sequences).contrasts(targets, exclusive=exclusive)
+
     def falls_of_sets(self, sets: Sequence[Sequence[BoolArray]], keep: bool) -> list[Falls]:
         """Return the falls of each text when the units of its (u,) sets go, or alone stay."""
         sequences, owners = list(self.token_ids), list(range(len(self)))

@@ -13,8 +13,10 @@ from exparity.types import Facts
 Direction = Literal["higher", "lower"]
 ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
 """Marks of a metric's direction."""
-Skill = Literal["removal", "draws", "ratio", "none"]
-Needs = Literal["attributions", "rationale", "counterfactual", "probabilities", "explainer"]
+Skill = Literal["removal", "draws", "ratio", "none", "zero"]
+Needs = Literal[
+    "attributions", "rationale", "counterfactual", "foresight", "probabilities", "explainer"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +30,9 @@ class MetricFacts(Facts):
         kind: property of explanations it measures (faithfulness, complexity, robustness, ...).
         needs: ``attributions`` (scores alone), ``rationale`` (scores of words, and which words
             carry the label), ``counterfactual`` (scores of words, and which words change with the
-            group), ``probabilities`` (it runs the model) or ``explainer`` (it runs the
-            explanation method again).
+            group), ``foresight`` (scores, and what the model does when parts of the text are left
+            out, see :mod:`exparity.metrics.foresight`), ``probabilities`` (it runs the model) or
+            ``explainer`` (it runs the explanation method again).
         stochastic: True if it draws random numbers.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
@@ -38,8 +41,9 @@ class MetricFacts(Facts):
         bounds_where: bounds under an option, by the name of one that is true or false.
         skill: what is compared with chance and a reference explanation, so that groups can be
             compared by :mod:`exparity.stats.skill`: falls as tokens are taken (``removal``), those
-            of random changes (``draws``), or the score itself (``ratio``); ``none``, where the
-            score already has chance at 0, or no control fits. ``removal`` is of tokens that go
+            of random changes (``draws``), or the score itself (``ratio``); ``none``, where no
+            control fits; ``zero``, where explanations at random have 0 by construction, so that
+            scores are compared as they are. ``removal`` is of tokens that go
             where higher scores are better, and else of those that stay. Metrics with falls keep
             them; see :class:`~exparity.metrics.MetricBatch`.
         better_falls: which falls are better, where that is not the score's direction.
@@ -87,8 +91,13 @@ class MetricFacts(Facts):
 
     @property
     def runs_model(self) -> bool:
-        """Whether it needs the classifier."""
+        """Whether a job of it runs the classifier."""
         return self.needs in ("probabilities", "explainer")
+
+    @property
+    def needs_classifier(self) -> bool:
+        """Whether it needs the classifier where no earlier job has asked it: in Python."""
+        return self.runs_model or self.needs == "foresight"
 
     @property
     def asks_only(self) -> bool:

@@ -249,8 +249,12 @@ def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
 @analysis(
     "negative_control",
     level="metric",
-    reads=("data", "models", "predictions", "counterfactuals", "removal_limits"),
-    of_metrics={"counterfactuals": "counterfactual", "removal_limits": "removal"},
+    reads=("data", "models", "predictions", "counterfactuals", "removal_limits", "foresight"),
+    of_metrics={
+        "counterfactuals": "counterfactual",
+        "removal_limits": "removal",
+        "foresight": "foresight",
+    },
     writes={
         "random_scores": Table(
             *KEY,
@@ -276,6 +280,7 @@ def negative_control_cell(
     output: flags.Output,
     counterfactuals: Sequence[Path] | None = None,
     removal_limits: Sequence[Path] | None = None,
+    foresight: Sequence[Path] | None = None,
     *,
     use: flags.Id,
     params: flags.Params,
@@ -297,6 +302,7 @@ def negative_control_cell(
         output: the random_scores artefact to write.
         counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
         removal_limits: the classifier's removal_limits artefact, for metrics that take tokens.
+        foresight: the classifier's foresight artefact, for metrics that need one.
         use: metric, as registered; see ``exparity list``.
         params: option of the metric.
         metric_id: name of the metric's instance; as ``use`` if None.
@@ -310,7 +316,7 @@ def negative_control_cell(
     metric = Metric.of(use, params, metric_id)
     texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     texts = replace(texts, choice={**texts.choice, "draws": draws})
-    scoring = Scoring(metric, texts, counterfactuals or ())
+    scoring = Scoring(metric, texts, counterfactuals or (), foresight or ())
     steps = _steps(metric)
     limit_files = removal_limits if steps else None
     begin = partial(_drawing, scoring, draws)

@@ -35,9 +35,11 @@ from exparity.metrics import (
     metric_options,
 )
 from exparity.metrics.facts import MetricFacts
+from exparity.metrics.foresight import Foresight, design_of
 from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, key_of, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.stages.explain import ChosenTexts
+from exparity.stages.foresee import read_foresights
 from exparity.types import Example, Falls, Origin
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ def evaluate_cell(
     max_examples: int | None = None,
     machine: Inference = Inference(),
     counterfactuals: Sequence[Path] | None = None,
+    foresight: Sequence[Path] | None = None,
 ) -> None:
     """Score explanations with one metric.
 
@@ -75,6 +78,7 @@ def evaluate_cell(
         max_examples: size of a deterministic sample; all if None.
         machine: where and how the model is run.
         counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
+        foresight: the classifier's foresight artefact, for metrics that need one.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
@@ -92,7 +96,7 @@ def evaluate_cell(
     chosen = sample([examples[id] for id in ids], max_examples)
     explained = metadata["wildcards"], metadata.get("flags", []), {"max_examples": max_examples}
     texts = ChosenTexts(data, prepared, chosen, *explained, classes={})
-    scoring = Scoring(metric, texts, counterfactuals or ())
+    scoring = Scoring(metric, texts, counterfactuals or (), foresight or ())
     facts = metric.entry.facts
     if facts.runs_model and checkpoint is None:
         raise InputError(f"metric {metric.id}: runs the model; name its --checkpoint")
@@ -128,6 +132,7 @@ class Scoring:
         metric: the metric.
         texts: the texts.
         counterfactuals: the dataset's counterfactuals artefact, if there is one.
+        foresight: the classifier's foresight artefact, if there is one.
 
     Raises:
         InputError: the texts lack what the metric works with.
@@ -136,6 +141,7 @@ class Scoring:
     metric: Metric
     texts: ChosenTexts
     counterfactuals: Sequence[Path]
+    foresight: Sequence[Path] = ()
 
     def __post_init__(self) -> None:
         path, examples = self.texts.path, self.texts.examples
@@ -158,6 +164,32 @@ class Scoring:
         return read_changed_words(
             self.counterfactuals, texts.examples, texts.path, texts.data.dataset
         )
+
+    @cached_property
+    def _foresights(self) -> Lookup[tuple[int, Foresight]]:
+        """Class and foresight of each text, of the metric's units and draws."""
+        if not self.foresight:
+            raise InputError(f"metric {self.metric.id}: name the classifier's --foresight")
+        design = design_of(self.metric.options)
+        return read_foresights(self.foresight[0], design, (self.texts.path, self.texts.ids))
+
+    def _foreseen(
+        self, examples: Sequence[Example], explanations: Sequence[Explanation]
+    ) -> list[Foresight] | None:
+        """Return what the classifier does with texts, for metrics that need it."""
+        if self.metric.entry.facts.needs != "foresight":
+            return None
+        foresights = []
+        for example, explanation in zip(examples, explanations, strict=True):
+            target, foresight = self._foresights[example.example_id]
+            if target != explanation.target:
+                raise InputError(
+                    f"{self.foresight[0]}: is of class {target} of example "
+                    f"'{example.example_id}', and the explanation of class {explanation.target}; "
+                    "give files that belong together"
+                )
+            foresights.append(foresight)
+        return foresights
 
     @cached_property
     def _options(self) -> dict[str, Any]:
@@ -192,7 +224,7 @@ class Scoring:
                 "precision": machine.precision,
                 **texts.choice,
             },
-            files=[texts.path, *files, *self.counterfactuals],
+            files=[texts.path, *files, *self.counterfactuals, *self.foresight],
             checkpoint=checkpoint,
             sources=[metric.entry.source, *SHARED_SOURCES, *(one.source for one in methods)],
             passes=prod([facts.passes, *(one.facts.passes for one in methods)])
@@ -234,7 +266,8 @@ class Scoring:
         if self.changed:
             notes["unchanged"] = n_unchanged(self.changed, examples)
         of_metric = self.metric.entry.id, int(self.texts.ids["seed"]), dict(self._options)
-        values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls)
+        foresights = self._foreseen(examples, explanations)
+        values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls, foresights)
         scored = zip(examples, values.tolist(), strict=True)
         rows = [{**key_of(example), "score": value} for example, value in scored]
         for index, of_text in falls.items():

@@ -240,12 +240,14 @@ def quantities_of(
 ) -> dict[str, Quantity]:
     """Return the quantities of scores that are compared, by name; the scores come first.
 
-    Excess and skill need random explanations that were scored alike. The names of quantities of a
+    Excess and skill need random explanations that were scored alike; a score whose chance is 0 by
+    construction has neither. The names of quantities of a
     random explanation (``is_drawn``) begin with ``random_``.
     """
     prefix = "random_" if is_drawn else ""
     quantities = {f"{prefix}score": Quantity({None: table.column("score").to_numpy()})}
-    if random is not None and are_scored_alike(random.metadata, metadata):
+    is_relative = (metadata.get("skill") or {}).get("by") != "zero"
+    if is_relative and random is not None and are_scored_alike(random.metadata, metadata):
         quantities[f"{prefix}excess"] = Quantity({None: random.excess(table)})
         skill = skill_of(table, metadata, random, controls, is_drawn=is_drawn)
         if skill is not None:

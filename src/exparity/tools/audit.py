@@ -48,12 +48,13 @@ _QUICK_OPTIONS: Mapping[str, Mapping[str, int]] = {
 }
 """Options of these methods with ``--quick``."""
 _METRICS = (
+    "forward_simulation",
     *("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency"),
     *("gini", "sparsity"),
 )
 _CORRECTNESS = ("mass_accuracy", "rationale_roc_auc")
 """Metrics for a table that marks the words that carry the label."""
-_QUICK_METRICS = ("comprehensiveness", "sufficiency", "gini")
+_QUICK_METRICS = ("forward_simulation", "comprehensiveness", "sufficiency", "gini")
 _QUICK_EXAMPLES = 200
 _QUICK_DRAWS = 3
 """Random explanations of each text."""

@@ -143,6 +143,10 @@ class Head:
         """Return the (b, c) logits of the classes by the (b, k) ``logits`` of the model."""
         return outputs
 
+    def are_exclusive(self, model: PreTrainedModel) -> bool:
+        """Return whether a text has one of the classes, so that probabilities add up to 1."""
+        return True
+
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """Return the (b, c) probabilities of the classes of (b, c) logits."""
         return logits.softmax(-1)

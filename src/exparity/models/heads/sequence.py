@@ -106,12 +106,14 @@ class SequenceHead(Head):
             )
         _check_outputs(model.config.name_or_path or type(model).__name__, model.config)
 
+    def are_exclusive(self, model: PreTrainedModel) -> bool:
+        """See :meth:`Head.are_exclusive`."""
+        problem = getattr(model.config, "problem_type", None)
+        return problem != _SEVERAL or self.single_output(model.config) is not None
+
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.probabilities`."""
-        problem = getattr(model.config, "problem_type", None)
-        if problem == _SEVERAL and self.single_output(model.config) is None:
-            return logits.sigmoid()
-        return logits.softmax(-1)
+        return logits.softmax(-1) if self.are_exclusive(model) else logits.sigmoid()
 
     def of_classes(self, model: PreTrainedModel, outputs: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.of_classes`; those of a single output are 0 and its own."""

@@ -1,0 +1,201 @@
+"""Stage foresee: what a classifier does with the test texts when parts of them are left out.
+
+It is asked once for a training; every explanation of it is then compared with the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from exparity.artefacts.analyses import ExperimentView, Table
+from exparity.artefacts.columns import KEY
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.running import analysis
+from exparity.core import flags
+from exparity.core.device import Inference
+from exparity.core.digest import source_digest
+from exparity.core.errors import InputError
+from exparity.explanations import units
+from exparity.jobs.loop import Compute, Rest, load, run
+from exparity.jobs.parts import Job
+from exparity.methods import explain_encodings
+from exparity.metrics import MetricBatch, foresight
+from exparity.metrics.foresight import Design, Foresight, design_of, foresights
+from exparity.stages.cell import Lookup, cell_of, key_of, require_same_cell
+from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
+from exparity.types import Example, Origin, locked
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+_BARE = "uniform_random"
+"""A method that asks no model: explanations hold the texts as metrics take them."""
+_SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
+Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
+
+
+def _options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take what the metrics of the dataset ask for, and the texts that some method explains."""
+    applying = experiment.applying("metrics", ids["dataset"])
+    metrics = [id for id in experiment.metrics_that_need("foresight") if id in applying]
+    if not metrics:
+        return None
+    designs = []
+    for metric in metrics:
+        params = experiment.evaluate_options(**ids, metric=metric)["params"]
+        designs.append(design_of(params)._asdict())
+    distinct = [design for at, design in enumerate(designs) if design not in designs[:at]]
+    return {
+        "designs": distinct,
+        "precision": experiment.config.precision,
+        "target": experiment.config.target,
+        "examples": experiment.config.examples,
+        "max_examples": experiment.most_explained(ids),
+        "digest": source_digest(*_SOURCES),
+    }
+
+
+@analysis(
+    "foresee",
+    level="seed",
+    reads=("data", "models", "predictions"),
+    writes={
+        "foresight": Table(
+            *KEY,
+            "unit: string",
+            "left_out: float64",
+            "num_masks: int32",
+            "target: int16",
+            "n_units: int32",
+            "masks: list<uint8>",
+            "falls: list<float64>",
+            "ceiling: float64",
+            keys=("example_id", "unit", "left_out", "num_masks"),
+        )
+    },
+    display="Foresight",
+    runs_model=True,
+    always=True,
+    memory_mb=8000,
+    minutes=240,
+    job_options=_options,
+)
+def foresee_cell(
+    data: Path,
+    checkpoint: Path,
+    predictions: Path,
+    output: flags.Output,
+    *,
+    designs: Designs = ({"unit": "word", "left_out": 0.5, "num_masks": 0},),
+    choice: Choice = Choice(),
+    machine: Inference = Inference(),
+) -> None:
+    """Leave out parts of each text, drawn from the text alone, and keep what the classifier does.
+
+    A row is of one text and one way to draw. ``masks`` are its (k, n) masks of the ``n_units``
+    units, row after row, eight to a byte; ``falls`` the k falls in the logit of the ``target`` less
+    the mean of the others'; ``ceiling`` how well an additive explanation could foresee them.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the foresight artefact to write.
+        designs: ways to draw, by ``unit``, ``left_out`` and ``num_masks`` (0 by default).
+        choice: texts to take, and the class of each whose logit falls.
+        machine: where and how the model is run.
+
+    Raises:
+        InputError: bad options, or artefacts that do not belong together.
+    """
+    texts = ChosenTexts.read(data, checkpoint, predictions, choice)
+    job = Job(
+        output,
+        "foresight",
+        texts.ids,
+        {"designs": [*designs], **texts.choice, "precision": machine.precision},
+        files=[data, predictions],
+        checkpoint=checkpoint,
+        sources=_SOURCES,
+        passes=65 * len(designs),
+        load=partial(load, checkpoint, machine),
+        doing="leaving out parts of texts",
+        known={**texts.data.compared, "flags": texts.flags},
+    )
+    run(job, texts.examples, partial(_asking, job, texts))
+
+
+def _asking(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
+    """Return the function that asks the classifier about a part of the texts."""
+    encodings_of = checked_encoder(rest.model, rest.chunks)
+    designs = [Design(**design) for design in job.parameters["designs"]]
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        encodings = encodings_of(part)
+        targets = texts.classes_of(part)
+        keys = tuple(example.example_id for example in part)
+        origins = [Origin(_BARE, {}, 0, key) for key in keys]
+        bare = tuple(explain_encodings(rest.model, encodings, targets, origins))
+
+        def rows_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:
+            rows: list[list[dict[str, Any]]] = [[] for _ in places]
+            for design in designs:
+                explanations = tuple(bare[place] for place in places)
+                scores = tuple(e.units(design.unit).summed(e.scores) for e in explanations)
+                own_keys = tuple(keys[place] for place in places)
+                batch = MetricBatch(
+                    chosen, explanations, scores, own_keys, 0, job.artefact, unit=design.unit
+                )
+                for row, known in zip(rows, foresights(batch, design), strict=True):
+                    row.append({**design._asdict(), **_columns(known)})
+            return rows
+
+        by_text = rest.model.run_by_precision([e.token_ids for e in encodings], rows_of)
+        rows = []
+        for example, target, of_designs in zip(part, targets.tolist(), by_text, strict=True):
+            rows += [{**key_of(example), "target": target, **row} for row in of_designs]
+        return rows, {}
+
+    return compute
+
+
+def _columns(known: Foresight) -> dict[str, Any]:
+    return {
+        "n_units": known.left_out.shape[1],
+        "masks": np.packbits(known.left_out).tolist(),
+        "falls": known.falls.tolist(),
+        "ceiling": known.ceiling,
+    }
+
+
+def read_foresights(
+    path: Path, design: Design, *others: tuple[str | Path, Mapping[str, Any]]
+) -> Lookup[tuple[int, Foresight]]:
+    """Read the target and the foresight of each text by its id, drawn in one way.
+
+    Raises:
+        InputError: the artefact is of another training than ``others``, or was drawn otherwise.
+    """
+    table, metadata = read_artefact(path, "foresight")
+    require_same_cell(*others, (path, cell_of(metadata)))
+    content = {}
+    for row in table.to_pylist():
+        if Design(row["unit"], row["left_out"], row["num_masks"]) != design:
+            continue
+        shape = len(row["falls"]), row["n_units"]
+        masks = np.unpackbits(np.array(row["masks"], dtype=np.uint8), count=shape[0] * shape[1])
+        left_out = locked(masks.astype(bool).reshape(shape))
+        falls = locked(np.array(row["falls"], dtype=np.float64))
+        content[row["example_id"]] = row["target"], Foresight(left_out, falls, row["ceiling"])
+    if table.num_rows and not content:
+        raise InputError(
+            f"{path}: has no draws of unit: {design.unit}, left_out: {design.left_out:g} and "
+            f"num_masks: {design.num_masks or 'null'}; an override of a metric for a single method "
+            "cannot change these, so name a second metric with them"
+        )
+    return Lookup(path, "foresight of example", content.items())

@@ -1,0 +1,101 @@
+"""Foresight: asked once a training, and equal in jobs, in parts and in Python."""
+
+import numpy as np
+import pytest
+from stages.cells import control, evaluate, examples_of, explain, inputs_of, rows_of
+from support import CPU
+
+import exparity
+from exparity import InputError
+from exparity.metrics.foresight import Design
+from exparity.stages.explain import Choice
+from exparity.stages.foresee import foresee_cell, read_foresights
+
+DESIGNS = [Design("word")._asdict(), Design("token", 0.3, 20)._asdict()]
+
+
+def foresee(cell, output, **changes):
+    options = {"designs": DESIGNS, "machine": CPU, **changes}
+    foresee_cell(output=output, **inputs_of(cell), **options)
+    return output
+
+
+@pytest.fixture(scope="module")
+def foresight(cell, tmp_path_factory):
+    return foresee(cell, tmp_path_factory.mktemp("foresight") / "foresight.parquet")
+
+
+@pytest.fixture(scope="module")
+def explanations(cell, tmp_path_factory):
+    output = tmp_path_factory.mktemp("explained") / "gradient_x_input.parquet"
+    return explain(cell, output, "gradient_x_input")
+
+
+def scored(cell, explanations, output, foresight, **params):
+    path = evaluate(
+        cell, explanations, output, "forward_simulation",
+        params=params, checkpoint=None, foresight=[foresight],
+    )  # fmt: skip
+    return np.array([row["score"] for row in rows_of(path, "scores")])
+
+
+def test_a_part_or_a_sample_changes_no_digit(cell, foresight, tmp_path, monkeypatch):
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
+    whole = rows_of(foresight, "foresight")
+    assert rows_of(foresee(cell, tmp_path / "p.parquet"), "foresight") == whole
+    path = foresee(cell, tmp_path / "f.parquet", choice=Choice(max_examples=6))
+    few = rows_of(path, "foresight")
+    ids = {row["example_id"] for row in few}
+    assert len(ids) == 6
+    assert few == [row for row in whole if row["example_id"] in ids]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"unit": "token", "left_out": 0.3, "num_masks": 20, "correlate": "spearman"}],
+    ids=["by default", "tokens"],
+)
+def test_a_job_without_a_model_scores_as_python_does(
+    cell, explanations, foresight, tmp_path, params
+):
+    values = scored(cell, explanations, tmp_path / "scores.parquet", foresight, **params)
+    classifier = exparity.load_classifier(cell / "mine" / "3", "cpu")
+    examples = examples_of(cell)
+    rows = rows_of(explanations, "explanations")
+    texts = [examples[row["example_id"]].words for row in rows]
+    again = exparity.explain(
+        classifier, texts, [row["target"] for row in rows], method="gradient_x_input"
+    )
+    expected = exparity.evaluate(classifier, again, "forward_simulation", **params)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6)
+    assert np.isfinite(values).any()
+
+
+def test_random_explanations_are_scored_by_the_same_draws_and_foresee_nothing(
+    cell, foresight, tmp_path
+):
+    path = control(
+        cell, tmp_path / "random.parquet", "forward_simulation", foresight=[foresight], draws=30
+    )
+    scores = np.array([row["score"] for row in rows_of(path, "random_scores")])
+    assert abs(np.nanmean(scores)) < 3 * np.nanstd(scores) / np.sqrt(np.isfinite(scores).sum())
+
+
+def test_draws_that_were_not_made_are_named(cell, explanations, foresight, tmp_path):
+    with pytest.raises(InputError, match=r"has no draws of unit: word, left_out: 0.3"):
+        scored(cell, explanations, tmp_path / "s.parquet", foresight, left_out=0.3)
+
+
+def test_a_metric_without_the_artefact_asks_for_it(cell, explanations, tmp_path):
+    with pytest.raises(InputError, match=r"name the classifier's --foresight"):
+        evaluate(cell, explanations, tmp_path / "s.parquet", "forward_simulation", params={})
+
+
+def test_explanations_of_another_class_are_refused(cell, explanations, tmp_path):
+    other = foresee(cell, tmp_path / "o.parquet", choice=Choice(target="predicted"))
+    by_id = {row["example_id"]: row["target"] for row in rows_of(explanations, "explanations")}
+    foreseen = read_foresights(other, Design("word"))
+    differing = [id for id, target in by_id.items() if foreseen[id][0] != target]
+    assert differing  # the classifier is wrong for some
+    with pytest.raises(InputError, match=r"is of class .* and the explanation of class"):
+        scored(cell, explanations, tmp_path / "s.parquet", other)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from exparity.costs.calls import planned_calls
+from exparity import InputError
+from exparity.costs.calls import check_calls, planned_calls
 from exparity.costs.planned import PlannedExamples, planned_jobs
 
 TESTED = 16
@@ -44,3 +45,12 @@ def test_metrics_their_controls_and_limits_count(asked):
 
 def test_models_with_weights_are_not_asked(experiment):
     assert planned(experiment()) == {}
+
+
+def test_a_run_says_them_and_is_refused_above_its_bound(asked):
+    blocks = {"metrics": {"gini": {}}, "methods": {"lime": {"num_samples": 30}}}
+    (line,) = check_calls(asked(**blocks))
+    assert line.startswith(f"models.asked: about {TESTED * 31} texts will be sent to ")
+    assert check_calls(asked(**blocks, engine={"max_calls": TESTED * 31})) == [line]
+    with pytest.raises(InputError, match=r"about 496 texts .* more than engine\.max_calls 495"):
+        check_calls(asked(**blocks, engine={"max_calls": TESTED * 31 - 1}))

@@ -74,8 +74,9 @@ class Engine(Settings):
             one device.
         max_memory: most memory that weights take by device with ``device_map``, such as
             0=14GiB,cpu=60GiB; what does not fit stays on disk. null for what is free.
-        max_calls: most texts that one job sends to a function (``predict`` of a model); null for no
-            bound.
+        max_calls: most texts that are sent to a function (``predict`` of a model): a run that would
+            send more, by an estimate, is refused before it starts, and no job sends more; null for
+            no bound.
     """
 
     device: Annotated[

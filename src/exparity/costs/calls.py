@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from exparity.config.experiment import Experiment
+from exparity.core.errors import InputError
 from exparity.costs.finished import JobCost
-from exparity.costs.planned import PlannedExamples
+from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.metrics.foresight import Design
 
 _TOKENS = 20
@@ -31,6 +32,30 @@ def planned_calls(
         if spec is not None and spec.predict and job.runs_model and not job.finished:
             calls[model] += calls_of(experiment, job, examples)
     return calls
+
+
+def check_calls(experiment: Experiment) -> list[str]:
+    """Return a line for each function that a run asks, before it does.
+
+    Raises:
+        InputError: a function would be asked more often than ``engine.max_calls``.
+    """
+    if not any(spec.predict for spec in experiment.specs.values()):
+        return []
+    examples = PlannedExamples(experiment)
+    budget = experiment.config.engine.max_calls
+    calls = planned_calls(experiment, planned_jobs(experiment, examples), examples)
+    lines = []
+    for model, texts in calls.items():
+        predict = experiment.specs[model].predict
+        asked = f"models.{model}: about {texts:,} texts will be sent to {predict}"
+        if budget is not None and texts > budget:
+            raise InputError(
+                f"{asked}, more than engine.max_calls {budget:,}; raise it, or lower max_examples "
+                "or num_samples of methods and metrics"
+            )
+        lines.append(asked)
+    return lines
 
 
 def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from exparity.config.experiment import Experiment
 from exparity.config.start import check_before_jobs
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
 from exparity.core.errors import exit_on_bad_input
+from exparity.core.escaping import visible
+from exparity.costs.calls import check_calls
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.warm.start import ENGINE, FACTS, start_server
@@ -64,6 +67,8 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
             start_server(ahead=(*FACTS, *ENGINE))
         with exit_on_bad_input():
             check_before_jobs(experiment)
+            for line in check_calls(experiment):
+                print(f"exparity: {visible(line)}", file=sys.stderr)
             if runs_jobs:
                 _begin(workflow, experiment)
             mark_outdated(experiment, workflow.dag.forcefiles)

@@ -114,7 +114,8 @@ def audit(
         predict: the classifier, instead of a checkpoint: a function from a list of texts to their
             probabilities, such as ``mine:predict`` for ``predict`` in ``mine.py`` of this folder;
             ``labels`` name its columns.
-        max_calls: most texts that one job sends to the function; no bound if None.
+        max_calls: most texts that are sent to the function: an audit that would send more, by an
+            estimate, is refused before it starts; no bound if None.
         revision: commit of the checkpoint's repository.
         device_map: ``auto`` spreads the weights of a model that fits on no single device over GPUs,
             the CPU and the disk.

@@ -42,7 +42,7 @@ BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PROSE = {"text", "json"}
 # Programs that are not ours.
 OTHERS = {"git", "pip", "source", "cp", "mv", "echo", "curl", "tar", "unzip", "kaggle", "cd", "for"}
-OTHERS |= {"do", "done", "sha256sum", "snakedeploy", "docker", "apptainer", "time", "uv"}
+OTHERS |= {"do", "done", "sed", "sha256sum", "snakedeploy", "docker", "apptainer", "time", "uv"}
 # Pages whose Python runs elsewhere, with the test that runs it.
 ELSEWHERE = {
     "benchmarking.md": "benchmarking/test_benchmark.py",

@@ -41,6 +41,7 @@ _GROUPS = {
         Command("plan", "tools.plan:plan"),
         Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
         Command("data", "tools.data:data", takes_plugins=True),
+        Command("generate", "tools.generate:generate", takes_plugins=True),
     ),
     "after a run": (
         Command("show", "tools.show:show"),

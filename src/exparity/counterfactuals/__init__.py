@@ -54,11 +54,18 @@ def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Call
 
 
 def counterfactuals_of(
-    data: PreparedData, use: str, params: Mapping[str, Any]
+    data: PreparedData, use: str, params: Mapping[str, Any], where: str = ""
 ) -> Callable[[Example], tuple[Example, ...]]:
-    """Return a function that makes an example's counterfactuals, at most one per other group."""
+    """Return a function that makes an example's counterfactuals, at most one per other group.
+
+    Args:
+        data: the dataset.
+        use: id of the generator.
+        params: its options.
+        where: what errors begin with; the dataset's key in the config if empty.
+    """
     entry = GENERATORS.get(use)
-    where = f"counterfactuals.{data.dataset}"
+    where = where or f"counterfactuals.{data.dataset}"
     refuse_pairs(data.examples, where)
     options = complete(entry.options, params, where)
     check_groups(use, options, data.groups, where)

@@ -41,11 +41,16 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
     reader = _READERS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if reader is None:
         raise InputError(f"{path}: unknown kind of table; use one of {', '.join(_READERS)}")
+    require_file(path)
+    return reader(path, columns)
+
+
+def require_file(path: Path) -> None:
+    """Check that a file of the user's own is there."""
     if not path.is_file():
         raise InputError(
             f"{path.absolute()}: no such file; paths are relative to the current folder"
         )
-    return reader(path, columns)
 
 
 def csv_rows(

@@ -1,11 +1,16 @@
 """The analyses of a config: off unless named, where they apply, what their jobs depend on."""
 
 import json
+import re
+from contextlib import suppress
 
 import pytest
 from support import TINY, tiny
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import ANALYSES
+from exparity.core.errors import InputError
+from exparity.tools.catalogue import print_catalogue
 
 pytestmark = pytest.mark.contract
 
@@ -165,3 +170,17 @@ def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
         "revision": "abc",
         "max_examples": 8,
     }
+
+
+def test_the_catalogue_marks_the_analyses_that_a_config_cannot_name(capsys):
+    """All others are taken, or lack something of the data or models, by their name."""
+    print_catalogue("analyses")
+    listed = re.findall(r"^  (\w+)(.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert len(listed) == len(ANALYSES.ids())
+    for id, mark in listed:
+        with suppress(InputError) if not mark else pytest.raises(InputError, match="no such analy"):
+            try:
+                experiment({id: {}})
+            except InputError as error:
+                assert mark or "no such analysis" not in str(error)
+                raise

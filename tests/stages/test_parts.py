@@ -203,19 +203,13 @@ def test_a_failed_preflight_leaves_nothing(cell, slow, tmp_path, monkeypatch):
     assert list((tmp_path / "a").iterdir()) == []
 
 
-def test_a_text_without_tokens_is_named_before_any_work():
-    class Classifier:
-        max_length = 9
-
-        def encode(self, texts):
-            for position, words in enumerate(texts):
-                if words.string == "\x00":
-                    raise InputError(f"text {position}: '\\x00' has no token to explain")
-            return []
-
-    texts = [Example(f"e{i}", ("\x00",) if i == 9 else ("a",), 0, "g", "test") for i in range(12)]
+def test_a_text_without_tokens_is_named_before_any_work(classifiers):
+    texts = [
+        Example(f"e{i}", ("\x00",) if i == 9 else ("she", "sings"), 0, "g", "test")
+        for i in range(12)
+    ]
     with pytest.raises(InputError, match=r"^example 'e9': .* has no token to explain$"):
-        checked_encoder(Classifier(), [texts[:4], texts[4:8], texts[8:]])
+        checked_encoder(classifiers["bert"], [texts[:4], texts[4:8], texts[8:]])
 
 
 def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifiers):

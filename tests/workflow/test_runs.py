@@ -63,6 +63,34 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert run.stderr.endswith("exparity: results/grid.json: Is a directory\n")
 
 
+def test_a_training_that_predicts_one_class_is_named_when_it_ends(checkout):
+    """And a classifier that tells the classes apart is not."""
+    (checkout.root / "rule.py").write_text(
+        "import numpy as np\n\n\n"
+        "def predict(texts):\n"
+        "    odd = np.array([len(text) % 2 for text in texts], float)\n"
+        "    return np.column_stack([odd, 1 - odd])\n"
+    )
+    models = {
+        "untrained": {**TINY["models"]["bert_tiny"], "training": {"learning_rate": 1e-12}},
+        "odd": {"predict": "rule.py:predict", "classes": ["female", "male"]},
+    }
+    checkout.configure(models=models, methods={"occlusion": {}})
+    run = checkout.snakemake("--until", "bias")
+    bias = exparity.read_results(checkout.results, "bias")
+    collapsed = {row.model for row in bias.itertuples() if "collapsed" in row.flags}
+    assert collapsed == {"untrained"}
+    lines = [line for line in run.stderr.splitlines() if "caution" in line]
+    assert lines == [
+        "exparity: caution: untrained on pairs_all, seed 0: the classifier predicts one class for "
+        "every text, so that its explanations count in no verdict; the run goes on, and Ctrl-C "
+        "ends it; train it with a lower learning rate, more warm-up or another seed, or take "
+        "another checkpoint"
+    ]
+    before = run.stderr[: run.stderr.index(lines[0])].splitlines()[-1]
+    assert before.endswith("(Rule: finetune)")
+
+
 def test_how_jobs_use_the_machine_redoes_nothing(finished):
     """What depends on which option is in tests/config/test_config.py."""
     finished.configure(engine={"device": "cpu", "token_budget": 500}, data_dir="elsewhere")

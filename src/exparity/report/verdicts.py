@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -19,6 +19,7 @@ from exparity.report.templating import asset
 from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
+from exparity.stats.untested import Untested, main_reason
 from exparity.stats.verdicts import STANDING, Verdict
 
 ROUNDING_NOISE = "rounding_noise"
@@ -202,24 +203,11 @@ def counts_of(rows: Iterable[Row]) -> list[Counts]:
     return counts
 
 
-class Untested(NamedTuple):
-    """Why cells were not tested, and what to change, in words without a full stop."""
-
-    why: str
-    change: str
-
-
-@cache
-def _reasons() -> dict[str, Untested]:
-    return {flag: Untested(**of) for flag, of in yaml.safe_load(asset("untested.yaml")).items()}
-
-
 def untested_reason(row: Row) -> Untested:
     """Return the main reason why a row has no verdict."""
     flags = row.get("flags", ())
-    known = (reason for flag, reason in _reasons().items() if flag in flags)
     otherwise = "; ".join(map(meaning_of, flags)) or "no test applies to the scores"
-    return next(known, Untested(otherwise, "look at the scores"))
+    return main_reason(flags) or Untested(otherwise, "look at the scores")
 
 
 def untested_text(row: Row) -> str:
@@ -231,7 +219,8 @@ def untested_sentences(rows: Sequence[Row]) -> list[str]:
     """Return a sentence for each reason why cells have no verdict, with a remedy."""
     reasons = Counter(untested_reason(row) for row in rows if not row["verdict"])
     return [
-        f"{n:,} of {len(rows):,} cells {'was' if n == 1 else 'were'} not tested, because "
+        f"{n:,} of {len(rows):,} {'cell' if len(rows) == 1 else 'cells'} "
+        f"{'was' if n == 1 else 'were'} not tested, because "
         f"{reason.why}: {reason.change}."
         for reason, n in reasons.most_common()
     ]

@@ -25,6 +25,7 @@ from exparity.core.escaping import visible
 from exparity.costs.calls import check_calls
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
+from exparity.runs.trainings import watch_trainings
 from exparity.warm.start import ENGINE, FACTS, start_server
 
 
@@ -81,6 +82,7 @@ def before_plan(workflow: Any, experiment: Experiment) -> None:
 
 def _begin(workflow: Any, experiment: Experiment) -> None:
     lock_folders(experiment.results)
+    watch_trainings(workflow)
     if workflow.executor_plugin.name == "slurm":
         check_ends_are_told(workflow.executor_settings)
         from exparity.runs.submissions import speaking

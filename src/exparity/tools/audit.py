@@ -35,6 +35,7 @@ from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables
 from exparity.resources import workflow_file
+from exparity.runs import CAUTION
 from exparity.tools.detectable import check_samples, planned_samples
 
 log = logging.getLogger(__name__)
@@ -417,7 +418,7 @@ def _logged(command: Sequence[str], file: TextIO) -> int:
                     done, total = (int(number.replace(",", "")) for number in steps.groups())
                     progress.expect(total)
                     progress.advance(done - progress.done)
-                elif line.startswith("exparity: ") and not progress.done:
+                elif line.startswith("exparity: " if not progress.done else CAUTION):
                     print(visible(line.rstrip()), file=sys.stderr)
         except BaseException:
             process.terminate()

@@ -18,6 +18,9 @@ from exparity.metrics.facts import ARROWS
 from exparity.models.catalogue import describe_models
 from exparity.models.heads import HEADS
 
+UNASKED = " (in every run; no entry of a config)"
+"""Mark of an analysis that a run makes unasked, and that ``analyses`` cannot name."""
+
 
 def print_catalogue(
     kind: Literal[
@@ -59,7 +62,9 @@ def _section(name: str, registry: Registry[Any]) -> str:
     for id in registry.ids():
         entry = registry.get(id)
         direction = getattr(entry.facts, "direction", None)
-        lines.append(f"  {id}{f' {ARROWS[direction]}' if direction else ''}")
+        mark = f" {ARROWS[direction]}" if direction else ""
+        mark += UNASKED if getattr(entry.facts, "always", False) else ""
+        lines.append(f"  {id}{mark}")
         lines.append(f"      {entry.summary}.")
         for fact in ("reference", "terms", "licence"):
             if text := getattr(entry.facts, fact, None):

@@ -2,9 +2,10 @@
 
 A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``. NAME is ``config``
 and a path in the config, ``methods``, ``metrics``, ``method`` or ``metric`` and an
-id, ``presets`` and their names, or ``api`` and the path of a function, a class, or a package with
-``__all__``. Run by `make reference`; with ``--check`` nothing is written, and old tables are an
-error. With ``--api PATH`` the site's page of the Python API is written there, and nothing else.
+id, ``presets`` and their names, ``runs`` for the configs in ``config/``, or ``api`` and the path of
+a function, a class, or a package with ``__all__``. Run by `make reference`; with ``--check``
+nothing is written, and old tables are an error. With ``--api PATH`` the site's page of the Python
+API is written there, and nothing else.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from typing import Any
 
 import yaml
 
+from exparity.config.experiment import Experiment
 from exparity.config.models import Config
 from exparity.config.presets import preset
 from exparity.core.settings import Statistics
+from exparity.core.strict import read_yaml
 from exparity.core.validation import Settings, defaults_of, documented
+from exparity.costs.planned import n_jobs
 from exparity.explanations.units import unit_options
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, token_options, word_options
@@ -32,13 +36,17 @@ from exparity.metrics.facts import ARROWS
 from exparity.models.spec import TrainingSpec
 
 ROOT = Path(__file__).parents[1]
-PAGES = tuple(
-    ROOT / "docs" / f"{name}.md" for name in ("configuration", "methods", "metrics", "presets")
+CONFIGS = ROOT / "config"
+PAGES = (
+    *(ROOT / "docs" / f"{name}.md" for name in ("configuration", "methods", "metrics", "presets")),
+    CONFIGS / "README.md",
 )
 API = Path(__file__).with_name("api.md")
 """Headings and order of the page of the Python API, which is no file of the repository."""
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_MACHINE = re.compile(r"^# Machine: (.+)\.$", re.MULTILINE)
+"""Line of a config that names the machine that it is for, and the time that it took there."""
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n", re.MULTILINE)
 _RUNS = {"probabilities": "yes", "explainer": "yes, and the method"}
 _TYPES = {
@@ -210,6 +218,8 @@ def _made(name: str) -> str:
         return _metrics()
     if kind == "presets":
         return _presets(id.split())
+    if kind == "runs":
+        return _runs()
     if kind == "api":
         return _api(id)
     registry: Any = {"method": METHODS, "metric": METRICS}[kind]
@@ -356,6 +366,30 @@ def _presets(names: list[str]) -> str:
     columns = [*names, "default"]
     heads = ("Setting", *(f"`{name}`" for name in columns))
     return _table(heads, ((key, *(row.get(c, "") for c in columns)) for key, row in rows.items()))
+
+
+def _runs() -> str:
+    """Return what each config that comes with exparity runs, and on which machine."""
+    heads = ("File", "Experiment", "Classifiers × seeds", "Methods × metrics", "Jobs", "Machine")
+    rows = []
+    for path in sorted(CONFIGS.glob("*.yaml")):
+        experiment = Experiment.from_mapping(read_yaml(path))
+        machine = _MACHINE.search(path.read_text(encoding="utf-8"))
+        if machine is None:
+            sys.exit(f"{path}: names no machine; add a line `# Machine: two cores, minutes.`")
+        trainings = f"{len(list(experiment.pairs))} × {len(experiment.seeds)}"
+        scores = f"{len(experiment.methods)} × {len(experiment.metrics)}"
+        rows.append(
+            (
+                f"[`{path.name}`]({path.name})",
+                experiment.config.title,
+                trainings,
+                scores if experiment.methods else "none",
+                f"{n_jobs(experiment):,}",
+                re.sub(r"docs/(\w+)\.md", r"[\1](../docs/\1.md)", machine[1]),
+            )
+        )
+    return _table(heads, rows)
 
 
 def _settings(chosen: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

@@ -20,7 +20,16 @@ from exparity.data.files import DataSource
 from exparity.data.table import sample
 from exparity.types import Example
 
+N_OTHER_JOBS = 3
+"""Jobs that Snakemake counts beside those of the stages: its rules cost, report and all."""
 _COLUMNS = ("example_id", "match_id", "group", "split")
+
+
+def n_jobs(experiment: Experiment) -> int:
+    """Count the jobs of an experiment as a dry run of Snakemake does, when nothing is finished."""
+    artefacts = artefact_of_stage().values()
+    n_cells = sum(len(list(layout.cells(experiment.grid, artefact))) for artefact in artefacts)
+    return n_cells + N_OTHER_JOBS
 
 
 def planned_jobs(experiment: Experiment, examples: PlannedExamples) -> Iterator[JobCost]:

@@ -19,7 +19,7 @@ from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.calls import planned_calls
 from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import at_trainings, estimated, hours, table, totals
-from exparity.costs.planned import PlannedExamples, planned_jobs
+from exparity.costs.planned import N_OTHER_JOBS, PlannedExamples, planned_jobs
 from exparity.tools.detectable import (
     check_samples,
     planned_numbers,
@@ -69,7 +69,8 @@ def plan(
         if of_folder:
             say(f"from {len(of_folder):,} finished jobs in {folder}")
     say(f"\n{table([*stages, total])}")
-    say(f"Snakemake says {total.jobs + 3:,}: it counts its rules cost, report and all as well")
+    n_counted = total.jobs + N_OTHER_JOBS
+    say(f"Snakemake says {n_counted:,}: it counts its rules cost, report and all as well")
     one_seed = f"--config 'seeds=[{experiment.seeds[0]}]'"
     if total.unknown == total.jobs:
         say(f"\nNothing has been measured yet: run one seed, {one_seed}, and plan again")

@@ -1,5 +1,8 @@
 """The number of weights of a checkpoint, without loading it, and the memory that jobs ask for."""
 
+import os
+
+import pandas as pd
 import pytest
 from support import run_code, tiny
 
@@ -55,6 +58,21 @@ def test_jobs_on_a_gpu_hold_no_packed_copy(monkeypatch, checkpoints):
     experiment = tiny(models={"large": model}, methods={"lime": {}}, engine={"device": "cuda"})
     ids = {"dataset": "pairs_all", "model": "large", "seed": 0, "method": "lime"}
     assert experiment.memory_mb("explain", ids) == pytest.approx(1.3 * 4 * 8000 + 3000, abs=1)
+
+
+@pytest.mark.parametrize(("name", "held"), [("t.csv", 25), ("t.csv.gz", 125), ("t.parquet", 125)])
+def test_preparing_a_table_asks_for_memory_by_its_size(tmp_path, name, held):
+    rows = pd.DataFrame({"text": ["one", "two"], "label": ["a", "b"], "group": ["x", "y"]})
+    path = tmp_path / name
+    rows.to_parquet(path) if name == "t.parquet" else rows.to_csv(path)
+    columns = {"text": "text", "label": "label", "group": "group"}
+    experiment = tiny(datasets={"own": {"use": "table", "path": str(path), **columns}})
+    os.truncate(path, 2_000_000)
+    assert experiment.table_memory_mb({"dataset": "own"}, 2000) == 2000 + 2 * held
+
+
+def test_preparing_data_that_come_with_exparity_asks_for_the_least():
+    assert tiny().table_memory_mb({"dataset": "pairs_all"}, 2000) == 2000
 
 
 PEAK = """

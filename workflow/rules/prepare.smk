@@ -9,7 +9,7 @@ rule prepare:
         get_environment()
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=get_table_memory,
         runtime=30,
     params:
         options=get_options("prepare"),

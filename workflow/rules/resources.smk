@@ -33,6 +33,11 @@ def get_memory(stage, least=8000):
     return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards), least)
 
 
+def get_table_memory(wildcards, attempt):
+    """Return the memory in MB of a job that reads tables: by their size, more after a failure."""
+    return EXPERIMENT.table_memory_mb(get_ids(wildcards), 2000) * attempt
+
+
 def get_analysis_memory(name, facts):
     """Return the memory in MB of an analysis, with room for a model if it runs one."""
     return get_memory(name, facts.memory_mb) if facts.runs_model else facts.memory_mb

@@ -46,6 +46,10 @@ _OF_METRICS = {"counterfactuals": "counterfactual", "foresight": "foresight"}
 """What a metric needs that reads an artefact, of those that only some metrics read."""
 _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
+_HELD_OF_TABLE = 25
+"""Bytes that ``prepare`` holds of a byte of a table of short texts, with room to spare."""
+_COMPRESSED = {".gz": 5, ".parquet": 5}
+"""Bytes of text in a byte of a compressed file."""
 
 
 def load_or_exit(
@@ -159,6 +163,14 @@ class Experiment(ResolvedConfig):
         if "metric" in ids:
             held *= self.metrics[str(ids["metric"])].entry.facts.models
         return max(least, math.ceil(_SLACK * held * weights / 1e6) + 3000)
+
+    def table_memory_mb(self, ids: Cell, least: int) -> int:
+        """Return ``least`` and the memory that reading the user's own tables takes, in MB."""
+        sizes = (
+            path.stat().st_size * _COMPRESSED.get(path.suffix.lower(), 1)
+            for path in map(Path, self.own_inputs("prepare", ids))
+        )
+        return least + math.ceil(_HELD_OF_TABLE * sum(sizes) / 1e6)
 
     @cached_property
     def weights(self) -> dict[str, int]:

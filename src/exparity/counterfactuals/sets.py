@@ -11,6 +11,7 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.counterfactuals import GENERATORS, changed_words, counterfactuals_of
 from exparity.counterfactuals._text import tokens_of
+from exparity.data.sentences import group_names
 from exparity.data.table import PreparedData
 from exparity.types import Example, Text
 
@@ -100,10 +101,7 @@ def set_maker(
         )
     if "mode" in params:
         raise InputError("--param: 'mode' is always 'set' here; leave it out")
-    chosen = tuple(groups) or entry.facts.groups
-    if len(set(chosen)) < max(2, len(chosen)) or not all(map(str.strip, chosen)):
-        listed = ", ".join(chosen) or "none"
-        raise InputError(f"--groups: needs two or more, each once, found {listed}")
+    chosen = group_names("--groups", tuple(groups) or entry.facts.groups)
     data = PreparedData("", (), chosen, chosen, "group")
     options = {**params, "mode": "set"}
     return SetMaker(chosen, changes, counterfactuals_of(data, use, options, "generate"))

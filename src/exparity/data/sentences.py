@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,6 +80,20 @@ def read_sentences(
             label = name_of(where, label_column, row[label_column])
         sentences.append(Sentence(name, text, label))
     return sentences, left_out
+
+
+def group_names(where: str, groups: Sequence[str]) -> tuple[str, ...]:
+    """Return groups by the names that tables have them by, on one line each.
+
+    Raises:
+        InputError: fewer than two groups, a name that repeats or is empty, or one that is too long
+            or holds control characters.
+    """
+    names = tuple(id_of(where, "a group", group) for group in groups)
+    if len(set(names)) < max(2, len(names)) or "" in names:
+        listed = ", ".join(names) or "none"
+        raise InputError(f"{where}: needs two or more, each once, found {listed}")
+    return names
 
 
 def _numbered_rows(

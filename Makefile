@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast lint format docs reference lock dist audit-deps clean
+.PHONY: help demo test test-all test-fast test-bits lint format docs reference lock dist audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ test-all: $(STAMP)  ## run them with every sweep in full
 
 test-fast: $(STAMP)  ## run all tests but those that run whole workflows
 	$(BIN)/python -m pytest $(WORKERS) -m "not workflow"
+
+test-bits: $(STAMP)  ## run the tests of equal bits as on four other processors
+	.ci/bits $(BIN)/python
 
 lint: $(STAMP)  ## check style, types, spelling and the workflow
 	$(BIN)/ruff check .

@@ -30,6 +30,7 @@ def checkpoint(classifiers, tmp_path_factory):
     return folder
 
 
+@pytest.mark.bits
 def test_its_parts_are_those_of_explain_and_evaluate(made, checkpoint):
     classifier = exparity.load_classifier(checkpoint)
     assert [*made.explanations] == METHODS_HERE

@@ -28,6 +28,7 @@ def entailed(pair_checkpoints):
     return probabilities
 
 
+@pytest.mark.bits
 def test_zero_shot_is_the_pair_with_the_hypothesis_of_the_label(pair_checkpoints, entailed):
     found = exparity.benchmark(pair_checkpoints["bert"], TEXTS, candidate_labels=LABELS, **CHEAP)
     chosen = [f"This example is {LABELS[k]}." for k in entailed.argmax(axis=1)]

@@ -57,6 +57,7 @@ def test_perturbations_are_close(pair, method):
         np.testing.assert_allclose(values[1], values[0], atol=0.01)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("method", ["gradient_x_input", "guided_backprop", "deeplift"])
 def test_gradients_are_those_of_fp32(pair, method):
     exact, half, texts, targets = pair
@@ -75,6 +76,7 @@ def test_an_ascent_climbs_a_certain_prediction(pair):
     np.testing.assert_allclose(flips[1], flips[0], rtol=0.05)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize(("method", "few"), [("lime", QUICK["lime"]), ("shap", {"max_evals": 60})])
 def test_texts_that_leave_the_bound_run_in_fp32(pair, bound, method, few):
     exact, _, texts, targets = pair
@@ -91,6 +93,7 @@ def test_texts_that_leave_the_bound_run_in_fp32(pair, bound, method, few):
     assert half.refusals["texts_in_fp32"] == refused.sum()
 
 
+@pytest.mark.bits
 def test_a_model_beyond_the_range_runs_in_fp32(pair):
     exact, _, texts, targets = pair
     large = exact._like(exact.in_fp16().model.float())
@@ -127,6 +130,7 @@ def test_random_weights_are_in_fp16_as_well(pair):
     np.testing.assert_allclose(ours.probabilities(ids), theirs.probabilities(ids), atol=0.01)
 
 
+@pytest.mark.bits
 def test_jobs_count_what_ran_in_fp32(tmp_path, monkeypatch):
     """With a bound of zero every text does, and scores are those of fp32."""
     monkeypatch.setattr(engine, "HALF_BOUND", 0.0)

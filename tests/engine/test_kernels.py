@@ -8,7 +8,7 @@ import torch
 from support import need
 from transformers.pytorch_utils import Conv1D
 
-from exparity.engine.kernels import PackedLayers, available
+from exparity.engine.kernels import LinearLayers, available
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def test_values_and_gradients_are_those_of_float64(kind):
     torch.manual_seed(0)
     layer = LAYERS[kind]()
     model, packed = model_of(layer), None
-    packed = PackedLayers(model)
+    packed = LinearLayers(model)
     inputs = torch.randn(3, 7, 24, requires_grad=True)
     weights = torch.randn(3, 7, 40)
     with packed.in_use():
@@ -48,7 +48,7 @@ def test_values_and_gradients_are_those_of_float64(kind):
 
 def test_a_changed_weight_is_packed_again():
     layer = torch.nn.Linear(8, 8)
-    packed = PackedLayers(model_of(layer))
+    packed = LinearLayers(model_of(layer))
     inputs = torch.randn(5, 8)
     with torch.no_grad(), packed.in_use():
         before = layer(inputs)
@@ -59,7 +59,7 @@ def test_a_changed_weight_is_packed_again():
 
 def test_layers_are_the_models_own_outside_and_after_an_error():
     layer = torch.nn.Linear(8, 8)
-    packed = PackedLayers(model_of(layer))
+    packed = LinearLayers(model_of(layer))
     with packed.in_use():
         assert "forward" in vars(layer)
 
@@ -74,7 +74,7 @@ def test_layers_are_the_models_own_outside_and_after_an_error():
 
 def test_a_layer_that_is_replaced_already_stays_so():
     layer = torch.nn.Linear(8, 8)
-    packed = PackedLayers(model_of(layer))
+    packed = LinearLayers(model_of(layer))
     layer.forward = lambda inputs: inputs
     inputs = torch.randn(5, 8)
     with packed.in_use():
@@ -92,10 +92,10 @@ def test_a_large_model_keeps_one_copy_at_a_time_and_computes_the_same(monkeypatc
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(24, 40), torch.nn.GELU(), torch.nn.Linear(40, 8))
     model.requires_grad_(False)
-    both = PackedLayers(model)
+    both = LinearLayers(model)
     if bound is not None:
         monkeypatch.setattr("exparity.engine.kernels.BOTH_KEPT", bound)
-    packed = PackedLayers(model)
+    packed = LinearLayers(model)
     inputs = torch.randn(9, 24)
 
     def forward(layers):
@@ -117,3 +117,17 @@ def test_a_large_model_keeps_one_copy_at_a_time_and_computes_the_same(monkeypatc
         assert kept["forward"] == [["backward", "forward"]] * 2
     else:
         assert kept == {"forward": [["forward"]] * 2, "gradient": [["backward"]] * 2}
+
+
+@pytest.mark.bits
+@pytest.mark.parametrize("units", [32, 64, 128, 384])
+def test_a_row_has_the_same_bits_in_any_company(units, one_thread):
+    layer = torch.nn.Linear(units, 2 * units)
+    layers = LinearLayers(model_of(layer), narrow=units <= 128)
+    rows = torch.randn(300, units)
+    with torch.no_grad(), layers.in_use():
+        every = layer(rows)
+        parts = [slice(40, 40 + n) for n in (1, 2, 3, 5, 7, 15, 16, 21, 31, 40, 63, 99, 250)]
+        differ = [part for part in parts if not torch.equal(layer(rows[part]), every[part])]
+    assert layers.are_steady
+    assert differ == []

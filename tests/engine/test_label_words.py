@@ -93,6 +93,7 @@ def test_logits_are_the_models_own_of_the_next_word(family):
     check_function(classifier, ids_of(classifier, TEXTS), TEXTS)
 
 
+@pytest.mark.bits
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bits_are_the_same_in_any_batch(family):
     classifier = prompted(family)

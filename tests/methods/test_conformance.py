@@ -34,6 +34,7 @@ def method(request):
     return request.param
 
 
+@pytest.mark.bits
 @pytest.mark.property
 def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(
     classifier, method, one_thread
@@ -88,6 +89,7 @@ def test_only_stochastic_methods_depend_on_the_seed(classifiers, method, one_thr
         assert one != other
 
 
+@pytest.mark.bits
 @pytest.mark.property
 def test_explain_many_equals_explain_and_says_how_to_explain_again(classifiers, one_thread):
     classifier = classifiers["roberta"]

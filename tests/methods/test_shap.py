@@ -147,6 +147,7 @@ def test_equals_the_shap_package(shap_package, pieces, max_evals, seed):
         np.testing.assert_array_equal(end.value[:2], expected.T)
 
 
+@pytest.mark.bits
 def test_moved_copies_follow_the_splits_of_their_text(classifiers):
     """A copy that leads itself splits in another order, and so has other values."""
     classifier = classifiers["bert"]

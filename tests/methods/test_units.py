@@ -89,6 +89,7 @@ def test_lime_masks_sentences_and_fits_them(classifiers):
     np.testing.assert_allclose(game.of_sentences(), expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.bits
 @pytest.mark.property
 @pytest.mark.parametrize("method", WITH_UNITS)
 @pytest.mark.parametrize("unit", ["word", "spans"])

@@ -44,6 +44,7 @@ def reruns(metric):
     return METRICS.get(metric).facts.needs == "explainer"
 
 
+@pytest.mark.bits
 @pytest.mark.property
 @pytest.mark.parametrize("metric", [m for m in METRICS.ids() if m != "sensitivity"])
 def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(classifier, metric):
@@ -51,6 +52,7 @@ def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(classifier,
     check_invariance(classifier, run, len(TEXTS))
 
 
+@pytest.mark.bits
 @pytest.mark.property
 @pytest.mark.parametrize("method", ONE_OF_EACH_KIND)
 def test_bits_of_sensitivity_do_not_for_any_method(classifier, method):

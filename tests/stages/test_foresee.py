@@ -39,6 +39,7 @@ def scored(cell, explanations, output, foresight, **params):
     return np.array([row["score"] for row in rows_of(path, "scores")])
 
 
+@pytest.mark.bits
 def test_a_part_or_a_sample_changes_no_digit(cell, foresight, tmp_path, monkeypatch):
     monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
     whole = rows_of(foresight, "foresight")

@@ -42,6 +42,7 @@ def texts(cell):
     }
 
 
+@pytest.mark.bits
 @pytest.mark.reference
 @pytest.mark.parametrize("direction", ["removed", "kept"])
 @pytest.mark.parametrize("unit", ["token", "word"])
@@ -69,6 +70,7 @@ def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.bits
 def test_a_part_or_a_sample_changes_no_digit(cell, made, tmp_path, monkeypatch):
     monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
     in_parts = rows_of(search(cell, tmp_path / "p.parquet"), "removal_limits")

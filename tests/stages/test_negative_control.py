@@ -45,6 +45,7 @@ def made(cell, random):
     return {id: random_scores(cell, random / f"{id}.parquet", id) for id in METRICS}
 
 
+@pytest.mark.bits
 @pytest.mark.reference
 @pytest.mark.parametrize("metric", METRICS)
 def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metric):

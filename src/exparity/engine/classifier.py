@@ -30,7 +30,7 @@ from exparity.engine.batching import (
     padded,
 )
 from exparity.engine.encoding import as_list
-from exparity.engine.kernels import FEWEST_ROWS, PackedLayers, available, steady_head
+from exparity.engine.kernels import FEWEST_ROWS, LinearLayers
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
@@ -107,12 +107,9 @@ class Classifier(TokenEmbeddings):
         # same bits in any batch. A GPU is better served by fewer, padded ones, where the model
         # leaves padding out of its sums (see preflight.check_function).
         self.exact = device.type == "cpu"
-        self._layers: PackedLayers | None = None
+        self._layers: LinearLayers | None = None
         if self.exact:
-            steady_head(self.model)
-            # oneDNN prepares each shape of a batch anew, which takes longer than narrow layers do.
-            if available(model.dtype) and not (is_narrow(model) and model.dtype == torch.float32):
-                self._layers = PackedLayers(self.model)
+            self._layers = LinearLayers(self.model, narrow=is_narrow(model))
         self._needs_mask = _has_own_code(model)
         self._types = token_types(model)
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)
@@ -160,6 +157,11 @@ class Classifier(TokenEmbeddings):
         )
         new.exact = self.exact
         return new
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether its products of matrices give a row the same bits in any company."""
+        return self._layers is None or self._layers.are_steady
 
     @property
     def n_classes(self) -> int:
@@ -326,7 +328,7 @@ class Classifier(TokenEmbeddings):
             with without_gradients(self.model):
                 result[batch] = compute(build(batch, max(sizes)), sizes).cpu().numpy()
 
-        with self._evaluating():
+        with self.evaluating():
             for _, fitting in in_batches(
                 lengths, self.token_budget, run, exact=self.exact, memory=self._memory
             ):
@@ -354,7 +356,7 @@ class Classifier(TokenEmbeddings):
         def run(batch: list[int]) -> list[Gradients]:
             sizes = [lengths[i] for i in batch]
             # Between batches the model is as it was: who asks may stop, or run it otherwise.
-            with undisturbed(self.lock), self._evaluating(gradients=True), self._frozen():
+            with undisturbed(self.lock), self.evaluating(gradients=True), self._frozen():
                 inputs = build(batch, max(sizes)).detach()
                 inputs = inputs.clone() if inputs.is_inference() else inputs
                 inputs.requires_grad_(True)
@@ -382,8 +384,8 @@ class Classifier(TokenEmbeddings):
         ``lengths`` are the numbers of rows without padding.
         """
         count, width = embeddings.shape[:2]
-        # The head takes care of itself (steady_head); a shortened last layer has as few rows.
-        fewest = FEWEST_ROWS if self.shortcuts else -(-FEWEST_ROWS // width)
+        # Linear layers take care of themselves; some models have other products of all rows.
+        fewest = -(-FEWEST_ROWS // width)
         if self.exact and count < fewest:  # bits must not depend on the batch
             extra = embeddings[:1].expand(fewest - count, -1, -1)
             embeddings = torch.cat([embeddings, extra])
@@ -405,7 +407,7 @@ class Classifier(TokenEmbeddings):
         return (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
 
     @contextlib.contextmanager
-    def _evaluating(self, *, gradients: bool = False) -> Iterator[None]:
+    def evaluating(self, *, gradients: bool = False) -> Iterator[None]:
         """Run the model in evaluation mode, on the fastest layers, and restore it."""
         packed = self._layers
         layers = nullcontext() if packed is None else packed.in_use(gradients=gradients)

@@ -1,15 +1,22 @@
-"""Linear layers on a CPU with oneDNN's kernels, which torch itself uses for compiled models only.
+"""Linear layers on a CPU whose rows have the same bits whatever they are batched with.
 
-torch multiplies float32 matrices with MKL, which leaves half of some processors' speed unused
-(those of AMD with AVX-512, say), and packs a bfloat16 layer's weights anew at every call. oneDNN
-with weights packed once is faster for both, but where layers are narrow; it rounds alike (relative
-differences of about 1e-7 in float32), and gives a row the same bits whatever it is batched with.
+Libraries of matrix products take another kernel for few rows, or for numbers of rows that are no
+multiple of something, and there round a row otherwise. Which ones differs between processors, so a
+product is tried once for each size: one is taken that gives a row the same bits in any company.
+
+Two are known: torch's own (MKL, or OpenBLAS on ARM), and oneDNN's, which torch itself uses for
+compiled models only. MKL leaves half of some processors' speed unused (those of AMD with AVX-512,
+say), and packs a bfloat16 layer's weights anew at every call. oneDNN with weights packed once is
+faster for both, but where layers are narrow, since it prepares each shape of a batch anew. They
+round alike (relative differences of about 1e-7 in float32).
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import torch
 from torch.nn import functional as F
@@ -24,9 +31,16 @@ if TYPE_CHECKING:
 BOTH_KEPT = 1 << 28
 """Weights of all layers up to which copies for both directions are kept, 1 GB each in fp32."""
 Direction = Literal["forward", "backward"]
-FEWEST_ROWS = 4
-"""Rows below which a matrix product takes another route through a CPU's libraries, and rounds
-otherwise."""
+FEWEST_ROWS = 16
+"""Rows that a matrix product gets at least; most libraries have other kernels for fewer."""
+_COUNTS = (16, 17, 18, 19, 20, 22, 23, 32, 33, 44, 50, 51, 55, 65, 68, 71, 100, 129, 255)
+"""Numbers of rows with which a product is tried: of every remainder, around multiples of blocks."""
+_PACKED_COUNTS = (16, 17, 22, 33, 55, 65, 100, 255)
+"""Those for oneDNN, which takes a millisecond for each."""
+_LARGEST = 4096
+"""Units with which larger layers are tried, such as those that write a vocabulary."""
+_MOST = (2048, 320)
+"""Rows of the batch that the others are compared with, of layers up to 256 units and of others."""
 
 
 def available(dtype: torch.dtype = torch.float32) -> bool:
@@ -39,14 +53,98 @@ def available(dtype: torch.dtype = torch.float32) -> bool:
     return dtype == torch.float32
 
 
-class PackedLayers:
-    """The linear layers of a model on the CPU, with packed weights.
+class Size(NamedTuple):
+    """What the kernel of a linear layer depends on, besides the number of rows.
+
+    Attributes:
+        inputs: units that it reads.
+        outputs: units that it writes.
+        biased: whether it adds a bias.
+        transposed: whether its weight is (inputs, outputs), as GPT-2's.
+        dtype: of inputs and weights.
+    """
+
+    inputs: int
+    outputs: int
+    biased: bool
+    transposed: bool
+    dtype: torch.dtype
+
+
+class Route(NamedTuple):
+    """How layers of a size are computed.
+
+    Attributes:
+        packed: whether by oneDNN, with packed weights.
+        steady: whether a row has the same bits in any company.
+    """
+
+    packed: bool
+    steady: bool
+
+
+@cache
+def route(size: Size, narrow: bool, threads: int) -> Route:
+    """Return the fastest steady route of a size, tried once in a process; the fastest if none is.
+
+    Args:
+        size: of the layers.
+        narrow: whether torch's own product is faster.
+        threads: that torch computes with.
+    """
+    if not available(size.dtype):
+        order = [False]
+    elif narrow and size.dtype == torch.float32:
+        order = [False, True]
+    else:
+        order = [True, False]
+    routes = (Route(packed, _is_steady(size, packed=packed)) for packed in order)
+    return next((tried for tried in routes if tried.steady), Route(order[0], steady=False))
+
+
+def _is_steady(size: Size, *, packed: bool) -> bool:
+    """Return whether rows and their gradients have the same bits in any company."""
+    generator = torch.Generator().manual_seed(0)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, device="cpu").to(size.dtype)
+
+    most = _MOST[max(size.inputs, size.outputs) > 256]
+    shape = (size.outputs, size.inputs)
+    # A model may run its first batch where nothing has gradients.
+    with torch.inference_mode(False), torch.enable_grad():
+        weight = drawn(*(shape[::-1] if size.transposed else shape))
+        bias = drawn(size.outputs) if size.biased else None
+        module = SimpleNamespace(weight=weight, bias=bias, nf=size.outputs)
+        layer = _Layer(module, transposed=size.transposed, packed=packed)
+        rows = drawn(most, size.inputs)
+        slopes = drawn(most, size.outputs)
+
+        def computed(part: slice) -> tuple[torch.Tensor, torch.Tensor]:
+            inputs = rows[part].clone().requires_grad_(True)
+            outputs = layer(inputs)
+            # With `grad_outputs`, torch would load its symbolic shapes first.
+            (gradient,) = torch.autograd.grad((outputs * slopes[part]).sum(), inputs)
+            return outputs.detach(), gradient
+
+        every = computed(slice(None))
+        for count in _PACKED_COUNTS if packed else _COUNTS:
+            start = 7 * count % (most - count)
+            part = slice(start, start + count)
+            pairs = zip(computed(part), every, strict=True)
+            if not all(torch.equal(found, among[part]) for found, among in pairs):
+                return False
+    return True
+
+
+class LinearLayers:
+    """The linear layers of a model on the CPU, each on the fastest steady route of its size.
 
     Its own modules are left as they are outside :meth:`in_use`. Beyond :data:`BOTH_KEPT` weights,
     one packed copy is kept: with gradients for the backward direction, which takes longer to make.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: PreTrainedModel, *, narrow: bool = False) -> None:
         modules: list[Any] = [
             module
             for module in model.modules()
@@ -54,10 +152,18 @@ class PackedLayers:
             if type(module).forward in (torch.nn.Linear.forward, Conv1D.forward)
         ]
         self._keeps_both = sum(module.weight.numel() for module in modules) <= BOTH_KEPT
-        self._layers = [_Layer(module, transposed=isinstance(module, Conv1D)) for module in modules]
+        self._layers = [
+            _Layer(module, transposed=isinstance(module, Conv1D), narrow=narrow)
+            for module in modules
+        ]
+
+    @property
+    def are_steady(self) -> bool:
+        """Whether the products of all layers give a row the same bits in any company."""
+        return all(layer.route.steady for layer in self._layers)
 
     def in_use(self, *, gradients: bool = False) -> AbstractContextManager[None]:
-        """Within the context, the model runs on packed layers; weights must not need gradients.
+        """Within the context, the model runs on these layers; weights must not need gradients.
 
         Args:
             gradients: whether gradients with respect to inputs are taken.
@@ -80,14 +186,45 @@ class PackedLayers:
 class _Layer:
     """One linear layer; packs its weight on first use, and again when the weight has changed."""
 
-    def __init__(self, module: Any, *, transposed: bool) -> None:
+    def __init__(
+        self, module: Any, *, transposed: bool, narrow: bool = False, packed: bool | None = None
+    ) -> None:
         self.module = module
         self.kept: set[Direction] = {"forward", "backward"}
         self._transposed = transposed
+        self._narrow = narrow
+        self._fixed = None if packed is None else Route(packed, steady=False)
+        self._plain: Any = Conv1D.forward if transposed else torch.nn.Linear.forward
+        self._route: tuple[tuple[torch.dtype, int], Route] | None = None
         self._state: tuple[int, int] | None = None
         self._packed: dict[Direction, torch.Tensor] = {}
 
+    @property
+    def route(self) -> Route:
+        """How it is computed."""
+        if self._fixed is not None:
+            return self._fixed
+        state = self.module.weight.dtype, torch.get_num_threads()
+        if self._route is None or self._route[0] != state:
+            weight, biased = self.module.weight, self.module.bias is not None
+            inputs, outputs = weight.shape if self._transposed else weight.shape[::-1]
+            shape = min(inputs, _LARGEST), min(outputs, _LARGEST)
+            size = Size(*shape, biased, self._transposed, weight.dtype)
+            self._route = state, route(size, self._narrow, state[1])
+        return self._route[1]
+
     def __call__(self, inputs: torch.Tensor) -> Any:
+        count = inputs.shape[:-1].numel()
+        if count >= FEWEST_ROWS:
+            return self._run(inputs)
+        rows = inputs.reshape(count, inputs.shape[-1])
+        outputs = self._run(F.pad(rows, (0, 0, 0, FEWEST_ROWS - count)))[:count]
+        return outputs.view(*inputs.shape[:-1], outputs.shape[-1])
+
+    def _run(self, inputs: torch.Tensor) -> Any:
+        """Compute outputs of enough rows."""
+        if not self.route.packed:
+            return self._plain(self.module, inputs)
         if torch.is_grad_enabled() and inputs.requires_grad:
             differentiable: Any = _PackedLinear  # torch gives its `apply` no types
             # The rows of all texts as one matrix: models may write into views of what they get, but
@@ -129,27 +266,3 @@ class _PackedLinear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, None]:
         return ctx.layer.product(gradients[0], "backward"), None
-
-
-def steady_head(model: PreTrainedModel) -> None:
-    """Have a classification head compute a few rows more where it gets very few.
-
-    It sees one row a text, and a text alone would get other bits than in company.
-    """
-    for name, module in model.named_modules():
-        in_stack = any(part.isdigit() for part in name.split("."))
-        if isinstance(module, torch.nn.Linear) and not in_stack and not module._forward_hooks:
-            module.register_forward_pre_hook(_fill)
-            module.register_forward_hook(_cut)
-
-
-def _fill(module: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    rows = inputs[0]
-    module.rows_asked_for = len(rows)
-    if len(rows) >= FEWEST_ROWS or rows.ndim != 2:
-        return inputs
-    return (F.pad(rows, (0, 0, 0, FEWEST_ROWS - len(rows))), *inputs[1:])
-
-
-def _cut(module: Any, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
-    return output[: module.rows_asked_for]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from exparity.engine.classifier import Classifier, in_evaluation
+from exparity.engine.classifier import Classifier
 from exparity.engine.shortcuts import FirstLayer
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -44,7 +44,7 @@ class MaskedTexts:
             mask_row = classifier.embed([classifier.mask_id])[0]
             self._absent = mask_row.expand_as(self._rows)
             if classifier.shortcuts:
-                with in_evaluation(classifier.model):
+                with classifier.evaluating():
                     self._first = FirstLayer(classifier.model, self._rows, mask_row)
 
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:

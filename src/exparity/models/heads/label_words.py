@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _FILE = "label_words.json"
-_FEWEST_ROWS = 4
-"""Matrix products of fewer rows round otherwise on a CPU."""
 
 
 class _Facts(NamedTuple):
@@ -100,14 +98,14 @@ class LabelWords(Head):
 
     def logits(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:
         """See :meth:`Head.logits`."""
-        from torch.nn.functional import linear, pad
-
         hidden = _last_hidden(model, batch)
         table: Any = model.get_output_embeddings()
         ids, weight = self.token_ids, table.weight
-        rows = pad(hidden.float(), (0, 0, 0, max(0, _FEWEST_ROWS - len(hidden))))
-        added = None if getattr(table, "bias", None) is None else table.bias[ids].float()
-        logits = linear(rows.to(weight.device), weight[ids].float(), added)[: len(hidden)]
+        # A matrix product may round a row otherwise in other company; a sum of its own does not.
+        products = hidden.to(weight.device).float()[:, None] * weight[ids].float()
+        logits: torch.Tensor = products.sum(-1)
+        if getattr(table, "bias", None) is not None:
+            logits = logits + table.bias[ids].float()
         return _settled(model, logits) + logits.new_tensor(self.bias)
 
     def mass(self, model: PreTrainedModel, batch: EmbeddedBatch) -> torch.Tensor:

@@ -113,7 +113,12 @@ class SequenceHead(Head):
 
     def probabilities(self, model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.probabilities`."""
-        return logits.softmax(-1) if self.are_exclusive(model) else logits.sigmoid()
+        from torch.nn.functional import logsigmoid
+
+        if self.are_exclusive(model):
+            return logits.softmax(-1)
+        # `sigmoid` rounds the last numbers of a batch otherwise on some processors.
+        return logsigmoid(logits).exp()
 
     def of_classes(self, model: PreTrainedModel, outputs: torch.Tensor) -> torch.Tensor:
         """See :meth:`Head.of_classes`; those of a single output are 0 and its own."""

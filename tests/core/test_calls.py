@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fake_cuda import fake_cuda
 from support import refused_by
 
 import exparity
@@ -44,8 +45,8 @@ def test_one_text_and_targets_by_name(bert):
 def test_settings_beside_a_loaded_classifier_are_refused(bert):
     with pytest.raises(InputError, match="device 'gpu': use auto"):
         exparity.benchmark(bert, TEXTS, methods=["gradient"], device="gpu")
-    with pytest.raises(InputError, match="loaded, on cpu; leave it"):
-        exparity.benchmark(bert, TEXTS, methods=["gradient"], device="meta")
+    with fake_cuda(), pytest.raises(InputError, match="loaded, on cpu; leave it"):
+        exparity.benchmark(bert, TEXTS, methods=["gradient"], device="cuda")
     assert exparity.load_classifier(bert, "cpu") is exparity.load_classifier(bert) is bert
     for setting in ({"max_length": 8}, {"precision": "bf16"}, {"shortcuts": True}):
         (name,) = setting

@@ -138,7 +138,8 @@ class TestPlantedGapOfATokenizer:
     @pytest.mark.reference
     @pytest.mark.parametrize(
         "metric",
-        [id for id in WITH_UNITS if id not in ("soft_comprehensiveness", "soft_sufficiency")],
+        # What is drawn depends on the text, and two names are two texts.
+        [id for id in WITH_UNITS if not id.startswith("soft_") and id != "forward_simulation"],
     )
     def test_is_gone_by_words(self, planted, metric):
         classifier, groups = planted

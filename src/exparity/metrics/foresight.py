@@ -69,7 +69,7 @@ def draw_parts(token_ids: IntArray, n_units: int, design: Design) -> BoolArray:
     """Return (k, n) the units that each draw leaves out: equally many, and never all or none."""
     count = min(max(int(design.left_out * n_units), 1), n_units - 1)
     key = sha256(np.asarray(token_ids, dtype="<i8").tobytes()).hexdigest()
-    draws = generator(0, "foresight", key, design.unit, str(design.left_out))
+    draws = generator(0, "foresight", key)
     # Ranks of uniform numbers: the order of a permutation, for all draws at once.
     ranks = draws.random((design.draws_of(n_units), n_units)).argsort(axis=1).argsort(axis=1)
     return np.asarray(ranks < count)

@@ -86,12 +86,14 @@ def test_the_opposite_of_the_true_weights_foresees_the_opposite():
 def test_noise_lowers_it_as_its_share_of_the_variance_says():
     classifier = additive(0.2)
     spread = np.std(list(WEIGHTS.values()))
-    values = []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        noisy = {word: weight + rng.normal(0, spread) for word, weight in WEIGHTS.items()}
-        values.append(evaluate(classifier, explained(classifier, noisy.get), "forward_simulation"))
-    assert np.mean([each[-1] for each in values]) == pytest.approx(1 / np.sqrt(2), abs=0.04)
+    rng = np.random.default_rng(2)
+    texts = [" ".join(rng.permutation(WORDS)) for _ in range(60)]  # each with draws of its own
+    noisy = []
+    for text, bare in zip(texts, explain(classifier, texts, 1, "uniform_random"), strict=True):
+        weights = np.array([WEIGHTS[word] for word in text.split()])
+        noisy.append(replace(bare, scores=weights + rng.normal(0, spread, len(weights))))
+    values = evaluate(classifier, noisy, "forward_simulation")
+    assert values.mean() == pytest.approx(1 / np.sqrt(2), abs=0.03)
 
 
 def test_random_explanations_foresee_nothing():

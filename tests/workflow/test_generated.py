@@ -1,9 +1,9 @@
 """A dataset that `exparity generate` makes, from the sentences of the docs to the correctness."""
 
-import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -31,7 +31,8 @@ def block(section: str, language: str) -> str:
 def test_a_generated_dataset_runs_with_the_analyses_of_correctness(checkout, section):
     generate = next(line for line in block(section, "bash").splitlines() if "generate" in line)
     for command in (["-c", block(section, "python")], ["-m", *generate.split()]):
-        environment = {**checkout.environment, "PYTHONPATH": os.environ["PYTHONPATH"]}
+        sources = str(Path(exparity.__file__).parents[1])
+        environment = {**checkout.environment, "PYTHONPATH": sources}
         run = subprocess.run(
             [sys.executable, *command],
             cwd=checkout.root,

@@ -116,6 +116,8 @@ def _be_snakemake(
     arguments: list[str], folder: str, environment: dict[str, str], output: str, error: str
 ) -> None:
     os.setsid()
+    # A shell that starts the tests in the background has interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.freeze()  # what is imported stays
     for number, path in ((1, output), (2, error)):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -64,7 +64,7 @@ def test_beside_others_and_alone(finished, capsys):
     page = (finished.results / "report" / "index.html").read_text()
     assert "1 dataset without groups: nothing is compared." in page
     figures = {path.name.split("-")[0] for path in (finished.results / "report/figures").iterdir()}
-    assert figures - {".snakemake_timestamp"} == {"distributions"}
+    assert figures - {".snakemake_timestamp"} == {"distributions", "roc"}
 
     title = "own  no groups: mean score and its interval"
     assert re.search(r"pairs_all  d of male − female", both)

@@ -99,7 +99,8 @@ def train_together(job: TrainingJob, device: str, threads: int) -> None:
         for index in range(count):
             place = Place(index, count, shared / "meeting", device)
             arguments = [*map(str, (index, count, device, max(1, threads // count), os.getpid()))]
-            command = [sys.executable, "-m", __name__, str(shared), *arguments]
+            # -P: no module of the folder that the job runs in takes the place of one of ours.
+            command = [sys.executable, "-P", "-m", __name__, str(shared), *arguments]
             # The first one speaks for all.
             messages = shared / f"messages-{index}.txt" if index else None
             commands.append(Command(command, place.environment(), messages))

@@ -9,6 +9,7 @@ copies, and waits for a result.
 
 import contextlib
 import sys
+import threading
 from collections import Counter
 from types import SimpleNamespace
 from unittest import mock
@@ -287,6 +288,19 @@ class _Names(TorchFunctionMode):
         return _made_on_gpu(func, args, {**kwargs, "device": torch.device("cpu")}, device.index)
 
 
+def _without_gradients(mode=True):
+    return torch.no_grad() if mode else torch.enable_grad()
+
+
+_run = threading.Thread.run
+
+
+def _run_with_names(thread):
+    """Run a thread in which ``cuda`` names a GPU, too: modes of torch are those of one thread."""
+    with _Names():
+        _run(thread)
+
+
 def _made_on_gpu(func, args, kwargs, index):
     """Return a new tensor of a factory, with its data on a GPU."""
     made = func(*args, **kwargs)
@@ -382,8 +396,9 @@ def fake_cuda(count=1, memory=1 << 40, capability=(8, 0)):
         for name, answer in _calls(_gpus).items():
             stack.enter_context(mock.patch.object(torch.cuda, name, answer))
         # Wrappers have no version counters to share within inference mode.
-        stack.enter_context(mock.patch.object(torch, "inference_mode", torch.no_grad))
+        stack.enter_context(mock.patch.object(torch, "inference_mode", _without_gradients))
         stack.enter_context(_Names())
+        stack.enter_context(mock.patch.object(threading.Thread, "run", _run_with_names))
         try:
             yield _gpus
         finally:

@@ -42,7 +42,18 @@ BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PROSE = {"text", "json"}
 # Programs that are not ours.
 OTHERS = {"git", "pip", "source", "cp", "mv", "echo", "curl", "tar", "unzip", "kaggle", "cd", "for"}
-OTHERS |= {"do", "done", "sed", "sha256sum", "snakedeploy", "docker", "apptainer", "time", "uv"}
+OTHERS |= {
+    "do",
+    "done",
+    "sed",
+    "sha256sum",
+    "snakedeploy",
+    "docker",
+    "apptainer",
+    "time",
+    "uv",
+    "conda",
+}
 # Pages whose Python runs elsewhere, with the test that runs it.
 ELSEWHERE = {
     "benchmarking.md": "benchmarking/test_benchmark.py",
@@ -164,9 +175,10 @@ def test_commands_are_known_to_what_runs_them(page, capsys):
 
     parser = get_argument_parser()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
-    for program, *arguments in itertools.chain.from_iterable(
+    for called, *arguments in itertools.chain.from_iterable(
         commands(code) for code in blocks(page, "bash")
     ):
+        program = called.removeprefix("env/bin/")  # the environment that the README makes
         if program == "exparity":
             if arguments != ["--version"]:
                 cli._command(arguments[0], arguments[1:]).parse(arguments[1:])

@@ -66,8 +66,8 @@ def test_rows_that_do_not_count_are_counted():
 @pytest.mark.parametrize(
     ("gap", "said"),
     [
-        ({"d": 0.2}, "that of Islam is the better explained in 56 of 100 draws"),
-        ({"d": -0.8}, "that of Islam is the better explained in 71 of 100 draws"),
+        ({"d": 0.2}, "that of Islam has the better score in 56 of 100 draws"),
+        ({"d": -0.8}, "that of Islam has the better score in 71 of 100 draws"),
         (
             {
                 "quantity": "skill",

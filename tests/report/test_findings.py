@@ -13,7 +13,7 @@ from exparity.report.verdicts import certainty, moved, only_certainty, sentence_
 
 NAN = float("nan")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "findings.txt"
-KINDS = {"comprehensiveness": "higher", "sufficiency": "lower"}
+KINDS = {"comprehensiveness": "higher", "sufficiency": "lower", "gini": "higher"}
 
 
 def judged(d, verdict, **more):
@@ -33,6 +33,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
     cells = {}
     for (method, metric), row in verdicts.items():
         own = {"method": method, "metric": metric, "better_group": _better(metric, row["d"])}
+        own |= {"metric_kind": _facts(metric).kind, "metric_direction": KINDS[metric]}
         cells["bert", method, metric] = {"excess": {**own, **more, **row}}
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women",
@@ -57,10 +58,13 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
 
 
 def _facts(metric):
-    return SimpleNamespace(direction=KINDS[metric], kind="faithfulness")
+    kind = "complexity" if metric == "gini" else "faithfulness"
+    return SimpleNamespace(direction=KINDS[metric], kind=kind)
 
 
 def _better(metric, d):
+    if metric == "gini":
+        return None
     return "men" if (d > 0) == (KINDS[metric] == "higher") else "women"
 
 
@@ -87,6 +91,21 @@ def of_several_methods():
         ("shap", "sufficiency"): judged(-3.0, "different"),
     }
     return study_of(verdicts)
+
+
+def of_concentration():
+    """Larger gaps of a description than of a comparison."""
+    verdicts = {
+        ("lime", "gini"): judged(-4.19, "different"),
+        ("shap", "gini"): judged(2.0, "different"),
+        ("lime", "comprehensiveness"): judged(0.5, "different"),
+    }
+    return study_of(verdicts)
+
+
+def of_concentration_alone():
+    verdicts = {("lime", "gini"): judged(-4.19, "different")}
+    return study_of({**verdicts, ("lime", "comprehensiveness"): judged(0.1, "undecided")})
 
 
 def of_both_sides(run):
@@ -150,6 +169,8 @@ STUDIES = {
     "both sides, by training": lambda: of_both_sides("training"),
     "both sides, by prompt": lambda: of_both_sides("prompt"),
     "over trainings": of_trainings,
+    "concentration beside faithfulness": of_concentration,
+    "concentration alone": of_concentration_alone,
     "nothing found": lambda: of_one(0.1, "undecided"),
     "all equivalent": lambda: of_one(0.01, "equivalent"),
     "nothing tested": lambda: of_silence(some=False),
@@ -189,6 +210,8 @@ BARE = {"flags": ["not_relative"]}
 TWICE = "detectable_with_twice_the_texts", "detectable_with_twice_the_trainings"
 TEXTS = dict(zip(TWICE, (0.4, 0.9), strict=True))
 TRAININGS = dict(zip(TWICE, (4.0, 1.3), strict=True))
+SKILLS = {"quantity": "skill", "skill_a": 0.308, "skill_b": 0.671}
+CONCENTRATED = {"metric_kind": "complexity", "better_group": None, "mean_a": 0.5, "mean_b": 0.25}
 ROWS = {
     "higher is better": row("unstable"),
     "lower is better": row("unstable", better_group="Afro-Caribbean"),
@@ -203,6 +226,12 @@ ROWS = {
     "needs either": row("undecided", **dict.fromkeys(TWICE, 1.0)),
     "no mean": row("undecided", minimal_detectable_effect_corrected=NAN),
     "settled": row("different", **TEXTS),
+    "foreseen": row("different", metric_kind="simulatability", mean_a=0.103, mean_b=0.262),
+    "foreseen now and then": row("unstable", metric_kind="simulatability"),
+    "of rationales": row("different", metric_kind="correctness", quantity="excess"),
+    "skill of rationales": row("different", metric_kind="correctness", **SKILLS),
+    "concentrated": row("different", **CONCENTRATED, metric_direction="higher"),
+    "concentrated, fewer words": row("different", **CONCENTRATED, metric_direction="lower"),
 }
 MEASURED = {
     "skill_a": 0.652, "skill_b": 0.58, "room_a": 0.4, "room_b": 0.27, "little_room_a": 0.0,

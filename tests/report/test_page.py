@@ -190,7 +190,7 @@ class TestBrowser:
         ]
         key = page.locator("#disparity ul.key")
         assert key.count() == 1
-        assert "better for male" in key.inner_text()
+        assert "better, or more concentrated, for male" in key.inner_text()
         form.get_by_text("Significant trainings", exact=True).click()
         looks = embedded["disparity"]["views"]["published"]
         assert any(look["side"] for look in looks)

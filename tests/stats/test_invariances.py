@@ -138,9 +138,9 @@ STATISTICS = {
     "compare_all": Statistic(scores(3), of_all),
     "crossed_tests": Statistic(
         scores(seeds=5), of_trainings, flips=("estimate", "d"), ends=[("ci_low", "ci_high")],
-        swaps=[*COUNTS, ("seeds_above", "seeds_below")],
+        swaps=[*COUNTS, ("seeds_above", "seeds_below"), ("mean_a", "mean_b")],
         units=("estimate", "standard_error", "ci_low", "ci_high", "pooled_sd"),
-        squares=("v_seeds", "v_texts", "v_cells"),
+        squares=("v_seeds", "v_texts", "v_cells"), places=("mean_a", "mean_b"),
     ),
     "gap_changes": Statistic(
         normal((2, 3), 0.05), of_changes, flips=("d", "base_d"), swaps=COUNTS,

@@ -52,7 +52,7 @@ def test_the_verdicts_are_five():
     assert ids == ["equivalent", "different", "unstable", "considerable", "undecided"]
     known = {"threshold": 0.2, "d": -0.7, "rms_gap": 0.5, "rms_low": 0.3, "rms_high": 2.07}
     known |= {"favoured": "male", "other": "female", "detectable": 1.25}
-    known |= {"better": "are explained better", "favour": "favour"}
+    known |= {"better": "are explained better", "favour": "favour", "levels": ""}
     known |= {"n_seeds": 5, "n_favoured": 3, "n_other": 2, "run": "training"}
     for one in VERDICTS:
         for template in (one.sentence, one.sentence_of_one):

@@ -80,6 +80,11 @@ class MetricFacts(Facts):
         return next(named, self.bounds)
 
     @property
+    def preference(self) -> Direction | None:
+        """Which values are better; None of a description of explanations, of which neither is."""
+        return None if self.kind == "complexity" else self.direction
+
+    @property
     def keeps_falls(self) -> bool:
         """Whether it keeps falls beside its scores."""
         return self.skill in ("removal", "draws")

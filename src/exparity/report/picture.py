@@ -17,6 +17,7 @@ from exparity.core.formats import signed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.names import Names
+from exparity.report.preference import favoured_group
 from exparity.report.tables import MOST_PAIRS, Row, by_table
 from exparity.report.verdicts import (
     CONTROLLED,
@@ -92,7 +93,7 @@ def look_of(row: Row) -> str:
         return verdict.tone
     if not verdict.favours:
         return "both"
-    return "a" if row["better_group"] == row["group_a"] else "b"
+    return "a" if favoured_group(row) == row["group_a"] else "b"
 
 
 def picture_of(study: Study) -> list[PicturePanel]:
@@ -147,7 +148,7 @@ def tile_of(row: Row, threshold: float) -> Tile:
     if not row["verdict"]:
         return Tile(row["model"], None, "untested", "", "", untested_text(row))
     look = look_of(row)
-    favoured = row["better_group"] if look in ("a", "b") else ""
+    favoured = (favoured_group(row) or "") if look in ("a", "b") else ""
     sentence = sentence_of(row, threshold)
     return Tile(row["model"], named(row["verdict"]), look, favoured, _size(row), sentence)
 

@@ -16,12 +16,12 @@ from exparity.core.escaping import visible
 from exparity.core.formats import coverage, signed
 from exparity.report.gather import by_cell_and_quantity
 from exparity.report.means import MeanTable
+from exparity.report.preference import favoured_group, is_description
 from exparity.report.tables import by_table
 from exparity.report.verdicts import (
     QUANTITIES,
     certainty,
     counts_of,
-    is_of,
     is_random,
     legend,
     missed_line,
@@ -53,7 +53,7 @@ def means_of(tables: Iterable[MeanTable], confidence: float) -> Iterator[Rendera
 
 def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[RenderableType]:
     """Yield the counts of verdicts, the verdict of each cell, and the meaning of the verdicts."""
-    judged = [row for row in rows if is_of(row, "stands")]
+    judged = [row for row in rows if row["stands"] and not is_random(row)]
     if not judged:
         return
     n_seeds, run = max(row["n_seeds"] for row in judged), run_of(judged)
@@ -100,7 +100,8 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
     said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
     yield from (_text(f"{label}: {said[label]}") for label in said if label in used)
     of_methods = [row for row in judged if not is_random(row)]
-    last = [nothing_found(judged, one_training=n_seeds < 2), *untested_sentences(of_methods)]
+    compared = [row for row in judged if not is_description(row)]
+    last = [nothing_found(compared, one_training=n_seeds < 2), *untested_sentences(of_methods)]
     last += [missed_line(n_seeds, run)]
     yield from (_text(sentence) for sentence in last if sentence)
 
@@ -110,8 +111,8 @@ def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
     low, high = row["rms_low"], row["rms_high"]
     interval = "–" if high != high else f"{low:.2f} to {high:.2f}".replace("inf", "∞")
     words = [row["verdict"] or untested_text(row)]
-    if row["verdict"] and named(row["verdict"]).favours and row["better_group"]:
-        words = [f"{row['verdict']}:", row["better_group"]]
+    if row["verdict"] and named(row["verdict"]).favours and (favoured := favoured_group(row)):
+        words = [f"{row['verdict']}:", favoured]
     return interval, " ".join(words) + "±" * bool(row["seeds_above"] and row["seeds_below"])
 
 

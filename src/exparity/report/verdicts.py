@@ -15,6 +15,13 @@ from typing import Any
 
 import yaml
 
+from exparity.report.preference import (
+    favoured_group,
+    is_description,
+    levels_of,
+    other_group,
+    preference_of,
+)
 from exparity.report.templating import asset
 from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
@@ -37,6 +44,7 @@ class _Number(float):
 
 QUANTITIES = {
     "stands": "explanations",
+    "complexity": "their concentration, where neither group is better",
     "random_stands": "random explanations",
     "skill": "skill",
     "excess": "excess over random explanations",
@@ -77,8 +85,11 @@ def named(id: str) -> Verdict:
 
 def is_of(row: Row, quantity: str) -> bool:
     """Return whether a row is of one of :data:`QUANTITIES`."""
-    if quantity.endswith("stands"):
-        return bool(row["stands"]) and is_random(row) == quantity.startswith("random_")
+    if quantity == "random_stands":
+        return bool(row["stands"]) and is_random(row)
+    if quantity in ("stands", "complexity"):
+        is_counted = bool(row["stands"]) and not is_random(row)
+        return is_counted and is_description(row) == (quantity == "complexity")
     return bool(row["quantity"] == quantity)
 
 
@@ -291,33 +302,20 @@ def missed_line(n_seeds: int, run: str = TRAINING) -> str:
     )
 
 
-def _preference(row: Row) -> tuple[str, str]:
-    """Return the predicates for a favoured group's texts and for the runs that favour it.
-
-    Scores are not called explanations where another quantity, such as skill, decides the cell.
-    """
-    if row.get("stands", True) and not is_random(row):
-        return "are explained better", "favour"
-    what = "excess" if row["quantity"].endswith("excess") else "scores"
-    return f"have the better {what}", f"have better {what} for"
-
-
 def sentence_of(row: Row, threshold: float) -> str:
     """Return the sentence of a cell's verdict; empty without a verdict."""
     if not row.get("verdict"):
         return ""
     verdict = named(row["verdict"])
-    seeds, groups = [row["seeds_above"], row["seeds_below"]], [row["group_a"], row["group_b"]]
+    seeds = [row["seeds_above"], row["seeds_below"]]
     if row["d"] < 0:
         seeds.reverse()
-    if row["better_group"] == row["group_b"]:
-        groups.reverse()
+    favoured, other, preference = favoured_group(row), other_group(row), preference_of(row)
     template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
     if verdict.is_gap and "not_relative" in row.get("flags", ()):
         template += " No random explanations are scored by this metric: the gap may be one of the "
         template += "classifier or the texts."
     template += _more(row)
-    better, favour = _preference(row)
     least, mean = row["minimal_detectable_effect_corrected"], "mean " * (row["n_seeds"] > 1)
     numbers = ("d", "rms_gap", "rms_low", "rms_high")
     return template.format(
@@ -325,14 +323,23 @@ def sentence_of(row: Row, threshold: float) -> str:
         n_seeds=row["n_seeds"],
         run=run_of([row]),
         threshold=threshold,
-        better=better,
-        favour=favour,
+        better=preference.texts,
+        favour=preference.runs,
+        levels=_levels(row, favoured, other) if favoured else "",
         detectable=f" A {mean}gap of |d| = {least:.2g} would have been found." * (least == least),
-        favoured=groups[0],
-        other=groups[1],
+        favoured=favoured,
+        other=other,
         n_favoured=seeds[0],
         n_other=seeds[1],
     )
+
+
+def _levels(row: Row, first: str, second: str) -> str:
+    """Return the levels of two groups, to stand before a d; empty where they are unknown."""
+    levels = levels_of(row)
+    if not levels:
+        return ""
+    return f"{_Number(levels[first]):.3g}, {second} {_Number(levels[second]):.3g}; "
 
 
 def _more(row: Row) -> str:

@@ -28,7 +28,7 @@ CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"
     writes={
         "verdicts": Table(
             "quantity: string",
-            "run better_group: string?",
+            "run metric_kind metric_direction better_group: string?",
             "stands: bool",
             *OVER_TRAININGS,
             *JUDGED_COLUMNS,

@@ -87,6 +87,7 @@ class CrossedTest(GapTest):
         n_sets: matched sets with values of both; 0 where the examples are not matched.
         n_a, n_b: examples of each group that take part.
         seeds_above, seeds_below: trainings whose own gap is above zero, and below.
+        mean_a, mean_b: mean of each group over trainings and texts, in the metric's unit.
         estimate: mean gap D̄, in the metric's unit.
         pooled_sd: standard deviation within groups and trainings (root of the mean variance).
         d: D̄ / ``pooled_sd``.
@@ -105,6 +106,8 @@ class CrossedTest(GapTest):
     n_b: int = 0
     seeds_above: int = 0
     seeds_below: int = 0
+    mean_a: float = np.nan
+    mean_b: float = np.nan
     estimate: float = np.nan
     pooled_sd: float = np.nan
     d: float = np.nan
@@ -196,6 +199,8 @@ def _tested(
         test,
         seeds_above=int((estimate.gaps > 0).sum()),
         seeds_below=int((estimate.gaps < 0).sum()),
+        mean_a=float(np.nanmean(a)),
+        mean_b=float(np.nanmean(b)),
         estimate=float(estimate.gap),
         pooled_sd=sd,
         d=float(np.divide(estimate.gap, sd)),

@@ -55,3 +55,12 @@ def d_z(differences: FloatArray) -> Any:
     mean, variance = mean_and_variance(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.divide(mean, np.sqrt(variance))
+
+
+def better_group(
+    group_a: str, group_b: str, difference: float, direction: str | None
+) -> str | None:
+    """Return the group whose values are better, given first minus second; None if neither's are."""
+    if direction is None or not (difference > 0 or difference < 0):
+        return None
+    return group_a if (difference > 0) == (direction == "higher") else group_b

@@ -31,7 +31,8 @@ Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _FEWEST = 3
 """Tokens below which two attributions have no correlation to speak of."""
-_OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "estimate", "pooled_sd", "d"}
+_OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "mean_a", "mean_b", "estimate"}
+_OF_TEXTS |= {"pooled_sd", "d"}
 _UNTESTED = {k: v for k, v in {**vars(CrossedTest("", "")), **JUDGED}.items() if k not in _OF_TEXTS}
 """Columns of a comparison that take trainings for a sample, as without a test."""
 
@@ -72,7 +73,7 @@ def _job_options(
     writes={
         "agreement": Table(
             "between method_a method_b measure unit: string",
-            "top_share mean_a mean_b: float64",
+            "top_share: float64",
             CrossedTest,
             *JUDGED_COLUMNS,
             keys=("between", "method_a", "method_b", "measure", "group_a", "group_b"),
@@ -233,11 +234,7 @@ def _tests(
     groups = [example.group for example in data.examples]
     sets = [example.match_id for example in data.examples]
     for test in crossed_tests(list(values), groups, data.groups, sets, **options):
-        means = {
-            name: float(_mean(values[:, np.equal(groups, group)].ravel()))
-            for name, group in (("mean_a", test.group_a), ("mean_b", test.group_b))
-        }
-        yield {**means, **asdict(test)}
+        yield asdict(test)
 
 
 def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:

@@ -26,19 +26,20 @@ _COLUMNS = plain_schema(
 
 
 def worst_groups(
-    rows: Sequence[Row], directions: Mapping[str, str], alpha: float
+    rows: Sequence[Row], preferences: Mapping[str, str | None], alpha: float
 ) -> list[dict[str, Any]]:
     """Put the seeds of each method and metric together, found ones first.
 
     Args:
         rows: the worst_group artefact.
-        directions: ``higher`` or ``lower`` is better, by metric.
+        preferences: ``higher`` or ``lower`` is better, by metric; None where neither is.
         alpha: largest p-value that is significant.
 
     Returns:
         Rows with ``seeds``, the trainings in which groups were compared; ``found``, those in which
         they differ beyond chance; ``worst``, the group that has the worst shrunk mean most often in
-        these, and how many ``times``; and the means of the ranges over the trainings.
+        these (empty where neither end is better), and how many ``times``; and the means of the
+        ranges over the trainings.
     """
     quantity = "excess" if any(row["quantity"] == "excess" for row in rows) else "score"
     cells = grouped((row for row in rows if row["quantity"] == quantity), itemgetter(*_CELL))
@@ -47,9 +48,10 @@ def worst_groups(
         # Facts of all groups are in every row.
         firsts = [of_seed[0] for of_seed in grouped(of_cell, itemgetter("seed")).values()]
         significant = [row for row in firsts if row["p_bh"] <= alpha]
-        is_higher_better = directions[firsts[0]["metric"]] == "higher"
-        worst = Counter(row["lowest" if is_higher_better else "highest"] for row in significant)
-        del worst[""]
+        worst = Counter[str]()
+        if preference := preferences[firsts[0]["metric"]]:
+            ends = (row["lowest" if preference == "higher" else "highest"] for row in significant)
+            worst.update(filter(None, ends))
         group, times = worst.most_common(1)[0] if worst else ("", 0)
         line = {
             **{name: firsts[0][name] for name in _CELL},
@@ -68,8 +70,8 @@ def worst_groups(
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where no groups could be compared."""
-    directions = {metric: study.metric_facts(metric).direction for metric in study.metrics}
-    lines = worst_groups(rows, directions, study.statistics["alpha"])
+    preferences = {metric: study.metric_facts(metric).preference for metric in study.metrics}
+    lines = worst_groups(rows, preferences, study.statistics["alpha"])
     if not lines:
         return None
     return Findings({"lines": lines}, [Export("worst_group", "Worst group", _COLUMNS, lines)])

@@ -18,7 +18,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
     const sentences = tested.map((quantity) => {
       const sentence = cells[`${quantity}.sentence`][i];
       const numbers = [
-        sentence.includes("(d = ") ? "" : `d = ${number.signed(cells[`${quantity}.d`][i])}`,
+        sentence.includes("d = ") ? "" : `d = ${number.signed(cells[`${quantity}.d`][i])}`,
         testedBy(quantity, "p_mean", "a zero mean gap"), testedBy(quantity, "p_large", `R ≤ ${threshold}`), testedBy(quantity, "p_small", `R ≥ ${threshold}`),
         `by Holm’s correction ${cells[`${quantity}.verdict_strict`][i]}`,
       ].filter(Boolean).join("; ");
@@ -27,7 +27,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
     const significant = views.published[i].text;
     const sentence = [
       `${significant} of ${rows.length} ${rows.length === 1 ? "training differs" : "trainings differ"} (Mann–Whitney, p ≤ ${alpha}, uncorrected). `,
-      `Mean d is ${number.signed(cells.mean_d[i])}${cells.both_signs[i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
+      `Mean d is ${number.signed(cells.mean_d[i])}${cells.both_signs[i] ? ", with seeds of opposite sign" : ""}; ${metric.preference ? `${metric.preference} values are better` : "neither end is better"}.`,
     ];
     const columns = [
       ["Seed", (t) => String(tests.seed[t])],

@@ -44,7 +44,7 @@ sections.distributions = () => {
       return distribution && { ...distribution, label: names.methods[method] };
     }).filter(Boolean);
     document.getElementById("distributions-caption").textContent =
-      `${metric.name} (${metric.unit}; ${metric.direction} is better)${groups[dataset].length > 1 ? " by group" : ""}, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +
+      `${metric.name} (${metric.unit}; ${metric.preference ? `${metric.preference} is better` : "neither end is better"})${groups[dataset].length > 1 ? " by group" : ""}, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +
       (rows.length < methods.length ? ` ${methods.length - rows.length} methods have no scores.` : "");
     charts.show(document.getElementById("chart-distributions"),
       violins(rows, groups[dataset], points, { title: metric.unit, shared: false }));

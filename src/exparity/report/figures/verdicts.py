@@ -125,8 +125,8 @@ def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
     a, b = map(visible, pairs.pop()) if len(pairs) == 1 else ("first group", "second group")
     line: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
     marks = {
-        "a": Patch(color=tint(BLUE, _STRONG), label=f"{SIGNS['a']} better explained: {a}"),
-        "b": Patch(color=tint(VERMILION, _STRONG), label=f"{SIGNS['b']} better explained: {b}"),
+        "a": Patch(color=tint(BLUE, _STRONG), label=f"{SIGNS['a']} better or higher: {a}"),
+        "b": Patch(color=tint(VERMILION, _STRONG), label=f"{SIGNS['b']} better or higher: {b}"),
         "both": Patch(color=GREY, label=f"{SIGNS['both']} now one, now the other"),
         "good": Patch(facecolor=PALE, label=f"{SIGNS['good']} equivalent", **line),
         "open": Patch(**_FILLED["open"], label=f"{SIGNS['open']} undecided", **line),

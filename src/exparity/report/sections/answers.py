@@ -11,13 +11,13 @@ from typing import NamedTuple
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
+from exparity.report.preference import is_description, other_group
 from exparity.report.provenance import dropped_rows_of
 from exparity.report.sections.findings import (
     DEPENDENT,
     INSEPARABLE,
     strongest_dependence,
     unreliable_sentences,
-    worse_group,
 )
 from exparity.report.tables import Row, by_dataset
 from exparity.report.verdicts import (
@@ -105,7 +105,12 @@ def _no_gap(standing: Sequence[Row], what: str) -> str:
 def _explanations_or_certainty(context: Context) -> str:
     if not any(row["quantity"] in CONTROLLED for row in context.study.tests):
         return "Unknown: no random explanations were scored."
-    each = (cell for table in context.tables for cell in table.cells.values())
+    each = (
+        cell
+        for table in context.tables
+        for cell in table.cells.values()
+        if not is_description(cell.standing)
+    )
     # Scores that nothing is compared with cannot tell.
     cells = [cell.verdicts for cell in each if cell.standing.get("quantity") in CONTROLLED]
     tested = [cell for cell in cells if standing_of(cell.values())["verdict"]]
@@ -170,13 +175,13 @@ def _words(study: Study, largest: Row | None) -> str:
 def _in_plain_numbers(largest: Row | None) -> str:
     if largest is None:
         return "No gap was found, and so no size."
-    d, better, worse = largest["d"], largest["better_group"], worse_group(largest)
+    d, better, worse = largest["d"], largest["better_group"], other_group(largest)
     if largest["quantity"] == "skill":
         return f"{skills_of(largest)} (d = {signed(d)})."
     share = NormalDist().cdf(abs(d) / math.sqrt(2))
     return (
         f"The largest gap is d = {signed(d)}: of one text of {better} and one of {worse}, drawn at "
-        f"random, that of {better} is the better explained in {100 * share:.0f} of 100 draws; "
+        f"random, that of {better} has the better score in {100 * share:.0f} of 100 draws; "
         "without a gap it would be 50."
     )
 
@@ -206,7 +211,7 @@ def _next(
         )
     if largest is not None:
         yield (
-            f"Read explanations of {worse_group(largest)} in the section Explanations. If the "
+            f"Read explanations of {other_group(largest)} in the section Explanations. If the "
             "classifier can be trained again, do so with other seeds: a gap that stays is one of "
             "the model."
         )

@@ -11,6 +11,7 @@ from exparity.core.formats import coverage, signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
+from exparity.report.preference import is_description
 from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
@@ -34,7 +35,7 @@ _COLUMNS = (
     *("class_adjusted_difference", "class_adjusted_p", "length_adjusted_difference"),
     *("length_adjusted_p", "omnibus_p", "friedman_p"),
 )
-_OF_METRIC = ("direction", "kind", "unit")
+_OF_METRIC = ("preference", "kind", "unit")
 _OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
 
 
@@ -44,7 +45,7 @@ class CellStyle(NamedTuple):
     text: str
     below: str
     style: str = "n s0"  # classes of its element
-    side: str = ""  # a, b: the group that is better explained; both where that changes
+    side: str = ""  # a, b: the group that is favoured; both where that changes
     strong: bool = False  # a considerable effect
 
 
@@ -60,9 +61,10 @@ def _groups(pairs: Sequence[Table]) -> list[str]:
 def matrices(tables: Sequence[Table]) -> dict[str, dict[str, Any]]:
     """Return a matrix for each dataset of more pairs of groups than are shown one by one.
 
-    ``better`` has the number of cells in which the first of two groups is better explained; a gap
-    that favours neither counts for both. ``wins`` and ``losses`` are its sums by group, ``total``
-    the number of cells of two groups, and ``blocks`` the number of their table.
+    ``better`` has the number of cells in which the first of two groups has the better values; a
+    gap that favours neither counts for both, and concentration for none. ``wins`` and ``losses``
+    are its sums by group, ``total`` the number of cells of two groups that are counted, and
+    ``blocks`` the number of their table.
     """
     grids = {}
     for dataset, pairs in _of_many_groups(tables).items():
@@ -72,13 +74,18 @@ def matrices(tables: Sequence[Table]) -> dict[str, dict[str, Any]]:
             a, b = table.group_a, table.group_b
             blocks[a, b] = blocks[b, a] = tables.index(table)
             for cell in table.cells.values():
+                if is_description(cell.standing):
+                    continue
                 side = _style_of_verdict(cell.standing, 0.0).side
                 better[a, b] += side in ("a", "both")
                 better[b, a] += side in ("b", "both")
         groups = _groups(pairs)
         grids[dataset] = {
             **{"groups": groups, "blocks": blocks, "better": better},
-            "total": max(len(table.cells) for table in pairs),
+            "total": max(
+                sum(not is_description(cell.standing) for cell in table.cells.values())
+                for table in pairs
+            ),
             "wins": {group: sum(better[group, other] for other in groups) for group in groups},
             "losses": {group: sum(better[other, group] for other in groups) for group in groups},
         }

@@ -17,6 +17,12 @@ from exparity.core.formats import percent
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.picture import is_controlled, listed
+from exparity.report.preference import (
+    favoured_group,
+    is_description,
+    other_group,
+    preference_of,
+)
 from exparity.report.tables import Row, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
@@ -51,10 +57,14 @@ class Finding:
     kind: str
     sentence: str  # after the name of the metric
     size: float
+    is_description: bool  # neither group is better
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
-    """Return the gaps by dataset, pair of groups, model and metric, largest first."""
+    """Return the gaps by dataset, pair of groups, model and metric, largest first.
+
+    Those of metrics that describe explanations are last.
+    """
     findings = []
     for table in tables:
         cells = grouped(table.judged, itemgetter("model", "metric"))
@@ -67,24 +77,19 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
             unsided = sum(effect_size(row) for row in gaps if not _better(row))
             name, kind = study.display("metric", metric), study.metric_facts(metric).kind
             sentence, size = _sentence(study, gaps, len(rows)), max(abs(sided), unsided) / len(rows)
-            findings.append(Finding(name, kind, sentence, size))
-    return sorted(findings, key=lambda finding: -finding.size)
+            findings.append(Finding(name, kind, sentence, size, is_description(gaps[0])))
+    return sorted(findings, key=lambda finding: (finding.is_description, -finding.size))
 
 
 def _better(row: Row) -> str | None:
-    """Return the group that a verdict favours; None where that changes by training."""
-    return (row["better_group"] or None) if named(row["verdict"]).favours else None
-
-
-def worse_group(row: Row) -> str:
-    """Return the group whose explanations are worse."""
-    groups = row["group_a"], row["group_b"]
-    return str(groups[row["better_group"] == groups[0]])
+    """Return the group that a verdict names; None where that changes by training."""
+    return favoured_group(row) if named(row["verdict"]).favours else None
 
 
 def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
     """Return the sentence on the gaps of a metric, given from the largest to the smallest."""
     largest = gaps[0]
+    better = preference_of(largest).metric
     of = f"of {n_methods} method{'s' if n_methods != 1 else ''}"
     sides = Counter(map(_better, gaps))
     unstable = sides.pop(None, 0)
@@ -92,17 +97,14 @@ def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
     if not sides:
         how = f"differs with {unstable} {of}, and {changes}"
     elif len(sides) == 1 and not unstable:
-        how = f"is better for {largest['better_group']} than for {worse_group(largest)} with "
+        how = f"{better} for {favoured_group(largest)} than for {other_group(largest)} with "
         how += f"{len(gaps)} {of}"
     else:
         how = " and ".join(f"for {group} with {n}" for group, n in sides.items())
-        how = f"is better {how} {of}" + (f"; with {unstable}, {changes}" if unstable else "")
+        how = f"{better} {how} {of}" + (f"; with {unstable}, {changes}" if unstable else "")
     if len(study.pairs) > 1:
         how += f"; {largest['model']} on {study.display('dataset', largest['dataset'])}"
     sentence = sentence_of(largest, study.statistics["threshold"])
-    if largest["quantity"] == "skill":
-        skills = "Skill: {group_a} {skill_a:.2f}, {group_b} {skill_b:.2f}.".format(**largest)
-        sentence += f" {skills.replace(' -', ' −')}"
     method = study.display("method", largest["method"])
     return f"{how}. The largest gap is that of {method}: {sentence}"
 
@@ -225,6 +227,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     every = findings_of(study, tables)
     cells = [cell for table in tables for cell in table.cells.values()]
     rows = [cell.standing for cell in cells if cell.verdicts]
+    compared = [row for row in rows if not is_description(row)]
     return {
         "untested_sentences": untested_sentences(rows),
         "most": _MOST,
@@ -232,7 +235,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "more_findings": len(every) - _MOST,
         "cautions": finding_cautions(study, tables),
         "audited": list(_audited(study)) if study.one_training else [],
-        "nothing_found": nothing_found(rows, one_training=study.one_training),
+        "nothing_found": nothing_found(compared, one_training=study.one_training),
         "controlled": is_controlled(study),
         "certainty_alone": certainty_sentences(study, tables),
     }
@@ -259,11 +262,15 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
     cells = [cell for table in tables for cell in table.cells.values()]
-    for counts in counts_of(cell.standing for cell in cells if cell.standing)[:1]:
+    for counts in counts_of(cell.standing for cell in cells if cell.standing):
+        if counts.quantity not in ("stands", "complexity"):
+            continue
+        is_complexity = counts.quantity == "complexity"
         several = {id: n for id, n in counts.by_verdict.items() if n}
         several |= {"not tested": counts.untested} if counts.untested else {}
         yield (
-            f"Decided: {counts.decided:,} of {counts.total:,} cells"
+            f"{'Concentration, decided' if is_complexity else 'Decided'}: "
+            f"{counts.decided:,} of {counts.total:,} cells"
             f"{_BY_CONTROL if words['controlled'] else ''}"
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )

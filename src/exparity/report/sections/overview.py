@@ -13,6 +13,7 @@ from exparity.core.grouping import grouped
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
+from exparity.report.preference import is_description
 from exparity.report.provenance import (
     SETTLED,
     ArtefactOrigin,
@@ -154,6 +155,7 @@ def build(context: Context) -> Content:
             "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
             "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},
             "total": next(iter(counts_of(judged)), None),
+            "n_descriptions": sum(bool(row["stands"]) and is_description(row) for row in judged),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": list(_warnings(context, len(commits))),
             **settings,

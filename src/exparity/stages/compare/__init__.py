@@ -34,7 +34,7 @@ OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, "certainty_d: float64")
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = Table(
     "quantity: string",
-    "run better_group: string?",
+    "run metric_kind metric_direction better_group: string?",
     *OVER_TRAININGS,
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),

@@ -70,6 +70,16 @@ class Cell:
         return None if self.facts is None else self.facts.direction
 
     @property
+    def preference(self) -> str | None:
+        """The same; None where neither is, as of a description."""
+        return None if self.facts is None else self.facts.preference
+
+    @property
+    def kind(self) -> str | None:
+        """Property of explanations that the metric measures; None of an unknown metric."""
+        return None if self.facts is None else self.facts.kind
+
+    @property
     def flags(self) -> Sequence[str]:
         """Those of the scores themselves."""
         has_control = self.facts is None or self.facts.needs != "explainer"
@@ -143,15 +153,6 @@ def read_scores(
         for draw, table, others in one.draws():
             add(one.path, table, one.metadata, others, draw)
     return every
-
-
-def better_group(
-    group_a: str, group_b: str, difference: float, direction: str | None
-) -> str | None:
-    """Return the group whose values are better, given first minus second; None if neither's are."""
-    if direction is None or not (difference > 0 or difference < 0):
-        return None
-    return group_a if (difference > 0) == (direction == "higher") else group_b
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ import numpy as np
 from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.stages.cell import Lookup, require_same_cell
-from exparity.stages.compare._scores import Cell, Classifiers, Scores, better_group
+from exparity.stages.compare._scores import Cell, Classifiers, Scores
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
+from exparity.stats.effect import better_group
 from exparity.stats.skill import Scale
 from exparity.types import FloatArray
 
@@ -101,6 +102,7 @@ def _rows(
     measured, *_ = comparisons
     for quantity, of_quantity in comparisons.items():
         direction = "higher" if is_skill(quantity) else cell.direction
+        preference = "higher" if is_skill(quantity) else cell.preference
         for pair, own in zip(of_quantity, comparisons[measured], strict=True):
             # Scores that are all equal say nothing, whatever random ones are.
             constant = [flag for flag in own.flags if flag == "constant"]
@@ -114,7 +116,9 @@ def _rows(
                 **asdict(pair),
                 "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
                 "metric_direction": direction,
-                "better_group": better_group(pair.group_a, pair.group_b, pair.direction, direction),
+                "better_group": better_group(
+                    pair.group_a, pair.group_b, pair.direction, preference
+                ),
                 "test_accuracy": classifiers.accuracy[cell.seed],
                 **(of_pair if quantity == measured else NOT_ADJUSTED),
             }

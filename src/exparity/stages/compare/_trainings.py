@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell, Classifiers, Scores, better_group
+from exparity.stages.compare._scores import Cell, Classifiers, Scores
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of, scales_of
 from exparity.stats.crossed import OPTIONS, crossed_tests
+from exparity.stats.effect import better_group
 from exparity.stats.skill import Rooms, Scale
 from exparity.types import FloatArray
 
@@ -58,6 +59,7 @@ def _tested(
     scores = values_of(measured)
     for quantity in (measured, *others):
         direction = "higher" if is_skill(quantity) else cells[0].direction
+        preference = "higher" if is_skill(quantity) else cells[0].preference
         each = [cell.quantities[quantity] for cell in counted if quantity in cell.quantities]
         skills = [one for one in each if isinstance(one, Skill)]
         tests = {
@@ -82,7 +84,9 @@ def _tested(
                 "method": cells[0].method,
                 "metric": cells[0].metric,
                 "quantity": quantity,
-                "better_group": better_group(test.group_a, test.group_b, test.d, direction),
+                "metric_kind": cells[0].kind,
+                "metric_direction": direction,
+                "better_group": better_group(test.group_a, test.group_b, test.d, preference),
                 **asdict(test),
                 **asdict(scales),
                 **asdict(rooms),

@@ -1,0 +1,90 @@
+"""In whose favour a gap is, and the words for that: no more than what the metric measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exparity.stats.effect import better_group
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Preference:
+    """How a gap is told; each is followed by the name of the favoured group, or precedes it.
+
+    Attributes:
+        texts: after "GROUP texts".
+        runs: after a number of trainings, before a group.
+        metric: after the name of a metric, before "for GROUP".
+    """
+
+    texts: str
+    runs: str
+    metric: str
+
+
+_SKILL = Preference("have the higher skill", "have higher skill for", "has higher skill")
+_EXCESS = Preference(
+    "have the better excess over random explanations",
+    "have a better excess for",
+    "has a better excess over random explanations",
+)
+_SCORES = Preference("have the better scores", "have better scores for", "has better scores")
+_BY_QUANTITY = {"skill": _SKILL, "excess": _EXCESS, "score": _SCORES}
+_BY_KIND = {
+    "simulatability": Preference(
+        "have explanations that foresee the classifier better",
+        "foresee the classifier better for",
+        "foresees the classifier better",
+    ),
+    "complexity": Preference(
+        "have the more concentrated explanations",
+        "have more concentrated explanations for",
+        "shows more concentrated explanations",
+    ),
+    "correctness": Preference(
+        "have explanations that agree better with the rationales",
+        "agree better with the rationales for",
+        "shows better agreement with the rationales",
+    ),
+}
+"""Metrics that say more than their scores do; a control changes no word of them."""
+
+
+def preference_of(row: Row) -> Preference:
+    """Return the words for the gap of a row of the verdicts artefact."""
+    quantity = str(row["quantity"])
+    by_quantity = _BY_QUANTITY[quantity.removeprefix("random_")]
+    if quantity not in ("score", "excess"):
+        return by_quantity
+    return _BY_KIND.get(row.get("metric_kind") or "", by_quantity)
+
+
+def is_description(row: Row) -> bool:
+    """Return whether the values of a row describe explanations, and neither is better."""
+    return row.get("metric_kind") == "complexity"
+
+
+def favoured_group(row: Row) -> str | None:
+    """Return the group with the better values, or with the more concentrated explanations."""
+    if not is_description(row):
+        better: str | None = row["better_group"]
+        return better
+    return better_group(row["group_a"], row["group_b"], row["d"], row["metric_direction"])
+
+
+def other_group(row: Row) -> str:
+    """Return the group that a gap does not favour."""
+    groups = row["group_a"], row["group_b"]
+    return str(groups[favoured_group(row) == groups[0]])
+
+
+def levels_of(row: Row) -> dict[str, float]:
+    """Return skill, or mean score, of each group; empty where they are unknown."""
+    level = "skill" if row["quantity"] == "skill" else "mean"
+    levels = {row[f"group_{side}"]: row.get(f"{level}_{side}", math.nan) for side in "ab"}
+    return levels if all(map(math.isfinite, levels.values())) else {}

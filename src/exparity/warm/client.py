@@ -23,7 +23,7 @@ _PATIENCE = 60  # seconds until a server is given up: it does not answer while i
 def hand_over(name: str) -> None:
     """Have the server do this process's job; return where it cannot, with no worker left."""
     request = request_of_job()
-    with _signals_held() as forward_to:
+    with _signals_kept() as forward_to:
         status = _served(name, request, forward_to)
     if status is not None:
         _end_as(status)
@@ -83,10 +83,13 @@ def _wait(*files: int) -> None:
 
 
 @contextmanager
-def _signals_held() -> Iterator[Callable[[int], None]]:
-    """Hold signals back; yield a function that passes them on to a worker, if there is one."""
+def _signals_kept() -> Iterator[Callable[[int], None]]:
+    """Let signals end this process; yield a function that has them passed on to a worker instead.
+
+    A server that imports torch may take many seconds to answer, in which nothing is to be saved,
+    and a worker whose client is gone does not begin.
+    """
     own = {n: h for n in FORWARDED if (h := signal.getsignal(n)) != signal.SIG_IGN}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, own)
 
     def forward_to(worker: int) -> None:
         def forward(number: int, frame: FrameType | None) -> None:
@@ -95,14 +98,14 @@ def _signals_held() -> Iterator[Callable[[int], None]]:
 
         for number in own:
             signal.signal(number, forward)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
+    for number in own:
+        signal.signal(number, signal.SIG_DFL)
     try:
         yield forward_to
     finally:
         for number, handler in own.items():
             signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_as(status: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from exparity.analyses.ranking import rank_methods
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.schemas import schema_of
@@ -167,7 +168,8 @@ def make_study(
 def _over_all(results: Results, dataset: str, model: str) -> None:
     """Write what is compared of a model, with intervals where there are too few texts for one."""
     names = ("predictions", "scores", "random_scores")
-    given = (results.of_model(name, dataset, model) for name in names)
+    given = [results.of_model(name, dataset, model) for name in names]
+    rank_methods(*given, results.root / f"ranking/{dataset}/{model}.parquet")
     outputs = [results.root / f"{name}/{dataset}/{model}.parquet" for name in COMPARED]
     data = results.root / f"data/{dataset}.parquet"
     compare_model(data, *given, *outputs, statistics={"resamples": 0})
@@ -282,7 +284,8 @@ def filled(artefact: str, **values: Any) -> dict:
 def verdict_row(verdict: str | None = "different", **changes: Any) -> dict:
     """Return a row of the verdicts artefact: a gap of which three trainings agree."""
     cell = {"dataset": "d", "model": "m", "method": "lime", "metric": "gini", "quantity": "excess"}
-    cell |= {"group_a": "a", "group_b": "b", "better_group": "a", "stands": True, "flags": []}
+    cell |= {"group_a": "a", "group_b": "b", "better_group": "a", "flags": []}
+    cell |= {"stands": True, "headline": True}
     sizes = {"d": 0.5, "rms_low": 0.1, "rms_high": 0.9, "certainty_d": NAN}
     seeds = {"n_seeds": 3, "seeds_above": 3, "seeds_below": 0}
     said = {"verdict": verdict, "verdict_strict": verdict}

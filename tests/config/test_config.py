@@ -354,7 +354,7 @@ class TestWhatAChangeTouches:
             ({"target": "predicted"}, {"explain", "negative_control", "removal_limits"}),
             ({"precision": "bf16"}, {"evaluate", "negative_control", "removal_limits"}),
             ({"gradient_precision": "bf16"}, {"explain"}),
-            ({"statistics": {"alpha": 0.1}}, {"compare", "judge", "report"}),
+            ({"statistics": {"alpha": 0.1}}, {"compare", "judge", "ranking", "report"}),
             ({"statistics": {"threshold": 0.5}}, {"compare", "report"}),
             ({"statistics": {"resamples": 9}}, {"compare", "bias", "report"}),
             ({"statistics": {"family": ["dataset", "model"]}}, {"judge", "report"}),

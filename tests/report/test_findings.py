@@ -14,6 +14,7 @@ from exparity.report.verdicts import certainty, moved, only_certainty, sentence_
 NAN = float("nan")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "findings.txt"
 KINDS = {"comprehensiveness": "higher", "sufficiency": "lower", "gini": "higher"}
+KINDS["forward_simulation"] = "higher"
 
 
 def judged(d, verdict, **more):
@@ -26,7 +27,12 @@ def judged(d, verdict, **more):
     }  # fmt: skip
 
 
-def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training"):
+COMPARED = ("comprehensiveness", "sufficiency")
+
+
+def study_of(
+    verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training", headline=COMPARED
+):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
     tests = [{"p": 0.5, "flags": list(flags), "quantity": "excess"} for _ in seeds]
     more = {"dataset": "d", "model": "bert", "quantity": "excess", "stands": True}
@@ -34,6 +40,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
     for (method, metric), row in verdicts.items():
         own = {"method": method, "metric": metric, "better_group": _better(metric, row["d"])}
         own |= {"metric_kind": _facts(metric).kind, "metric_direction": KINDS[metric]}
+        own |= {"headline": metric in headline}
         cells["bert", method, metric] = {"excess": {**own, **more, **row}}
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women",
@@ -58,8 +65,8 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="traini
 
 
 def _facts(metric):
-    kind = "complexity" if metric == "gini" else "faithfulness"
-    return SimpleNamespace(direction=KINDS[metric], kind=kind)
+    kinds = {"gini": "complexity", "forward_simulation": "simulatability"}
+    return SimpleNamespace(direction=KINDS[metric], kind=kinds.get(metric, "faithfulness"))
 
 
 def _better(metric, d):
@@ -101,6 +108,18 @@ def of_concentration():
         ("lime", "comprehensiveness"): judged(0.5, "different"),
     }
     return study_of(verdicts)
+
+
+def of_forward_simulation():
+    """A smaller gap comes first, and cells of other metrics are counted apart."""
+    score = {"quantity": "score", "mean_a": 0.31, "mean_b": 0.12}
+    verdicts = {
+        ("lime", "comprehensiveness"): judged(2.5, "different"),
+        ("lime", "forward_simulation"): judged(0.5, "different", **score),
+        ("shap", "forward_simulation"): judged(0.1, "undecided", **score),
+        ("lime", "gini"): judged(0.1, "undecided"),
+    }
+    return study_of(verdicts, headline=["forward_simulation"])
 
 
 def of_concentration_alone():
@@ -170,6 +189,7 @@ STUDIES = {
     "both sides, by prompt": lambda: of_both_sides("prompt"),
     "over trainings": of_trainings,
     "concentration beside faithfulness": of_concentration,
+    "forward simulation beside faithfulness": of_forward_simulation,
     "concentration alone": of_concentration_alone,
     "nothing found": lambda: of_one(0.1, "undecided"),
     "all equivalent": lambda: of_one(0.01, "equivalent"),
@@ -195,7 +215,7 @@ def row(verdict, **more):
         "better_group": "white",
         "seeds_above": 1, "seeds_below": 2, "d": -0.5, "rms_gap": 0.75, "rms_low": 0.25,
         "rms_high": float("inf"), "minimal_detectable_effect_corrected": 1.25, "verdict": verdict,
-        "verdict_strict": "undecided", "stands": True, **more,
+        "verdict_strict": "undecided", "stands": True, "headline": True, **more,
     }  # fmt: skip
 
 
@@ -210,6 +230,8 @@ BARE = {"flags": ["not_relative"]}
 TWICE = "detectable_with_twice_the_texts", "detectable_with_twice_the_trainings"
 TEXTS = dict(zip(TWICE, (0.4, 0.9), strict=True))
 TRAININGS = dict(zip(TWICE, (4.0, 1.3), strict=True))
+SAME = {"metric_kind": "simulatability", "flags": ["constant"], "estimate": 0.0, "mean_a": 1.0}
+SAME |= {"n_a": 8, "n_b": 8}
 SKILLS = {"quantity": "skill", "skill_a": 0.308, "skill_b": 0.671}
 CONCENTRATED = {"metric_kind": "complexity", "better_group": None, "mean_a": 0.5, "mean_b": 0.25}
 ROWS = {
@@ -227,6 +249,7 @@ ROWS = {
     "no mean": row("undecided", minimal_detectable_effect_corrected=NAN),
     "settled": row("different", **TEXTS),
     "foreseen": row("different", metric_kind="simulatability", mean_a=0.103, mean_b=0.262),
+    "foreseen in every text": row("equivalent", **SAME),
     "foreseen now and then": row("unstable", metric_kind="simulatability"),
     "of rationales": row("different", metric_kind="correctness", quantity="excess"),
     "skill of rationales": row("different", metric_kind="correctness", **SKILLS),

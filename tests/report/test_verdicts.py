@@ -53,9 +53,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     text = page_of(results, options_of(SETTINGS)).read_text()
     judged = read_artefact(results / "verdicts.parquet", "verdicts")[0].to_pylist()
     assert {r["verdict"] for r in judged} == {"odd"}
-    assert re.search(
-        "Decided: <strong>4</strong> of 4 cells.*\n<strong>4</strong> odd one out", text
-    )
+    assert re.search("Decided: <strong>4</strong> of 4 cells: <strong>4</strong> odd one out", text)
     assert '<th scope="col" class="r">Odd one out</th>' in text
     assert "<dt>Odd one out</dt> <dd>Odd in general, above 0.2.</dd>" in text
     assert len(re.findall(r'<td class="n s\d [ab][^>]*data-cell="\d"[^>]*>.*<small>odd', text)) == 4

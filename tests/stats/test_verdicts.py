@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from exparity.stats.mean_gap import Estimate
 from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.power import detectable_effect
-from exparity.stats.verdicts import CLAIMS, VERDICTS, judge
+from exparity.stats.verdicts import CLAIMS, VERDICTS, judge, standing
 
 NAN = math.nan
 SPREAD = {"v_seeds": 0.02, "v_texts": 0.01, "v_cells": 0.002, "dof_texts": 40.0, "pooled_sd": 0.5}
@@ -172,3 +172,56 @@ def test_the_share_of_texts():
     assert row["text_share"] == 0
     (row,) = judge([cell(v_seeds=NAN, v_cells=NAN, n_seeds=1)])
     assert math.isnan(row["text_share"])
+
+
+IDS = {"dataset": "d", "model": "m", "group_a": "a", "group_b": "b"}
+
+
+def standing_cell(method, metric, kind, quantity="score", **more):
+    """A row of a cell, before it is judged."""
+    names = {"method": method, "metric": metric, "metric_kind": kind, "quantity": quantity}
+    return {**cell(), **IDS, **names, "flags": [], **more}
+
+
+def test_forward_simulation_comes_first_where_a_method_has_it():
+    rows = standing([
+        standing_cell("lime", "forward_simulation", "simulatability"),
+        standing_cell("lime", "comprehensiveness", "faithfulness", "skill"),
+        standing_cell("lime", "comprehensiveness", "faithfulness"),
+        standing_cell("lime", "gini", "complexity"),
+        standing_cell("imported", "comprehensiveness", "faithfulness", "skill"),
+        standing_cell("imported", "gini", "complexity"),
+    ])  # fmt: skip
+    assert [row["stands"] for row in rows] == [True, True, False, True, True, True]
+    assert [row["headline"] for row in rows] == [True, False, False, False, True, False]
+
+
+def test_a_family_holds_what_is_told_together():
+    """Scores beside a skill, of which no verdict stands, do not lower the bar for others."""
+    metrics = [f"m{i}" for i in range(8)]
+    surer = [standing_cell("lime", m, "faithfulness", p_mean=1e-6) for m in metrics]
+    skills = [standing_cell("lime", m, "faithfulness", "skill", p_mean=0.5) for m in metrics]
+    alone = standing_cell("lime", "sensitivity", "robustness", p_mean=0.03)
+    judged = judge(standing([*surer, *skills, alone]))
+    assert {row["verdict"] for row in judged[:8]} == {"different"}
+    assert judged[-1]["p_mean_bh"] == pytest.approx(0.03 * 9)
+    assert judged[-1]["verdict"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("kind", "quantity", "verdict"),
+    [("faithfulness", "skill", "equivalent"), ("simulatability", "score", "equivalent"),
+     ("faithfulness", "score", None), ("complexity", "score", None)],
+)  # fmt: skip
+def test_quality_that_is_the_same_in_every_text_is_equivalent(kind, quantity, verdict):
+    same = {
+        "flags": ["constant"],
+        "estimate": 0.0,
+        "n_a": 20,
+        "n_b": 20,
+        **dict.fromkeys(CLAIMS, NAN),
+    }
+    (row,) = judge(standing([standing_cell("lime", "m", kind, quantity, **same)]))
+    assert row["verdict"] == row["verdict_strict"] == verdict
+    (few,) = judge(standing([standing_cell("lime", "m", kind, quantity, **{**same, "n_a": 1})]))
+    assert few["verdict"] is None

@@ -19,7 +19,7 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
     assert finished.plan() == {
         "evaluate": 2, "compare": 1, "correctness": 1, "attribution_difference": 1,
-        "dataset_bias": 1, "judge": 1, "negative_control": 1, "cost": 1, "report": 1,
+        "dataset_bias": 1, "judge": 1, "ranking": 1, "negative_control": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     finished.snakemake()
     found = exparity.read_results(finished.results, "correctness")

@@ -56,7 +56,7 @@ def test_a_plan_holds(checkout, record_property):
     assert jobs_of(planned) == dict(used["stage"].value_counts())
     assert set(used["stage"]) == {
         "prepare", "finetune", "explain", "evaluate", "compare", "judge", "bias",
-        "negative_control",
+        "negative_control", "ranking",
     }  # fmt: skip
     assert used["seconds"].notna().all()
     telling = used[used["work_seconds"].notna()]

@@ -83,7 +83,7 @@ def test_an_imported_workflow_plans_runs_locks_and_cleans_up(study, finished):
         refused = finished.snakemake(*flags, check=2)
         assert "another run is using the results folder results" in refused.stderr
         planned = finished.plan(*flags)
-    ours = ("evaluate", "compare", "judge", "cost", "report")
+    ours = ("evaluate", "compare", "judge", "ranking", "cost", "report")
     assert planned == {"count_scores": 1, **{f"exparity_{rule}": 1 for rule in ours}}
     assert not [name for name in ("started", "cancelled") if (study / name).exists()]
 

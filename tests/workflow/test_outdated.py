@@ -128,7 +128,7 @@ def test_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
     """Times told it before: a run ends between a job and those that read its result."""
     finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
     finished.snakemake("--until", "explain")
-    after = {"compare": 1, "judge": 1, "cost": 1, "report": 1}
+    after = {"compare": 1, "judge": 1, "ranking": 1, "cost": 1, "report": 1}
     assert finished.plan() == {"evaluate": N_METRICS, **after}
 
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.workflow
 
 CELLS = N_METHODS * N_METRICS
 AT_THE_END = {"cost": 1, "report": 1}
-JUDGED = {"compare": 1, "judge": 1, **AT_THE_END}
+JUDGED = {"compare": 1, "judge": 1, "ranking": 1, **AT_THE_END}
 OF_ONE_METRIC = {"evaluate": N_METHODS, "negative_control": 1, **JUDGED}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.stats.effect import better_group
+from exparity.stats.verdicts import is_description
 
 Row = Mapping[str, Any]
 
@@ -62,11 +63,6 @@ def preference_of(row: Row) -> Preference:
     if quantity not in ("score", "excess"):
         return by_quantity
     return _BY_KIND.get(row.get("metric_kind") or "", by_quantity)
-
-
-def is_description(row: Row) -> bool:
-    """Return whether the values of a row describe explanations, and neither is better."""
-    return row.get("metric_kind") == "complexity"
 
 
 def favoured_group(row: Row) -> str | None:

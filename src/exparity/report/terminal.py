@@ -16,7 +16,7 @@ from exparity.core.escaping import visible
 from exparity.core.formats import coverage, signed
 from exparity.report.gather import by_cell_and_quantity
 from exparity.report.means import MeanTable
-from exparity.report.preference import favoured_group, is_description
+from exparity.report.preference import favoured_group
 from exparity.report.tables import by_table
 from exparity.report.verdicts import (
     QUANTITIES,
@@ -100,7 +100,7 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
     said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
     yield from (_text(f"{label}: {said[label]}") for label in said if label in used)
     of_methods = [row for row in judged if not is_random(row)]
-    compared = [row for row in judged if not is_description(row)]
+    compared = [row for row in judged if row["headline"]]
     last = [nothing_found(compared, one_training=n_seeds < 2), *untested_sentences(of_methods)]
     last += [missed_line(n_seeds, run)]
     yield from (_text(sentence) for sentence in last if sentence)

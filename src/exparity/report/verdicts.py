@@ -17,7 +17,6 @@ import yaml
 
 from exparity.report.preference import (
     favoured_group,
-    is_description,
     levels_of,
     other_group,
     preference_of,
@@ -27,7 +26,13 @@ from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.untested import Untested, main_reason
-from exparity.stats.verdicts import STANDING, Verdict
+from exparity.stats.verdicts import (
+    HEADLINE,
+    STANDING,
+    Verdict,
+    is_description,
+    is_same_everywhere,
+)
 
 ROUNDING_NOISE = "rounding_noise"
 Row = Mapping[str, Any]
@@ -43,14 +48,17 @@ class _Number(float):
 
 
 QUANTITIES = {
-    "stands": "explanations",
-    "complexity": "their concentration, where neither group is better",
+    "headline": "explanations",
+    "beside": "explanations by other metrics, whose gaps depend on more than them",
+    "description": "their concentration, where neither group is better",
     "random_stands": "random explanations",
     "skill": "skill",
     "excess": "excess over random explanations",
     "score": "scores",
 }
 """Display name of each judged quantity; a cell is judged by its skill, else its excess or score."""
+RANKS = ("headline", "beside", "description")
+"""Counts of the verdicts that stand, in the order in which they are told."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = ("depends_on_scale", "driven_by_one_training", "no_room", "room_differs", "stepless")
@@ -87,10 +95,21 @@ def is_of(row: Row, quantity: str) -> bool:
     """Return whether a row is of one of :data:`QUANTITIES`."""
     if quantity == "random_stands":
         return bool(row["stands"]) and is_random(row)
-    if quantity in ("stands", "complexity"):
-        is_counted = bool(row["stands"]) and not is_random(row)
-        return is_counted and is_description(row) == (quantity == "complexity")
+    if quantity in RANKS:
+        return bool(row["stands"]) and not is_random(row) and rank_of(row) == quantity
     return bool(row["quantity"] == quantity)
+
+
+def rank_of(row: Row) -> str:
+    """Return which of the counts a standing row is in."""
+    if row["headline"]:
+        return "headline"
+    return "description" if is_description(row) else "beside"
+
+
+def is_foreseen(rows: Iterable[Row]) -> bool:
+    """Return whether forward simulation says what comes first."""
+    return any(row["headline"] and row["metric_kind"] == HEADLINE for row in rows)
 
 
 def standing_of(rows: Iterable[Row]) -> Row:
@@ -311,6 +330,8 @@ def sentence_of(row: Row, threshold: float) -> str:
     if row["d"] < 0:
         seeds.reverse()
     favoured, other, preference = favoured_group(row), other_group(row), preference_of(row)
+    if is_same_everywhere(row):
+        return f"Every text of both groups has the same value ({_Number(row['mean_a']):.3g})."
     template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
     if verdict.is_gap and "not_relative" in row.get("flags", ()):
         template += " No random explanations are scored by this metric: the gap may be one of the "

@@ -29,7 +29,7 @@ CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"
         "verdicts": Table(
             "quantity: string",
             "run metric_kind metric_direction better_group: string?",
-            "stands: bool",
+            "stands headline: bool",
             *OVER_TRAININGS,
             *JUDGED_COLUMNS,
             keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
@@ -59,8 +59,9 @@ def judge_cells(
 
     Scores, their excess over random explanations and skill are judged apart from each other. So are
     random explanations, and the ``change`` of gaps by debiasing. The row that ``stands`` is the
-    first that a cell has of skill, excess and score. The tests within each training are corrected
-    in the same families.
+    first that a cell has of skill, excess and score; of the standing rows of a method, those of
+    forward simulation are the ``headline`` where it has them. The tests within each training are
+    corrected in families of the same ids.
 
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.
@@ -75,7 +76,7 @@ def judge_cells(
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
     compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
-    judged = standing(judge(rows, family, alpha=alpha))
+    judged = judge(standing(rows), family, alpha=alpha)
     return StageResult(judged, {}, further={"disparity": compared})
 
 

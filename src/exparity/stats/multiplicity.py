@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -49,11 +49,26 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
     return values
 
 
-def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[list[int]]:
-    """Return the positions of the rows of each family."""
+def quantity_of(row: Mapping[str, Any]) -> str:
+    """Return what is compared in a row; tests by hand are of scores."""
+    return str(row.get("quantity", "score"))
+
+
+def families(
+    rows: Sequence[Mapping[str, Any]],
+    family: Sequence[str],
+    part_of: Callable[[Mapping[str, Any]], str] = quantity_of,
+) -> list[list[int]]:
+    """Return the positions of the rows of each family.
+
+    Args:
+        rows: the rows.
+        family: ids that the rows of a family share.
+        part_of: what else they share.
+    """
 
     def family_of(i: int) -> tuple[Any, ...]:
-        return rows[i].get("quantity", "score"), *(rows[i][name] for name in family)
+        return part_of(rows[i]), *(rows[i][name] for name in family)
 
     counted = (i for i, row in enumerate(rows) if is_informative(row))
     return list(grouped(counted, family_of).values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from exparity.stats.multiplicity import (
     benjamini_hochberg,
     families,
     holm,
+    quantity_of,
 )
 from exparity.stats.power import detectable_effect
 from exparity.types import FloatArray
@@ -97,13 +98,18 @@ def judge(
 ) -> list[dict[str, Any]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
+    A family holds what is told together: cells that stand and come first, those that stand beside
+    them, descriptions, and of the rest each quantity by itself; see :func:`standing`. Cells that
+    nobody reads a verdict of would otherwise lower the bar for the others.
+
     Each claim is corrected apart from the others. ``verdict`` is by Benjamini and Hochberg: among
     the decided cells of a family, the expected share of wrong verdicts is at most α.
     ``verdict_strict`` is by Holm: the probability of any wrong verdict is at most α.
 
     For a cell with a single training, only the mean gap is tested, over other texts: it is
     *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
-    without a p-value, or that is not informative, has no verdict.
+    without a p-value, or that is not informative, has no verdict; but a skill that is the same in
+    every text is *equivalent*.
 
     Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
@@ -111,13 +117,46 @@ def judge(
     twice as many texts or trainings. All are NaN where that is not tested.
     """
     judged = [{**row, **JUDGED} for row in rows]
-    for members in families(rows, [name for name in family if name != "seed"]):
+    for members in families(rows, [name for name in family if name != "seed"], _part_of):
         for name, values in _judged([rows[i] for i in members], alpha).items():
             for i, value in zip(members, values, strict=True):
                 judged[i][name] = value
+    for row in judged:
+        if is_same_everywhere(row):
+            row["verdict"] = row["verdict_strict"] = "equivalent"
     return judged
 
 
+def is_same_everywhere(row: Mapping[str, Any]) -> bool:
+    """Return whether every text of two groups is known to be explained equally well.
+
+    That is so where skill, or how well explanations foresee the classifier, has one value in all
+    texts and trainings. Other scores that are all equal say nothing.
+    """
+    is_quality = row.get("quantity") == "skill" or row.get("metric_kind") == HEADLINE
+    is_constant = "constant" in row.get("flags", ()) and row.get("estimate") == 0
+    return bool(is_quality and is_constant and min(row["n_a"], row["n_b"]) > 1)
+
+
+def is_description(row: Mapping[str, Any]) -> bool:
+    """Return whether the values of a row describe explanations, so that neither end is better."""
+    return row.get("metric_kind") == "complexity"
+
+
+def _part_of(row: Mapping[str, Any]) -> str:
+    """Return what rows of one family share: they are told together, or of one quantity."""
+    quantity = quantity_of(row)
+    if not row.get("stands"):
+        return quantity
+    if quantity.startswith("random_"):
+        return "random_stands"
+    if row["headline"]:
+        return "headline"
+    return "description" if is_description(row) else "beside"
+
+
+HEADLINE = "simulatability"
+"""Kind of the metrics whose verdicts come first: chance is 0 in them, and certainty cancels."""
 STANDING = ("skill", "excess", "score")
 """Quantities of a cell, the most informative about its explanations first."""
 
@@ -126,7 +165,8 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return rows with ``stands``: whether each is the first of :data:`STANDING` of its cell.
 
     The quantities of random explanations, whose names begin with ``random_``, are cells of their
-    own.
+    own. ``headline`` says which of the standing rows are told first: those of metrics of the kind
+    :data:`HEADLINE`, or all but descriptions where a method has none.
     """
     places: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
     for i, row in enumerate(rows):
@@ -135,7 +175,23 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if quantity in STANDING:
             places[cell][quantity] = i
     first = {own[next(q for q in STANDING if q in own)] for own in places.values()}
-    return [{**row, "stands": i in first} for i, row in enumerate(rows)]
+    found = [{**row, "stands": i in first} for i, row in enumerate(rows)]
+    foreseen = {_method_of(row) for row in found if row["stands"] and _foresees(row)}
+    return [{**row, "headline": _is_headline(row, foreseen)} for row in found]
+
+
+def _foresees(row: Mapping[str, Any]) -> bool:
+    return row.get("metric_kind") == HEADLINE
+
+
+def _method_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[id] for id in CELL_IDS if id != "metric")
+
+
+def _is_headline(row: Mapping[str, Any], foreseen: Collection[tuple[Any, ...]]) -> bool:
+    if not row["stands"] or is_description(row):
+        return False
+    return _foresees(row) or _method_of(row) not in foreseen
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:

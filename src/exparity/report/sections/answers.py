@@ -11,7 +11,7 @@ from typing import NamedTuple
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.preference import is_description, other_group
+from exparity.report.preference import other_group
 from exparity.report.provenance import dropped_rows_of
 from exparity.report.sections.findings import (
     DEPENDENT,
@@ -31,6 +31,7 @@ from exparity.report.verdicts import (
     standing_of,
     untested_sentences,
 )
+from exparity.stats.verdicts import is_description
 
 _WORDS, _TEXTS = 3, 3
 """Words that are named for a group, and texts that each of them is in at least."""

@@ -11,7 +11,6 @@ from exparity.core.formats import coverage, signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
-from exparity.report.preference import is_description
 from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
     effect_size,
@@ -23,7 +22,7 @@ from exparity.report.verdicts import (
     skill_line,
 )
 from exparity.stats.seeds import has_both_signs
-from exparity.stats.verdicts import STANDING
+from exparity.stats.verdicts import STANDING, is_description
 
 FOLDED_ABOVE = 1000
 """More cells than these are folded."""

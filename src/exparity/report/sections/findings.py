@@ -19,29 +19,38 @@ from exparity.report.gather import Study
 from exparity.report.picture import is_controlled, listed
 from exparity.report.preference import (
     favoured_group,
-    is_description,
     other_group,
     preference_of,
 )
 from exparity.report.tables import Row, Table, by_dataset
 from exparity.report.verdicts import (
+    QUANTITIES,
     counts_of,
     detectable,
     effect_size,
     is_decided,
+    is_foreseen,
     moved,
     named,
     nothing_found,
     only_certainty,
+    rank_of,
     sentence_of,
     untested_sentences,
 )
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
+_BY_FORESIGHT = ", by forward simulation"
 INSEPARABLE, DEPENDENT = 0.99, 0.3
 """Cramér's V of label and group from which readers are warned."""
 _LARGE = 0.8
 """|d| that a sample must be able to show; a large effect (Cohen 1988, §2.2)."""
+_DECIDED = {
+    "headline": "Decided",
+    "beside": "By other metrics, decided",
+    "description": "Concentration, decided",
+}
+"""Beginnings of the lines on how many cells are decided."""
 _MOST = 6
 """Gaps, and classifiers, that are put into words; the tables have all."""
 
@@ -57,13 +66,13 @@ class Finding:
     kind: str
     sentence: str  # after the name of the metric
     size: float
-    is_description: bool  # neither group is better
+    rank: str  # which of the counts of cells its gaps are in
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     """Return the gaps by dataset, pair of groups, model and metric, largest first.
 
-    Those of metrics that describe explanations are last.
+    Gaps of the metrics that come first precede the others, and descriptions are last.
     """
     findings = []
     for table in tables:
@@ -77,8 +86,9 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
             unsided = sum(effect_size(row) for row in gaps if not _better(row))
             name, kind = study.display("metric", metric), study.metric_facts(metric).kind
             sentence, size = _sentence(study, gaps, len(rows)), max(abs(sided), unsided) / len(rows)
-            findings.append(Finding(name, kind, sentence, size, is_description(gaps[0])))
-    return sorted(findings, key=lambda finding: (finding.is_description, -finding.size))
+            findings.append(Finding(name, kind, sentence, size, rank_of(gaps[0])))
+    ranks = list(QUANTITIES)
+    return sorted(findings, key=lambda finding: (ranks.index(finding.rank), -finding.size))
 
 
 def _better(row: Row) -> str | None:
@@ -227,7 +237,7 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     every = findings_of(study, tables)
     cells = [cell for table in tables for cell in table.cells.values()]
     rows = [cell.standing for cell in cells if cell.verdicts]
-    compared = [row for row in rows if not is_description(row)]
+    compared = [row for row in rows if row["headline"]]
     return {
         "untested_sentences": untested_sentences(rows),
         "most": _MOST,
@@ -262,16 +272,17 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
     cells = [cell for table in tables for cell in table.cells.values()]
-    for counts in counts_of(cell.standing for cell in cells if cell.standing):
-        if counts.quantity not in ("stands", "complexity"):
+    rows = [cell.standing for cell in cells if cell.standing]
+    by_control = _BY_CONTROL if words["controlled"] else ""
+    by = {"headline": _BY_FORESIGHT if is_foreseen(rows) else by_control, "beside": by_control}
+    for counts in counts_of(rows):
+        if counts.quantity not in _DECIDED:
             continue
-        is_complexity = counts.quantity == "complexity"
         several = {id: n for id, n in counts.by_verdict.items() if n}
         several |= {"not tested": counts.untested} if counts.untested else {}
         yield (
-            f"{'Concentration, decided' if is_complexity else 'Decided'}: "
-            f"{counts.decided:,} of {counts.total:,} cells"
-            f"{_BY_CONTROL if words['controlled'] else ''}"
+            f"{_DECIDED[counts.quantity]}: "
+            f"{counts.decided:,} of {counts.total:,} cells{by.get(counts.quantity, '')}"
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )
     for finding in words["findings"]:

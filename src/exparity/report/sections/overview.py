@@ -13,7 +13,6 @@ from exparity.core.grouping import grouped
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
-from exparity.report.preference import is_description
 from exparity.report.provenance import (
     SETTLED,
     ArtefactOrigin,
@@ -26,9 +25,11 @@ from exparity.report.sections.findings import finding_words, numbers_of
 from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
     QUANTITIES,
+    RANKS,
     Counts,
     certainty,
     counts_of,
+    is_foreseen,
     is_random,
     legend,
     meaning_of,
@@ -155,7 +156,8 @@ def build(context: Context) -> Content:
             "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
             "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},
             "total": next(iter(counts_of(judged)), None),
-            "n_descriptions": sum(bool(row["stands"]) and is_description(row) for row in judged),
+            "totals": [one for one in counts_of(judged) if one.quantity in RANKS],
+            "foreseen": is_foreseen(judged),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": list(_warnings(context, len(commits))),
             **settings,

@@ -37,7 +37,7 @@ def test_they_grow_with_texts_samples_and_seeds(asked):
 
 def test_metrics_their_controls_and_limits_count(asked):
     blocks = {"metrics": {"comprehensiveness": {}}, "methods": {"occlusion": {}}}
-    limits = 10 * DRAWS + 20 * (10 + 1) // 2
+    limits = 20 * (DRAWS + 1) + 20 * (10 + 1) // 2
     assert planned(asked(**blocks)) == {
         "asked": TESTED * (1 + 20 + 20 + DRAWS * 20 + limits),
     }

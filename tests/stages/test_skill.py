@@ -168,14 +168,14 @@ class Text(OneByOne):
         own_sizes = sorted({min(size, positive) for size in tenths} - {0})
         if not own_sizes:
             return None
-        own = self.falls(by(scores), own_sizes)
-        random = [self.falls(by(values), tenths) for values in random_scores]
-        reference = self.falls(self.searched(STAGES), tenths)
+        own, every_size = self.falls(by(scores), own_sizes), list(range(1, n + 1))
+        random = [self.falls(by(values), every_size) for values in random_scores]
+        reference = self.falls(self.searched(STAGES), every_size)
         found = {}
         for scale in SCALES:
             column = int(scale != "probability")
             each = [one[column] for one in random], reference[column], own[column]
-            found[scale] = loops.skill(scale, tenths, *each, own_sizes)
+            found[scale] = loops.skill(scale, every_size, *each, own_sizes)
         return found
 
 

@@ -217,14 +217,6 @@ def share_below(pool, value):
     return sum(0.5 if one == value else float(one < value) for one in pool) / len(pool)
 
 
-def between(sizes, values, size):
-    """A value at a size, on a line between the neighbours, those at the ends beyond."""
-    for (low, first), (high, last) in pairwise(zip(sizes, values, strict=True)):
-        if low <= size <= high:
-            return first + (last - first) * (size - low) / (high - low)
-    return values[0] if size < sizes[0] else values[-1]
-
-
 def skill(scale, sizes, random, reference, own, at):
     """Gain and room of a text, falls by falls."""
     if scale == "ranks":
@@ -233,8 +225,8 @@ def skill(scale, sizes, random, reference, own, at):
         reference = [share_below(pool, fall) for fall in reference]
         own = [share_below(pool, fall) for fall in own]
     chance = [math.fsum(column) / len(random) for column in zip(*random, strict=True)]
-    by_chance = math.fsum(between(sizes, chance, size) for size in at) / len(at)
-    by_reference = math.fsum(between(sizes, reference, size) for size in at) / len(at)
+    by_chance = math.fsum(chance[sizes.index(size)] for size in at) / len(at)
+    by_reference = math.fsum(reference[sizes.index(size)] for size in at) / len(at)
     return math.fsum(own) / len(at) - by_chance, by_reference - by_chance
 
 

@@ -9,12 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stats import loops
 
+from exparity.config.presets import preset
+from exparity.core.errors import InputError
 from exparity.metrics.limits import reference_orders
+from exparity.metrics.removal import TENTHS, Steps, top_sets
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.skill import (
     SCALES,
     Limits,
     linearised,
+    of_constant,
     on_all_scales,
     share_below,
     step_among,
@@ -146,7 +150,7 @@ def texts(draw, longest=24):
         # Within ±6, so that no change of it ends at a p of 1, which has no log-odds.
         return 1 / (1 + math.exp(-6 * math.tanh((weights[at].sum() + joint) / 6)))
 
-    sizes = sorted({int(tenth * n / 10 + 1e-9) for tenth in range(1, 11)} - {0})
+    sizes = list(range(1, n + 1))
     own = sorted(draw(st.lists(st.integers(1, n), min_size=1, max_size=10)))
     return n, p, sizes, own, rng
 
@@ -307,3 +311,113 @@ class TestOnAllScales:
         assert turns["verdict"] not in ("different", "equivalent")
         flags = [row["flags"] for row in (different, equivalent, turns)]
         assert ["depends_on_scale" in one for one in flags] == [False, False, True]
+
+
+@pytest.fixture(scope="module")
+def linear():
+    """Chance and reference of 20 tokens, three of weight 1.5, at every size."""
+    weights, rng = np.array([1.5] * 3 + [0.0] * 17), np.random.default_rng(0)
+
+    def p(kept):
+        return 1 / (1 + math.exp(1 - weights[np.array(kept)].sum()))
+
+    random = together([falls(p, rng.permutation(20), range(1, 21)) for _ in range(40)])
+    reference = falls(p, searched(p, 20), range(1, 21))
+    return p, Limits(random, reference, higher_is_better=True)
+
+
+@pytest.mark.parametrize("sizes", [[1], [2, 3], [5], [2, 4, 20]])
+@pytest.mark.parametrize("scale", SCALES)
+def test_perfect_explanations_have_a_skill_of_1_at_their_own_sizes(linear, sizes, scale):
+    """Limits of two tokens and more would give one token 0.41, and two and three tokens 1.13."""
+    p, limits = linear
+    gain, room = limits.step(falls(p, list(range(20)), sizes), scale)
+    assert gain / room == pytest.approx(1.0, abs=1e-9)
+
+
+def test_chance_is_that_of_the_own_size(linear):
+    """One of 20 tokens takes a weight of 1.5 away in three cases of 20."""
+    p, limits = linear
+    gain, _ = limits.step(falls(p, list(range(20)), [1]), "log_odds")
+    assert 1.5 - gain == pytest.approx(limits.random.log_odds[:, 0].mean(), abs=1e-9)
+    assert 1.5 - gain == pytest.approx(3 / 20 * 1.5, abs=0.2)
+
+
+def test_a_size_without_limits_is_no_skill(linear):
+    p, limits = linear
+    tenths = limits.random.sizes[1::2]
+    of_tenths = [
+        Falls(tenths, *(column[..., 1::2] for column in each[1:]))
+        for each in (limits.random, limits.reference)
+    ]
+    few = Limits(*of_tenths, higher_is_better=True)
+    with pytest.raises(InputError, match=r"an explanation takes \[3\]; run again"):
+        few.step(falls(p, list(range(20)), [2, 3]), "ranks")
+
+
+NAMES = ("code", "ferret", "gecobench", "text")
+PRESETS = [
+    blocks.get(metric) or {}
+    for blocks in (preset(name).get("metrics", {}) for name in NAMES)
+    for metric in ("comprehensiveness", "sufficiency")
+]
+
+
+@given(
+    n=st.integers(2, 60),
+    seed=st.integers(0, 2**32 - 1),
+    keep=st.booleans(),
+    options=st.sampled_from([*PRESETS, {"only_positive": False}, {"average_over": "all"}]),
+    based_on=st.sampled_from(["fraction", "threshold"]),
+    sparse=st.integers(0, 3),
+)
+def test_the_true_weights_have_a_skill_of_1(n, seed, keep, options, based_on, sparse):
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(0.2, 1, n)
+
+    def p(kept):
+        return 1 / (1 + math.exp(-6 * math.tanh(weights[np.array(kept)].sum() / 6)))
+
+    every = range(1, n + 1)
+    random = together([falls(p, rng.permutation(n), every, keep) for _ in range(5)])
+    reference = falls(p, searched(p, n, keep), every, keep)
+    limits = Limits(random, reference, higher_is_better=not keep)
+    shown = weights / np.abs(weights).sum()
+    if sparse:
+        shown[np.argsort(-shown)[sparse:]] = 0.0
+    steps = Steps(**{"thresholds": TENTHS, "only_positive": True, **options, "based_on": based_on})
+    sizes = [int(taken.sum()) for taken in top_sets(shown, np.ones(n, dtype=bool), steps)]
+    own = falls(p, by_score(weights), sizes, keep)
+    for scale in SCALES:
+        gain, room = limits.step(own, scale)
+        assert gain == pytest.approx(room, abs=1e-9, nan_ok=True)
+        if room > 1e-6:
+            assert gain / room == pytest.approx(1.0, abs=1e-9)
+
+
+class TestConstant:
+    """A skill that is the same for all texts."""
+
+    GROUPS = ["a"] * 10 + ["b"] * 10
+
+    def over_all(self, gains, rooms):
+        rows = [linearised(g, r, self.GROUPS) for g, r in zip(gains, rooms, strict=True)]
+        tests = crossed_tests(rows, self.GROUPS, ("a", "b"))
+        whole, _ = on_all_scales({scale: of_constant(tests[0]) for scale in SCALES})
+        return whole
+
+    @pytest.mark.parametrize("trainings", [1, 3])
+    def test_of_both_groups_is_equivalent(self, trainings):
+        rooms = np.random.default_rng(0).uniform(0.2, 0.5, (trainings, 20))
+        whole = self.over_all(rooms, rooms)
+        assert whole.d == 0.0
+        (row,) = judge([{**vars(whole), "quantity": "skill"}], [])
+        assert row["verdict"] == row["verdict_strict"] == "equivalent"
+        assert "constant" not in row["flags"]
+
+    def test_of_another_size_in_each_group_is_not_tested(self):
+        rooms = np.random.default_rng(0).uniform(0.2, 0.5, (3, 20))
+        gains = rooms * np.where(np.array(self.GROUPS) == "a", 1.0, 0.5)
+        whole = self.over_all(gains, rooms)
+        assert math.isnan(whole.p_small)
+        assert "no_variance" in whole.flags

@@ -10,6 +10,7 @@ from exparity.core.errors import InputError
 from exparity.costs.finished import JobCost
 from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.metrics.foresight import Design
+from exparity.stages.controls import passes_of
 
 _TOKENS = 20
 """Units of a text, roughly."""
@@ -64,9 +65,8 @@ def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) ->
         return len(examples.test(str(job.ids["dataset"])))
     texts, options = job.examples or 0, experiment.options(job.stage, job.ids)
     if job.stage == "removal_limits":
-        draws, turns = int(options["draws"]), sum(map(len, options["takes"].values()))
-        searched = _TOKENS * (int(options["stages"]) + 1) // 2
-        return texts // draws * turns * (10 * draws + searched)
+        draws, stages = int(options["draws"]), int(options["stages"])
+        return texts // draws * passes_of(options["takes"], draws, stages, _TOKENS)
     if job.stage == "foresee":
         masks = [Design(**design).draws_of(_TOKENS) for design in options["designs"]]
         return texts * (sum(masks) + len(masks))

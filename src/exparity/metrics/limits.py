@@ -7,29 +7,26 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from exparity.metrics import MetricBatch
-from exparity.metrics.removal import (
-    TENTHS,
-    Steps,
-    mean_drop,
-    span_or_nan,
-    step_sizes,
-    top_sets,
-)
+from exparity.metrics._arrays import descending
+from exparity.metrics.removal import Steps, mean_drop, span_or_nan, step_sizes
 from exparity.types import BoolArray, Falls, FloatArray, IntArray
 
 LogOdds = Callable[[Sequence[tuple[int, BoolArray]]], FloatArray]
 """From texts, by index, and which of their n content units are left, to the target's log odds."""
 
 
-def falls_in_tenths(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
-    """Return the falls of texts when tenths of their units go, or stay, by their (u,) scores."""
-    sets = [
-        [
-            *([np.zeros_like(mask)] if keep else []),
-            *top_sets(own, mask, Steps("fraction", TENTHS, only_positive=False)),
-        ]
-        for own, mask in zip(scores, batch.content_masks, strict=True)
-    ]
+def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
+    """Return the falls of texts when each number of their units goes, or stays.
+
+    The units with the highest of a text's (u,) scores are taken first. Sizes are 1 to n, and from 0
+    with ``keep``: explanations take steps of any size, and a fall of another size is no substitute.
+    """
+    sets = []
+    for own, mask in zip(scores, batch.content_masks, strict=True):
+        ranked = descending(own, mask)
+        place = np.full(len(mask), len(ranked))
+        place[ranked] = np.arange(len(ranked))
+        sets.append([place < size for size in range(0 if keep else 1, len(ranked) + 1)])
     return batch.falls_of_sets(sets, keep)
 
 
@@ -91,15 +88,16 @@ def reference_orders(
 def scores_of_orders(falls: Falls, steps: Steps, *, normalised: bool, keep: bool) -> FloatArray:
     """Return the (r,) scores of r orders of a text's units, by steps of fractions.
 
-    Between two sizes the (r, k) falls of :func:`falls_in_tenths` are interpolated.
+    ``falls`` are the (r, k) falls of :func:`falls_by_size`.
     """
     n_tokens, n_orders = int(falls.sizes[-1]), len(falls.probability)
     sizes = step_sizes(n_tokens, steps)
-    known = falls.sizes if keep else np.concatenate([[0], falls.sizes])
-    start = [] if keep else [0.0]  # nothing is taken
     drops = np.zeros((n_orders, len(steps.thresholds)))
-    for own, row in zip(drops, falls.probability, strict=True):
-        own[: len(sizes)] = np.interp(sizes, known, [*start, *row])
+    if keep:
+        drops[:, : len(sizes)] = falls.probability[:, sizes]
+    else:  # nothing falls where no unit goes
+        from_none = np.pad(falls.probability, ((0, 0), (1, 0)))
+        drops[:, : len(sizes)] = from_none[:, sizes]
     step_mask = np.broadcast_to(np.arange(len(steps.thresholds)) < len(sizes), drops.shape)
     values = mean_drop(drops, step_mask) if sizes else np.full(n_orders, float(keep))
     if not normalised:

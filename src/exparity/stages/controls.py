@@ -47,6 +47,15 @@ _SOURCES = (_LIMITS, *(Path(str(one.__file__)) for one in (removal, units)), _RA
 _TOKENS = 40  # of a text, as far as the size of parts needs it
 
 
+def passes_of(
+    takes: Mapping[Direction, Sequence[Unit]], draws: int, stages: int, n_units: int = _TOKENS
+) -> int:
+    """Return the passes that the limits of a text of some units take, about."""
+    each_size = n_units * (draws + 1)
+    searched = n_units * (min(stages, n_units) + 1) // 2
+    return sum(map(len, takes.values())) * (each_size + searched)
+
+
 def _drawn(
     classifier: Classifier,
     texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
@@ -127,7 +136,7 @@ def removal_limits_cell(
     choice: Choice = Choice(),
     machine: Inference = Inference(),
 ) -> None:
-    """Remove and keep tenths of each text's units, in random orders and in that of a search.
+    """Remove and keep each number of a text's units, in random orders and in that of a search.
 
     A row is of one text, and of ``size`` units that are ``removed`` or alone ``kept``. It has the
     fall from the whole text in the target's probability and in its log odds, for each random order
@@ -158,7 +167,7 @@ def removal_limits_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=sum(map(len, takes.values())) * (10 * draws + _TOKENS * (stages + 1) // 2),
+        passes=passes_of(takes, draws, stages),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
         known={**texts.data.compared, "flags": texts.flags},
@@ -211,9 +220,9 @@ def _limits(
         return MetricBatch(classifier, *of_draws, seed, job.artefact, unit=unit)
 
     one_each = batch(len(keys))
-    random = limits.falls_in_tenths(batch(len(every)), scores, keep)
+    random = limits.falls_by_size(batch(len(every)), scores, keep)
     searched = limits.reference_scores(one_each, keep, stages)
-    references = limits.falls_in_tenths(one_each, searched, keep)
+    references = limits.falls_by_size(one_each, searched, keep)
     names = ("size", "random", "random_log_odds", "reference", "reference_log_odds")
     rows = []
     for index, reference in enumerate(references):

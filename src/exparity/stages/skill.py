@@ -29,6 +29,7 @@ from exparity.stats.skill import (
     Step,
     Test,
     linearised,
+    of_constant,
     on_all_scales,
     step_among,
 )
@@ -275,7 +276,7 @@ def over_scales(
     claims_means = all(one.claims_means for one in quantities if isinstance(one, Skill))
     return [
         on_all_scales(
-            {scale: test for scale, test in zip(tests, each, strict=True) if scale},
+            {scale: of_constant(test) for scale, test in zip(tests, each, strict=True) if scale},
             estimate=estimate,
             claims_means=claims_means,
         )

@@ -16,9 +16,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from exparity.core.errors import InputError
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.gap_change import GapChange
-from exparity.types import Falls, FloatArray
+from exparity.types import Falls, FloatArray, IntArray
 
 Test = TypeVar("Test", CrossedTest, GapChange)
 
@@ -50,7 +51,8 @@ class Limits:
     """Chance and reference of one text, by the number of tokens that a step takes.
 
     ``random`` are the falls of r random orders of the tokens, (r, k) at k rising sizes, and
-    ``reference`` those of the reference explanation, (k,).
+    ``reference`` those of the reference explanation, (k,). Falls are no linear function of the
+    size, so that limits of other sizes say nothing of a step: each of its size must be there.
     """
 
     def __init__(self, random: Falls, reference: Falls, *, higher_is_better: bool) -> None:
@@ -64,18 +66,31 @@ class Limits:
     def step(self, falls: Falls, scale: Scale) -> Step:
         """Return gain and room of an explanation at its own steps.
 
-        Between two sizes of the limits, chance and reference are interpolated. Steps that take no
-        token are the same for all explanations, and left out; there is nothing without others.
+        Steps that take no token are the same for all explanations, and left out; there is nothing
+        without others.
+
+        Raises:
+            InputError: there are no limits of a step's size.
         """
         taken = falls.sizes > 0
         if not taken.any():
             return NO_STEP
-        chance, reference = (
-            np.interp(falls.sizes[taken], self.random.sizes, limit).mean()
-            for limit in self._limits[scale]
-        )
+        places = self._places(falls.sizes[taken])
+        by_chance, by_reference = self._limits[scale]
+        chance = by_chance[places].mean()
+        reference = by_reference[places].mean()
         own = self._counted(falls, scale)[taken].mean()
         return float(self._sign * (own - chance)), float(self._sign * (reference - chance))
+
+    def _places(self, sizes: IntArray) -> IntArray:
+        """Return the places of sizes among those of the limits."""
+        missing = np.setdiff1d(sizes, self.random.sizes)
+        if missing.size:
+            raise InputError(
+                f"limits of removal are of {self.random.sizes.tolist()} units, and an explanation "
+                f"takes {missing.tolist()}; run again, so that they are computed for each number"
+            )
+        return np.searchsorted(self.random.sizes, sizes)
 
     def _counted(self, falls: Falls, scale: Scale) -> FloatArray:
         if scale == "ranks":
@@ -93,6 +108,34 @@ def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -
         return NO_STEP
     sign = 1.0 if higher_is_better else -1.0
     return float(sign * (share_below(pool, falls).mean() - 0.5)), 0.5
+
+
+def of_constant(test: Test) -> Test:
+    """Return a test of skill for values that are the same everywhere, in all trainings.
+
+    A skill without any variance, equal in both groups, is as equivalent as it can be. Tests that
+    divide by a standard deviation do not tell; others are returned as they are.
+    """
+    flags = {"constant", "no_differences"}.intersection(test.flags)
+    is_constant = isinstance(test, CrossedTest) and test.pooled_sd == 0 and test.estimate == 0
+    if not flags or not is_constant:
+        return test
+    return replace(
+        test,
+        d=0.0,
+        ci_low=0.0,
+        ci_high=0.0,
+        rms_gap=0.0,
+        rms_low=0.0,
+        rms_high=0.0,
+        p_mean=1.0,
+        p_large=1.0,
+        p_large_others=1.0,
+        p_cross=1.0,
+        p_small=0.0,
+        equivalence_p=0.0,
+        flags=[flag for flag in test.flags if flag not in flags],
+    )
 
 
 def linearised(

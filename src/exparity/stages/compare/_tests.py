@@ -146,7 +146,8 @@ def _of_skill(
         _, flags = rooms_of([skill], pair.group_a, pair.group_b)
         is_significant = bool(whole.p_mean <= settings["alpha"])
         of_means = {**_NO_RANKS, "p": whole.p_mean, "significant": is_significant}
-        every = list(dict.fromkeys([*pair.flags, *flags]))
+        own = [flag for flag in pair.flags if flag != "constant"]  # a skill may well be
+        every = list(dict.fromkeys([*own, *flags]))
         compared.append(replace(pair, **of_means, flags=every))
     return compared
 

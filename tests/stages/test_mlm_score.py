@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from stages.cells import examples_of, prepare_pairs, train
@@ -16,6 +17,7 @@ from exparity.analyses.mlm_score import load_masked_lm, mlm_score_cell, question
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.engine.encoding import encode_texts
+from exparity.engine.kernels import LinearLayers
 from exparity.models.checkpoints import build_model
 from exparity.models.folders import quiet_transformers
 from exparity.models.spec import ModelSpec
@@ -105,6 +107,25 @@ def test_equals_the_loop(tuned, tmp_path):
         assert row["group"] == example.group
         several += n_tokens > n_words
     assert several
+
+
+@pytest.mark.bits
+def test_a_question_has_the_same_bits_alone_and_among_others(tuned, one_thread):
+    model = load_masked_lm(tuned / "mine" / "3", str(tuned / "original"), None, CPU)
+    examples = examples_of(tuned).values()
+    encodings = encode_texts(model.tokenizer, [example.words for example in examples], 40)
+    asked = [question for encoding in encodings for question in questions(encoding, (0,) * 40, 4)]
+    together = model.answers(asked)
+    alone = [model.answers([question])[0] for question in asked]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_an_unsteady_layer_is_one_line(tuned, caplog, monkeypatch):
+    monkeypatch.setattr(LinearLayers, "are_steady", False)
+    load_masked_lm(tuned / "mine" / "3", str(tuned / "original"), None, CPU)
+    lines = [record.message for record in caplog.records if "shares a batch" in record.message]
+    assert len(lines) == 1
+    assert "BertForMaskedLM" in lines[0]
 
 
 def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):

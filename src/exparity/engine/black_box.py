@@ -113,7 +113,7 @@ class BlackBox(Classifier):
         self._answers: dict[bytes, FloatArray] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("model", "token_budget", "_layers"):
+        if name in ("model", "token_budget", "layers"):
             raise InputError(
                 "the classifier is a function of texts, and has no weights, gradients or embeddings"
             )

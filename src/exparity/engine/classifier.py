@@ -26,11 +26,10 @@ from exparity.engine.batching import (
     default_budget,
     gradient_share,
     in_batches,
-    is_narrow,
     padded,
 )
 from exparity.engine.encoding import as_list
-from exparity.engine.kernels import FEWEST_ROWS, LinearLayers
+from exparity.engine.kernels import FEWEST_ROWS, layers_of
 from exparity.engine.objectives import Objective, Outputs, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.tokens import TokenEmbeddings
@@ -107,9 +106,7 @@ class Classifier(TokenEmbeddings):
         # same bits in any batch. A GPU is better served by fewer, padded ones, where the model
         # leaves padding out of its sums (see preflight.check_function).
         self.exact = device.type == "cpu"
-        self._layers: LinearLayers | None = None
-        if self.exact:
-            self._layers = LinearLayers(self.model, narrow=is_narrow(model))
+        self.layers = layers_of(model, device)
         self._needs_mask = _has_own_code(model)
         self._types = token_types(model)
         self.head.frame = Frame.of(model, tokenizer, typed=self._types is None)
@@ -157,11 +154,6 @@ class Classifier(TokenEmbeddings):
         )
         new.exact = self.exact
         return new
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether its products of matrices give a row the same bits in any company."""
-        return self._layers is None or self._layers.are_steady
 
     @property
     def n_classes(self) -> int:
@@ -409,7 +401,7 @@ class Classifier(TokenEmbeddings):
     @contextlib.contextmanager
     def evaluating(self, *, gradients: bool = False) -> Iterator[None]:
         """Run the model in evaluation mode, on the fastest layers, and restore it."""
-        packed = self._layers
+        packed = self.layers
         layers = nullcontext() if packed is None else packed.in_use(gradients=gradients)
         with in_evaluation(self.model), layers:
             yield

@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from transformers.pytorch_utils import Conv1D
 
 from exparity.core.device import give_back_memory
+from exparity.engine.batching import is_narrow
 from exparity.models.lookup import replaced
 
 if TYPE_CHECKING:
@@ -181,6 +182,11 @@ class LinearLayers:
             layer.keep(direction)
         if others:
             give_back_memory()
+
+
+def layers_of(model: PreTrainedModel, device: torch.device) -> LinearLayers | None:
+    """Return what runs the linear layers of a model; None on a GPU, which runs them itself."""
+    return LinearLayers(model, narrow=is_narrow(model)) if device.type == "cpu" else None
 
 
 class _Layer:

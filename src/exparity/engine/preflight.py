@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
@@ -16,13 +15,13 @@ from exparity.core.registry import Entry, Registry
 from exparity.core.undisturbed import one_at_a_time
 from exparity.engine.black_box import BlackBox
 from exparity.engine.classifier import Classifier, in_evaluation
+from exparity.engine.steadiness import check_bits, numbers_of
 from exparity.explanations import Explanation
 from exparity.models.functions import refusal
 from exparity.models.inputs import check_known, few_of, unknown_id
 from exparity.models.placement import without_gradients
 from exparity.types import Encoding, FloatArray, IntArray, TextLike, is_pair
 
-log = logging.getLogger(__name__)
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _FEW_TOKENS = 50  # a share of fewer says little about a tokenizer: a text may hold emoji
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
@@ -77,12 +76,9 @@ def check_function(
                 f"on what its tokenizer makes of a text (by {gap:.2g}); this family, or its "
                 "tokenizer, is not supported"
             )
-    if engine.exact and not engine.is_steady:
-        log.warning(
-            "on this processor, the last digits of results of a %s may depend on what shares a "
-            "batch: bits are not promised to be the same in another order or after a restart",
-            name,
-        )
+    if engine.layers is not None:
+        answers = numbers_of(engine)
+        check_bits(name, engine.layers, answers, engine.vocabulary_size, engine.max_length)
     classifier.is_compared = True
 
 

@@ -8,6 +8,7 @@ must show in what the encoder says, and not in what the head makes of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -30,6 +31,8 @@ from exparity.types import Encoding, Example, FloatArray
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from exparity.engine.kernels import LinearLayers
 
 _TOKEN_BUDGET = {"cuda": 32768}
 _PASSES = 30
@@ -209,12 +212,14 @@ class MaskedLanguageModel:
         tokenizer: the tokenizer of both.
         device: where it runs.
         token_budget: padded tokens per batch.
+        layers: its linear layers on a CPU; None on a GPU.
     """
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
     device: torch.device
     token_budget: int
+    layers: LinearLayers | None = None
 
     def answers(self, asked: Sequence[Question]) -> FloatArray:
         """Return (m, 2) log-probabilities: of the likeliest token, and of the one that was there.
@@ -251,8 +256,18 @@ class MaskedLanguageModel:
         # Texts of one length share a batch, so that a score has the same bits in any.
         exact = self.device.type == "cpu"
         memory = None if exact else MemoryBound(self.device)
-        list(in_batches(lengths, self.token_budget, run, exact=exact, memory=memory))
+        with self.layers.in_use() if self.layers else nullcontext():
+            list(in_batches(lengths, self.token_budget, run, exact=exact, memory=memory))
         return answers
+
+    def at_last_tokens(self, texts: list[list[int]]) -> list[FloatArray]:
+        """Return the (2,) :meth:`answers` at the last token of each text of these ids."""
+        places = [len(ids) - 1 for ids in texts]
+        asked = [
+            Question(tuple(ids), place, ids[place], of_word=False)
+            for ids, place in zip(texts, places, strict=True)
+        ]
+        return list(self.answers(asked))
 
 
 def load_masked_lm(
@@ -262,6 +277,8 @@ def load_masked_lm(
     from transformers import AutoModelForMaskedLM
 
     from exparity.core.device import resolve_device
+    from exparity.engine.kernels import layers_of
+    from exparity.engine.steadiness import check_bits
     from exparity.models.checkpoints import (
         lacking_weights,
         load_config,
@@ -269,7 +286,7 @@ def load_masked_lm(
         load_tokenizer,
         load_weights,
     )
-    from exparity.models.inputs import check_vocabulary
+    from exparity.models.inputs import check_vocabulary, input_limit
 
     config = load_config(original, revision)
     model, new = load_weights(AutoModelForMaskedLM, original, revision, config=config)
@@ -293,4 +310,10 @@ def load_masked_lm(
     place = resolve_device(machine.device)
     budget = machine.token_budget or _TOKEN_BUDGET.get(place.type, 2048)
     model = model.to(place).eval()  # type: ignore[arg-type]
-    return MaskedLanguageModel(model, tokenizer, place, budget)
+    layers = layers_of(model, place)
+    loaded = MaskedLanguageModel(model, tokenizer, place, budget, layers)
+    if layers is not None:
+        size = classifier.get_input_embeddings().weight.shape[0]
+        limit = input_limit(model, tokenizer)
+        check_bits(type(model).__name__, layers, loaded.at_last_tokens, size, limit)
+    return loaded

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -168,6 +169,22 @@ class TestRefusals:
         if content is not None:
             path.write_bytes(content)
         assert message in refused(path, group=None if ".tsv" in name else "group")
+
+    @pytest.mark.parametrize("kind", ["long", "many", "long and near"])
+    def test_a_message_lists_headers_as_far_as_a_line_takes_them(self, kind, tmp_path):
+        names = {
+            "long": [f"{n}. How strongly do you agree? {'very ' * 2000}" for n in range(40)],
+            "many": [f"question {n}" for n in range(5000)],
+            "long and near": ["text" * 5000],
+        }[kind]
+        path = tmp_path / "a.csv"
+        path.write_text(",".join(names) + "\n" + ",".join("x" for _ in names) + "\n")
+        wanted = "text" * 4000 if kind == "long and near" else "wanted"
+        message = refused(path, text=wanted).replace(wanted, "").replace(str(tmp_path), "")
+        assert names[0][:30] in message
+        assert len(message) < 1300
+        if kind != "long and near":
+            assert re.search(r"; known: .* and [\d,]+ more$", message)
 
     def test_a_folder_is_told_from_a_file(self, tmp_path):
         """Some programs write a table as a folder of parts."""

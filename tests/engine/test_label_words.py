@@ -152,7 +152,8 @@ def test_a_metric_never_changes_the_frame_and_does_not_count_its_scores(monkeypa
 
 
 def watch(monkeypatch, classifier):
-    """Keep every batch of embeddings that the model is run on."""
+    """Keep every batch of embeddings that the model is run on, after it was compared."""
+    exparity.explain(classifier, TEXTS[:1], [0], "uniform_random")
     seen: list[tuple[torch.Tensor, list[int]]] = []
     plain = type(classifier).logits
 

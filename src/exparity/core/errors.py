@@ -7,14 +7,18 @@ import errno
 import os
 import reprlib
 import sys
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 
 from exparity.core.escaping import visible
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
+_MOST_LISTED = 1000
+"""Characters of names that one message lists."""
 
 
 class ExparityError(Exception):
@@ -80,6 +84,21 @@ def _abbreviates(short: str, name: str) -> bool:
     return begins and all(letter in letters for letter in short.replace("_", ""))
 
 
+def brief(name: str) -> str:
+    """Return a name without its middle if it is long, as the header of a table may be."""
+    half = _REPR.maxstring // 2
+    return name if len(name) <= 2 * half else f"{name[: half - 1]}…{name[-half:]}"
+
+
+def name_list(names: Iterable[str]) -> str:
+    """Return names after each other, as many as fit a message, and how many others there are."""
+    shown_names = [brief(name) for name in names]
+    ends = accumulate(len(name) + 2 for name in shown_names)
+    fitting = max(1, bisect_right(list(ends), _MOST_LISTED))
+    more = len(shown_names) - fitting
+    return ", ".join(shown_names[:fitting]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``."""
     names = sorted(known)
@@ -88,8 +107,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(wanted, alike, n=2, cutoff=0.6)
     near = near or sorted((n for n in alike if _abbreviates(wanted, n)), key=len)[:2]
     if near:
-        return "did you mean " + " or ".join(f"'{alike[n]}'" for n in near) + "?"
-    return "known: " + (", ".join(names) or "none")
+        return "did you mean " + " or ".join(f"'{brief(alike[n])}'" for n in near) + "?"
+    return "known: " + (name_list(names) or "none")
 
 
 def require_known(name: Any, known: Collection[Any], problem: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, name_list
 from exparity.core.registry import Registry
 from exparity.core.validation import complete
 from exparity.data.facts import DatasetFacts, Loaded
@@ -89,7 +89,7 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
             if words is not None and not any(map(str.strip, words)):
                 raise InputError(f"{where}: the {name} is empty; remove the row")
         if one.group not in (facts.groups or [""]):
-            known = ", ".join(facts.groups) or "none"
+            known = name_list(facts.groups) or "none"
             raise InputError(f"{where}: group '{one.group}' is not one of {known}")
         if not 0 <= one.label < len(facts.labels):
             raise InputError(f"{where}: label {one.label} is not in 0..{len(facts.labels) - 1}")

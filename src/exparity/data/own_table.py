@@ -13,7 +13,7 @@ from pathlib import Path
 from sys import intern
 from typing import Annotated, Any, NamedTuple, cast
 
-from exparity.core.errors import InputError, shown
+from exparity.core.errors import InputError, name_list, shown
 from exparity.core.escaping import visible
 from exparity.core.flags import Range
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
@@ -231,7 +231,7 @@ def _declared_classes(files: Sequence[Path], label: str) -> Sequence[str] | None
     for file in files[1:]:
         other = class_names(file, label)
         if other != first:
-            kinds = [", ".join(names) if names else "no classes" for names in (first, other)]
+            kinds = [name_list(names) or "no classes" for names in (first, other)]
             raise InputError(
                 f"{file}: column '{label}' declares {kinds[1]}, and that of {files[0]} {kinds[0]}; "
                 "list the classes in `labels`"
@@ -371,7 +371,7 @@ def _order(
     for name, row in zip(names, rows, strict=True):
         if name not in order:
             raise InputError(
-                f"{row.where}: {column} '{name}' is not one of {', '.join(order)}; add it to "
+                f"{row.where}: {column} '{name}' is not one of {name_list(order)}; add it to "
                 f"`{option}` or remove the row"
             )
     return order

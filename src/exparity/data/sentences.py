@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, name_list
 from exparity.data._names import id_of, is_missing, name_of
 from exparity.data._rows import PlacedRow, read_rows, require_file, words_in
 from exparity.data.files import text_lines
@@ -91,8 +91,8 @@ def group_names(where: str, groups: Sequence[str]) -> tuple[str, ...]:
     """
     names = tuple(id_of(where, "a group", group) for group in groups)
     if len(set(names)) < max(2, len(names)) or "" in names:
-        listed = ", ".join(names) or "none"
-        raise InputError(f"{where}: needs two or more, each once, found {listed}")
+        known = name_list(names) or "none"
+        raise InputError(f"{where}: needs two or more, each once, found {known}")
     return names
 
 

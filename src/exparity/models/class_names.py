@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from exparity.core.errors import InputError, require_known
+from exparity.core.errors import InputError, name_list, require_known
 
 _UNNAMED = re.compile(r"LABEL_\d+")
 
@@ -31,7 +31,7 @@ def require_order(
     if output_names(id2label) is None and [*classes] != [*map(str, range(len(id2label)))]:
         raise InputError(
             f"{where}: does not name its {len(id2label)} classes, and those of the data are "
-            f"{', '.join(classes)}; say in which order they are its outputs: {remedy}"
+            f"{name_list(classes)}; say in which order they are its outputs: {remedy}"
         )
 
 
@@ -51,7 +51,7 @@ def in_order_of_outputs(
         return positions
     if len(spelling) < len(classes) or len(known) < len(outputs) or not spelling.keys() <= known:
         raise InputError(
-            f"{where}: its classes are {', '.join(outputs)} and those of the data "
-            f"{', '.join(classes)}; rename them in the data, or in id2label of its config.json"
+            f"{where}: its classes are {name_list(outputs)} and those of the data "
+            f"{name_list(classes)}; rename them in the data, or in id2label of its config.json"
         )
     return tuple(spelling.get(name.casefold(), name) for name in outputs)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from exparity.core.calls import array_of, is_missing, listed
-from exparity.core.errors import InputError, shown
+from exparity.core.errors import InputError, name_list, shown
 from exparity.types import BoolArray, FloatArray, IntArray
 
 
@@ -41,7 +41,7 @@ def samples(
             for name in (min(strangers, key=str), *order)
         )
         raise InputError(
-            f"group {stranger} is not one of {', '.join(known)}; name the groups with order="
+            f"group {stranger} is not one of {name_list(known)}; name the groups with order="
         )
     code = {group: i for i, group in enumerate(order)}
     return scores, np.array([code[group] for group in groups], dtype=np.int64), pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, name_list
 from exparity.models.class_names import class_index, in_order_of_outputs, output_names
 from exparity.models.heads import Head, head
 
@@ -84,15 +84,15 @@ class SequenceHead(Head):
             if tuple(labels) not in numbers and labels[1].casefold() != classes[1].casefold():
                 raise InputError(
                     f"{where}: its output is of '{classes[1]}', and the classes of the data are "
-                    f"{', '.join(labels)}; call them 0 and 1, or the second '{classes[1]}' (of a "
+                    f"{name_list(labels)}; call them 0 and 1, or the second '{classes[1]}' (of a "
                     "table: `labels`)"
                 )
             return
         outputs = output_names(config.id2label)
         if outputs is not None and in_order_of_outputs(outputs, labels, where) != tuple(labels):
             raise InputError(
-                f"{where}: its classes are {', '.join(outputs)}, in this order, and those of the "
-                f"data {', '.join(labels)}; put the data's in the same order (of a table: `labels`)"
+                f"{where}: its classes are {name_list(outputs)}, in this order, and those of the "
+                f"data {name_list(labels)}; put the data's in the same order (of a table: `labels`)"
             )
 
     def require_model(self, model: PreTrainedModel) -> None:

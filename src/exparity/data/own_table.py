@@ -231,7 +231,7 @@ def _declared_classes(files: Sequence[Path], label: str) -> Sequence[str] | None
     for file in files[1:]:
         other = class_names(file, label)
         if other != first:
-            kinds = [name_list(names) or "no classes" for names in (first, other)]
+            kinds = [name_list(names or ()) or "no classes" for names in (first, other)]
             raise InputError(
                 f"{file}: column '{label}' declares {kinds[1]}, and that of {files[0]} {kinds[0]}; "
                 "list the classes in `labels`"

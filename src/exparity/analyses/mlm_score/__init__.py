@@ -286,7 +286,7 @@ def load_masked_lm(
         load_tokenizer,
         load_weights,
     )
-    from exparity.models.inputs import check_vocabulary, input_limit
+    from exparity.models.inputs import check_vocabulary, input_limit, input_table
 
     config = load_config(original, revision)
     model, new = load_weights(AutoModelForMaskedLM, original, revision, config=config)
@@ -313,7 +313,7 @@ def load_masked_lm(
     layers = layers_of(model, place)
     loaded = MaskedLanguageModel(model, tokenizer, place, budget, layers)
     if layers is not None:
-        size = classifier.get_input_embeddings().weight.shape[0]
+        size = len(input_table(str(tuned), classifier).weight)
         limit = input_limit(model, tokenizer)
         check_bits(type(model).__name__, layers, loaded.at_last_tokens, size, limit)
     return loaded

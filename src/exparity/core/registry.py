@@ -265,6 +265,15 @@ def is_on_hub(path: str | Path) -> bool:
 def load_plugin(name: str) -> None:
     """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name."""
     load_module(name, "plugins")
+    _loaded[str(Path(name).resolve()) if name.endswith(".py") else name] = None
+
+
+def loaded_plugins() -> list[str]:
+    """Return the plug-ins of this process, as another process loads them, the first one first."""
+    return [*_loaded]
+
+
+_loaded: dict[str, None] = {}
 
 
 def load_module(name: str, key: str) -> ModuleType:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.core.device import gpus_for, make_repeatable
+from exparity.core.registry import load_plugin
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -47,6 +48,7 @@ class TrainingJob:
         templates: templates that a prompted model is trained with.
         state: folder of the snapshots.
         fingerprint: what snapshots of this training are marked with.
+        plugins: modules with the user's own heads, datasets and interventions.
     """
 
     data: str
@@ -58,6 +60,7 @@ class TrainingJob:
     templates: Sequence[str]
     state: str
     fingerprint: str
+    plugins: Sequence[str]
 
     @property
     def snapshots(self) -> StateFolder:
@@ -118,6 +121,8 @@ def main(folder: str, index: str, count: str, device: str, threads: str, parent:
     job = TrainingJob(**json.loads((shared / "job.json").read_text(encoding="utf-8")))
     with failing(shared / "reason.json"):
         make_repeatable(int(threads))
+        for plugin in job.plugins:
+            load_plugin(plugin)
         training = TrainingSpec(**job.training)
         data = read_prepared(Path(job.data))
         finetune(

@@ -9,8 +9,8 @@ from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.costs.finished import JobCost
 from exparity.costs.planned import PlannedExamples, planned_jobs
+from exparity.metrics import limits
 from exparity.metrics.foresight import Design
-from exparity.stages.controls import passes_of
 
 _TOKENS = 20
 """Units of a text, roughly."""
@@ -66,7 +66,8 @@ def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) ->
     texts, options = job.examples or 0, experiment.options(job.stage, job.ids)
     if job.stage == "removal_limits":
         draws, stages = int(options["draws"]), int(options["stages"])
-        return texts // draws * passes_of(options["takes"], draws, stages, _TOKENS)
+        turns = sum(map(len, options["takes"].values()))
+        return texts // draws * limits.passes_of(turns, _TOKENS, draws, stages)
     if job.stage == "foresee":
         masks = [Design(**design).draws_of(_TOKENS) for design in options["designs"]]
         return texts * (sum(masks) + len(masks))

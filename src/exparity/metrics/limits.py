@@ -15,6 +15,13 @@ LogOdds = Callable[[Sequence[tuple[int, BoolArray]]], FloatArray]
 """From texts, by index, and which of their n content units are left, to the target's log odds."""
 
 
+def passes_of(turns: int, n_units: int, draws: int, stages: int) -> int:
+    """Return about how many passes limits of one text take, for some directions and units."""
+    each_size = n_units * (draws + 1)
+    searched = n_units * (min(stages, n_units) + 1) // 2
+    return turns * (each_size + searched)
+
+
 def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) -> list[Falls]:
     """Return the falls of texts when each number of their units goes, or stays.
 

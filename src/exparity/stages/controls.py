@@ -47,15 +47,6 @@ _SOURCES = (_LIMITS, *(Path(str(one.__file__)) for one in (removal, units)), _RA
 _TOKENS = 40  # of a text, as far as the size of parts needs it
 
 
-def passes_of(
-    takes: Mapping[Direction, Sequence[Unit]], draws: int, stages: int, n_units: int = _TOKENS
-) -> int:
-    """Return the passes that the limits of a text of some units take, about."""
-    each_size = n_units * (draws + 1)
-    searched = n_units * (min(stages, n_units) + 1) // 2
-    return sum(map(len, takes.values())) * (each_size + searched)
-
-
 def _drawn(
     classifier: Classifier,
     texts: tuple[Sequence[Encoding], IntArray, Sequence[str]],
@@ -167,7 +158,7 @@ def removal_limits_cell(
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=_SOURCES,
-        passes=passes_of(takes, draws, stages),
+        passes=limits.passes_of(sum(map(len, takes.values())), _TOKENS, draws, stages),
         load=partial(load, checkpoint, machine),
         doing="searching limits of removal",
         known={**texts.data.compared, "flags": texts.flags},

@@ -230,8 +230,6 @@ BARE = {"flags": ["not_relative"]}
 TWICE = "detectable_with_twice_the_texts", "detectable_with_twice_the_trainings"
 TEXTS = dict(zip(TWICE, (0.4, 0.9), strict=True))
 TRAININGS = dict(zip(TWICE, (4.0, 1.3), strict=True))
-SAME = {"metric_kind": "simulatability", "flags": ["constant"], "estimate": 0.0, "mean_a": 1.0}
-SAME |= {"n_a": 8, "n_b": 8}
 SKILLS = {"quantity": "skill", "skill_a": 0.308, "skill_b": 0.671}
 CONCENTRATED = {"metric_kind": "complexity", "better_group": None, "mean_a": 0.5, "mean_b": 0.25}
 ROWS = {
@@ -249,7 +247,6 @@ ROWS = {
     "no mean": row("undecided", minimal_detectable_effect_corrected=NAN),
     "settled": row("different", **TEXTS),
     "foreseen": row("different", metric_kind="simulatability", mean_a=0.103, mean_b=0.262),
-    "foreseen in every text": row("equivalent", **SAME),
     "foreseen now and then": row("unstable", metric_kind="simulatability"),
     "of rationales": row("different", metric_kind="correctness", quantity="excess"),
     "skill of rationales": row("different", metric_kind="correctness", **SKILLS),

@@ -206,22 +206,3 @@ def test_a_family_holds_what_is_told_together():
     assert {row["verdict"] for row in judged[:8]} == {"different"}
     assert judged[-1]["p_mean_bh"] == pytest.approx(0.03 * 9)
     assert judged[-1]["verdict"] == "undecided"
-
-
-@pytest.mark.parametrize(
-    ("kind", "quantity", "verdict"),
-    [("faithfulness", "skill", "equivalent"), ("simulatability", "score", "equivalent"),
-     ("faithfulness", "score", None), ("complexity", "score", None)],
-)  # fmt: skip
-def test_quality_that_is_the_same_in_every_text_is_equivalent(kind, quantity, verdict):
-    same = {
-        "flags": ["constant"],
-        "estimate": 0.0,
-        "n_a": 20,
-        "n_b": 20,
-        **dict.fromkeys(CLAIMS, NAN),
-    }
-    (row,) = judge(standing([standing_cell("lime", "m", kind, quantity, **same)]))
-    assert row["verdict"] == row["verdict_strict"] == verdict
-    (few,) = judge(standing([standing_cell("lime", "m", kind, quantity, **{**same, "n_a": 1})]))
-    assert few["verdict"] is None

@@ -27,7 +27,7 @@ from exparity.report.verdicts import (
     sentence_of,
     untested_text,
 )
-from exparity.stats.verdicts import Verdict, is_same_everywhere
+from exparity.stats.verdicts import Verdict
 
 RANDOM, RANDOM_SCORES = RANDOM_LINES = ("Random explanations", "Random, raw scores")
 SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·", "untested": "–"}
@@ -156,8 +156,6 @@ def tile_of(row: Row, threshold: float) -> Tile:
 def _size(row: Row) -> str:
     """Return the interval of R in few characters; d where there is but one training."""
     low, high = row["rms_low"], row["rms_high"]
-    if is_same_everywhere(row):
-        return "the same"
     if row["n_seeds"] == 1 or math.isnan(high):
         return f"d {signed(row['d'])}"
     # A star: it would not be undecided, but for what a single training shows.

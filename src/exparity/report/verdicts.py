@@ -31,7 +31,6 @@ from exparity.stats.verdicts import (
     STANDING,
     Verdict,
     is_description,
-    is_same_everywhere,
 )
 
 ROUNDING_NOISE = "rounding_noise"
@@ -330,8 +329,6 @@ def sentence_of(row: Row, threshold: float) -> str:
     if row["d"] < 0:
         seeds.reverse()
     favoured, other, preference = favoured_group(row), other_group(row), preference_of(row)
-    if is_same_everywhere(row):
-        return f"Every text of both groups has the same value ({_Number(row['mean_a']):.3g})."
     template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
     if verdict.is_gap and "not_relative" in row.get("flags", ()):
         template += " No random explanations are scored by this metric: the gap may be one of the "

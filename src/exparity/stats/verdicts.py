@@ -108,8 +108,7 @@ def judge(
 
     For a cell with a single training, only the mean gap is tested, over other texts: it is
     *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
-    without a p-value, or that is not informative, has no verdict; but a skill that is the same in
-    every text is *equivalent*.
+    without a p-value, or that is not informative, has no verdict.
 
     Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
@@ -121,21 +120,7 @@ def judge(
         for name, values in _judged([rows[i] for i in members], alpha).items():
             for i, value in zip(members, values, strict=True):
                 judged[i][name] = value
-    for row in judged:
-        if is_same_everywhere(row):
-            row["verdict"] = row["verdict_strict"] = "equivalent"
     return judged
-
-
-def is_same_everywhere(row: Mapping[str, Any]) -> bool:
-    """Return whether every text of two groups is known to be explained equally well.
-
-    That is so where skill, or how well explanations foresee the classifier, has one value in all
-    texts and trainings. Other scores that are all equal say nothing.
-    """
-    is_quality = row.get("quantity") == "skill" or row.get("metric_kind") == HEADLINE
-    is_constant = "constant" in row.get("flags", ()) and row.get("estimate") == 0
-    return bool(is_quality and is_constant and min(row["n_a"], row["n_b"]) > 1)
 
 
 def is_description(row: Mapping[str, Any]) -> bool:

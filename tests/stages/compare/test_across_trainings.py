@@ -12,6 +12,7 @@ from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.core.seeding import derive_seed
 from exparity.stats.crossed import crossed_tests
+from exparity.stats.verdicts import judge, standing
 
 pytestmark = pytest.mark.contract
 
@@ -20,7 +21,7 @@ OPTIONS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
 
 
 def scores_file(folder, *, n=12, matched=True, leave_out=(), flags=(), order=1, undefined=(),
-                value=None, **ids):  # fmt: skip
+                value=None, use=None, **ids):  # fmt: skip
     """One value of each group in n sets; the gap varies from seed to seed."""
     place = {**CELL, **ids}.values()
     rng = np.random.default_rng(derive_seed(1, *map(str, place)))
@@ -31,7 +32,8 @@ def scores_file(folder, *, n=12, matched=True, leave_out=(), flags=(), order=1, 
         score = score if value is None else float(value)
         if key["example_id"] not in leave_out:
             rows.append({**key, "score": math.nan if key["example_id"] in undefined else score})
-    return Results(folder).write("scores", rows[::order], *place, parameters={}, flags=list(flags))
+    used = {"parameters": {"use": use} if use else {}}
+    return Results(folder).write("scores", rows[::order], *place, flags=list(flags), **used)
 
 
 def grid(folder, seeds=(0, 1, 2, 5), methods=("lime", "shap"), metrics=("gini",), **options):
@@ -170,6 +172,15 @@ def test_where_no_training_says_anything_neither_do_all_together(tmp_path):
     # One training whose scores differ is enough.
     rows, _ = made([*paths, scores_file(tmp_path, seed=3)], tmp_path)
     assert "constant" not in rows[0]["flags"]
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
+def test_explanations_that_foresee_every_text_fully_are_equivalent(tmp_path, seeds):
+    paths = [scores_file(tmp_path, seed=s, value=1.0, use="forward_simulation") for s in seeds]
+    ((row,), _) = made(paths, tmp_path)
+    assert (row["metric_kind"], row["mean_a"], row["mean_b"]) == ("simulatability", 1.0, 1.0)
+    (judged,) = judge(standing([{**row, "dataset": "d", "model": "m"}]))
+    assert judged["verdict"] == judged["verdict_strict"] == "equivalent"
 
 
 def predictions_file(folder, seed, *, collapsed=False):

@@ -13,7 +13,8 @@ from exparity.stages.compare._scores import Cell, Classifiers, Scores
 from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of, scales_of
 from exparity.stats.crossed import OPTIONS, crossed_tests
 from exparity.stats.effect import better_group
-from exparity.stats.skill import Rooms, Scale
+from exparity.stats.skill import Rooms, Scale, of_constant
+from exparity.stats.verdicts import HEADLINE
 from exparity.types import FloatArray
 
 
@@ -77,7 +78,9 @@ def _tested(
                 continue  # there are no random explanations
             pair = np.isin(groups, (test.group_a, test.group_b))
             compared = scores[:, pair][~np.isnan(scores[:, pair]).all(axis=1)]
-            if len(compared) and (np.nanmax(compared, axis=1) == np.nanmin(compared, axis=1)).all():
+            if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say something
+                test = of_constant(test)
+            elif len(compared) and not np.any(np.nanmax(compared, 1) - np.nanmin(compared, 1)):
                 flags.add("constant")  # in no training two scores differ
             test.flags.extend(sorted(flags.difference(test.flags)))
             yield {

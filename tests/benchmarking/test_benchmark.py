@@ -164,7 +164,7 @@ def test_the_study_gives_options_where_none_are_given(checkpoint):
         Benchmark(checkpoint, TEXTS, study="text")
 
 
-@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 6), ("ferret", 1)])
+@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 6), ("ferret", 3)])
 def test_the_pages_in_the_docs_run(
     repository, checkpoint, pair_checkpoints, capsys, name, blocks_of_page
 ):

@@ -3,6 +3,8 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import exparity
@@ -49,6 +51,46 @@ def assert_same(explanations, expected):
 
 def test_scores_of_tokens_come_back_to_the_bit(classifier, made, tmp_path):
     assert_same(imported(classifier, write(tmp_path / "a.jsonl", own(made)[::-1])), made)
+
+
+def thermostat(explanations, length=32):
+    """Rows as Thermostat has them: ids and scores are padded to one length."""
+    for number, one in enumerate(explanations):
+        padding = length - len(one.token_ids)
+        yield {
+            "attributions": [*one.scores.tolist(), *[0.0] * padding],
+            "idx": number,
+            "input_ids": [*one.token_ids.tolist(), *[0] * padding],
+            "label": 1 - one.target,
+            "predictions": [float(c == one.target) for c in range(2)],
+        }
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("spare", [0, 1, 9])
+def test_rows_of_thermostat_explain_their_ids(classifier, made, tmp_path, kind, spare):
+    length = max(len(one.token_ids) for one in made) + spare
+    rows = list(thermostat(made, length))
+    path = tmp_path / f"thermostat.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        write(path, rows)
+    assert_same(imported(classifier, str(path)), made)
+
+
+def test_a_row_of_thermostat_of_two_lengths_is_refused(classifiers, made, tmp_path):
+    (row, *_) = thermostat(made)
+    path = write(tmp_path / "mine.jsonl", [{**row, "attributions": [0.5]}])
+    with pytest.raises(InputError, match=r"mine\.jsonl:1: 32 input_ids and 1 attributions"):
+        imported(classifiers["bert"], path)
+
+
+def test_a_file_that_is_no_parquet_is_refused(classifiers, tmp_path):
+    path = tmp_path / "mine.parquet"
+    path.write_text("{}")
+    with pytest.raises(InputError, match=r"mine\.parquet: not a readable Parquet file"):
+        imported(classifiers["bert"], str(path))
 
 
 def test_scores_of_words_are_shared_among_tokens(classifier, tmp_path):

@@ -38,6 +38,9 @@ class DataSource:
     folder: Path
     download: bool = True
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))  # also of a string
+
     def fetch(self, file: RemoteFile) -> Path:
         """Return the path of a raw file, downloading it if it is missing.
 

@@ -1,17 +1,18 @@
-"""Scores that another tool wrote to a JSONL file, one explanation a line."""
+"""Scores that another tool wrote to a JSONL or Parquet file, one explanation a row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import MinLen
 from pydantic import ConfigDict
 
-from exparity.core.errors import InputError, within
+from exparity.core.errors import InputError, reason_of, within
 from exparity.core.validation import Settings
 from exparity.data.files import read_jsonl
 from exparity.explanations import alignment
@@ -31,16 +32,18 @@ from exparity.types import Encoding, FloatArray, Text
     repeatable=False,
 )
 def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
-    """Scores of a JSONL file that another tool wrote, laid on the model's tokens.
+    """Scores of a JSONL or Parquet file that another tool wrote, laid on the model's tokens.
 
     A line explains the example of its ``example_id``, or else of its ``text`` or ``words``. It has
     a ``target``, which is the index or the name of a class, and ``scores``, one for each word or
-    for each of its ``tokens``. Other keys are not read.
+    for each of its ``tokens``. Other keys are not read. Rows of Thermostat (Feldhus et al. 2021,
+    arXiv:2108.13961) have ``input_ids``, ``attributions`` and ``predictions`` instead; they explain
+    the text with these ids, and its highest prediction.
 
     Args:
         batch: the texts.
-        path: the JSONL file; in a config with ``{dataset}``, ``{model}`` and ``{seed}`` for those
-            of each classifier.
+        path: the file, Parquet if its name ends in ``.parquet``, else JSONL; in a config with
+            ``{dataset}``, ``{model}`` and ``{seed}`` for those of each classifier.
 
     Returns:
         (t,) scores for each text, in the tool's unit.
@@ -69,7 +72,9 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
             raise InputError(f"{where}: its text is not that of example '{key}'")
         values = np.array(line.scores)
         try:
-            if line.tokens is None:
+            if line.input_ids:
+                scores.append(values[: len(encoding)])  # the rest is padding
+            elif line.tokens is None:
                 scores.append(alignment.of_words(encoding, values))
             else:
                 scores.append(alignment.of_tokens(encoding, line.tokens, values))
@@ -90,6 +95,7 @@ class _Line(Settings):
     words: list[str] | str = ""
     text: list[str] | str = ""
     example_id: str | None = None
+    input_ids: Sequence[int] = ()
 
     @property
     def string(self) -> str:
@@ -98,7 +104,9 @@ class _Line(Settings):
         return " ".join(written.split() if isinstance(written, str) else written)
 
 
-_Key = tuple[Literal["example_id", "text"], str]
+_THERMOSTAT = {"attributions", "input_ids", "predictions"}
+"""Columns that a row of Thermostat has."""
+_Key = tuple[Literal["example_id", "text", "input_ids"], str]
 _Index = Mapping[_Key, Sequence[tuple[str, _Line]]]
 """Lines, and where each stands, by what they are found by."""
 
@@ -107,17 +115,55 @@ _Index = Mapping[_Key, Sequence[tuple[str, _Line]]]
 @lru_cache(maxsize=1)
 def _indexed(file: Path, changed: int, size: int) -> _Index:
     index: dict[_Key, list[tuple[str, _Line]]] = {}
-    for where, row in read_jsonl(file):
+    for where, row in _rows_of(file):
         with within(f"{where}: "):
-            line = _Line(**row)
-        if line.example_id is None and not line.string:
-            raise InputError(
-                f"{where}: does not say what it explains; give it an example_id, text or words"
-            )
-        key: _Key = ("text", line.string)
-        key = key if line.example_id is None else ("example_id", line.example_id)
-        index.setdefault(key, []).append((where, line))
+            line = _Line(**(_of_thermostat(row) if row.keys() >= _THERMOSTAT else row))
+        for key in _keys_of(line, where):
+            index.setdefault(key, []).append((where, line))
     return index
+
+
+def _rows_of(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the content of each row."""
+    if file.suffix != ".parquet":
+        yield from read_jsonl(file)
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows = pq.read_table(file).to_pylist()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{file}: not a readable Parquet file ({reason_of(error)})") from None
+    for number, row in enumerate(rows):
+        yield f"{file}: row {number}", row
+
+
+def _of_thermostat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of Thermostat as a line: the scores of its ids, and its highest prediction."""
+    predictions, ids, scores = (row[name] for name in ("predictions", "input_ids", "attributions"))
+    if len(ids) != len(scores):
+        raise InputError(f"{len(ids)} input_ids and {len(scores)} attributions; give one for each")
+    return {"target": int(np.argmax(predictions)), "scores": scores, "input_ids": ids}
+
+
+def _keys_of(line: _Line, where: str) -> list[_Key]:
+    """Return what a line is found by; of ids both with and without what may be padding."""
+    if line.example_id is not None:
+        return [("example_id", line.example_id)]
+    if line.string:
+        return [("text", line.string)]
+    if line.input_ids:
+        ids = line.input_ids
+        padding = sum(1 for _ in takewhile(ids[-1].__eq__, reversed(ids)))
+        return [("input_ids", _joined(ids)), ("input_ids", _joined(ids[: len(ids) - padding]))]
+    raise InputError(
+        f"{where}: does not say what it explains; give it an example_id, text or words"
+    )
+
+
+def _joined(ids: Iterable[int]) -> str:
+    return " ".join(map(str, ids))
 
 
 def _text_of(encoding: Encoding) -> str:
@@ -127,7 +173,11 @@ def _text_of(encoding: Encoding) -> str:
 
 
 def _line_of(index: _Index, file: Path, key: str, encoding: Encoding) -> tuple[str, _Line]:
-    keys: list[_Key] = [("example_id", key), ("text", _text_of(encoding))]
+    keys: list[_Key] = [
+        ("example_id", key),
+        ("text", _text_of(encoding)),
+        ("input_ids", _joined(encoding.token_ids.tolist())),
+    ]
     lines = [line for one in keys for line in index.get(one, ())]
     if not lines:
         raise InputError(

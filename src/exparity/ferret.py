@@ -1,0 +1,567 @@
+"""ferret's interface: a script for ferret-xai 0.4.2 runs here after changing the import.
+
+``from exparity.ferret import Benchmark`` takes the place of ``from ferret import Benchmark``.
+Names, returned values and tables are those of Attanasio et al. 2023 (arXiv:2208.01575); what is
+computed is exparity's, with the options of ``study: ferret`` (``docs/ferret.md`` has what differs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from exparity.config.presets import preset
+from exparity.core.errors import InputError, require_known
+from exparity.data import load_with_facts
+from exparity.data.files import DataSource
+from exparity.engine.loading import load_classifier
+from exparity.explanations import Explanation as ScoredText
+from exparity.methods import explain
+from exparity.metrics import METRICS, evaluate
+from exparity.types import Example, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pandas.io.formats.style import Styler
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from exparity.engine.classifier import Classifier
+
+_STUDY = preset("ferret")
+_DATASETS = {"hatexplain": "hatexplain", "movie_rationales": "movie_reviews", "sst": "sst"}
+"""Names of ferret's datasets, and what they are called here."""
+_TOP_WORDS = 5
+"""Size of a rationale where no text has one, as ferret has it."""
+_PALETTES = {True: "Purples", False: "Purples_r"}
+"""Colours of evaluation scores, by whether higher ones are better."""
+
+
+@dataclass
+class Explanation:
+    """The scores of a text's tokens.
+
+    Attributes:
+        text: the text.
+        tokens: (t,) tokens, special ones included.
+        scores: (t,) attributions.
+        explainer: name of the explainer.
+        target: class that is explained.
+    """
+
+    text: str
+    tokens: Sequence[str]
+    scores: FloatArray
+    explainer: str
+    target: int
+
+
+@dataclass
+class ExplanationWithRationale(Explanation):
+    """An explanation, and a 0 or 1 for each of its tokens: whether people marked it."""
+
+    rationale: Sequence[int] = ()
+
+
+@dataclass
+class Evaluation:
+    """One score of an explanation."""
+
+    name: str
+    score: float
+
+
+@dataclass
+class ExplanationEvaluation:
+    """An explanation and its scores."""
+
+    explanation: Explanation
+    evaluation_scores: list[Evaluation]
+
+
+class _Explainer:
+    """An explainer: a method of exparity under ferret's name."""
+
+    NAME: str
+    method: str
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, **options: Any
+    ) -> None:
+        self.classifier: Classifier = load_classifier((model, tokenizer))
+        self.options = {**_STUDY["methods"].get(self.method, {}), **options}
+
+    def __call__(self, text: str, target: int = 1) -> Explanation:
+        """Explain a text."""
+        (found,) = explain(self.classifier, [text], [target], self.method, **self.options)
+        return Explanation(text, list(found.tokens), found.scores.copy(), self.NAME, found.target)
+
+
+class SHAPExplainer(_Explainer):
+    """Partition SHAP."""
+
+    NAME, method = "Partition SHAP", "shap"
+
+
+class LIMEExplainer(_Explainer):
+    """LIME."""
+
+    NAME, method = "LIME", "lime"
+
+
+class _GradientExplainer(_Explainer):
+    """A gradient method, with or without multiplying by the input."""
+
+    methods: ClassVar[Mapping[bool, str]]
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        multiply_by_inputs: bool = True,
+        **options: Any,
+    ) -> None:
+        self.method = self.methods[multiply_by_inputs]
+        self.NAME = f"{self.NAME} (x Input)" if multiply_by_inputs else self.NAME
+        super().__init__(model, tokenizer, **options)
+
+
+class GradientExplainer(_GradientExplainer):
+    """Gradient, or gradient × input."""
+
+    NAME = "Gradient"
+    methods: ClassVar = {True: "gradient_x_input", False: "gradient"}
+
+
+class IntegratedGradientExplainer(_GradientExplainer):
+    """Integrated gradients."""
+
+    NAME = "Integrated Gradient"
+    methods: ClassVar = {True: "integrated_gradients_x_input", False: "integrated_gradients"}
+
+
+class _Evaluator:
+    """An evaluator: a metric of exparity under ferret's name."""
+
+    NAME: str
+    SHORT_NAME: str
+    metric: str
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.classifier: Classifier = load_classifier((model, tokenizer))
+        self.options = dict(_STUDY["metrics"].get(self.metric, {}))
+
+    @property
+    def BEST_SORTING_ASCENDING(self) -> bool:
+        """Whether lower scores are better."""
+        return METRICS.get(self.metric).facts.direction == "lower"
+
+    def compute_evaluation(
+        self, explanation: Explanation, target: int = 1, **evaluation_args: Any
+    ) -> Evaluation | None:
+        """Score an explanation; None where it lacks the rationale that the metric needs."""
+        needs_rationale = METRICS.get(self.metric).facts.needs == "rationale"
+        scored = ScoredText.from_tokens(
+            self.classifier, explanation.text, explanation.tokens, explanation.scores, target
+        )
+        options, rationales = dict(self.options), None
+        if needs_rationale:
+            marks = getattr(explanation, "rationale", ())
+            if not len(marks):
+                return None
+            rationales = [_marked_words(scored, marks)]
+            if options.get("top_k") == "mean":
+                top = evaluation_args.get("top_k_rationale", 1)
+                options["top_k"] = int(top)
+        (score,) = evaluate(
+            self.classifier, [scored], self.metric, rationales=rationales, **options
+        )
+        return Evaluation(self.SHORT_NAME, float(score))
+
+
+def _marked_words(scored: ScoredText, marks: Sequence[int]) -> list[int]:
+    """Return a 0 or 1 for each word: whether one of its tokens is marked."""
+    words = np.asarray(scored.word_ids)
+    if len(marks) != len(words):
+        raise InputError(
+            f"rationale: {len(marks)} marks for {len(words)} tokens of {scored.text!r}; give one "
+            "for each token, special ones left out"
+        )
+    marked = np.zeros(int(words.max()) + 1, dtype=int)
+    marked[words[(words >= 0) & np.asarray(marks, dtype=bool)]] = 1
+    return [int(mark) for mark in marked]
+
+
+class AOPC_Comprehensiveness_Evaluation(_Evaluator):
+    """Comprehensiveness."""
+
+    NAME, SHORT_NAME, metric = "aopc_comprehensiveness", "aopc_compr", "comprehensiveness"
+
+
+class AOPC_Sufficiency_Evaluation(_Evaluator):
+    """Sufficiency."""
+
+    NAME, SHORT_NAME, metric = "aopc_sufficiency", "aopc_suff", "sufficiency"
+
+
+class TauLOO_Evaluation(_Evaluator):
+    """Correlation with leaving out one token."""
+
+    NAME, SHORT_NAME, metric = "tau_leave-one-out_correlation", "taucorr_loo", "loo_correlation"
+
+
+class AUPRC_PlausibilityEvaluation(_Evaluator):
+    """Area under the precision–recall curve against the rationale."""
+
+    NAME, SHORT_NAME, metric = "AUPRC_soft_plausibility", "auprc_plau", "rationale_auprc"
+
+
+class Tokenf1_PlausibilityEvaluation(_Evaluator):
+    """F1 of the top words against the rationale."""
+
+    NAME, SHORT_NAME = "token_f1_hard_plausibility", "token_f1_plau"
+    metric = "rationale_token_f1"
+
+
+class TokenIOU_PlausibilityEvaluation(_Evaluator):
+    """Intersection over union of the top words and the rationale."""
+
+    NAME, SHORT_NAME = "token_IOU_hard_plausibility", "token_iou_plau"
+    metric = "rationale_iou"
+
+
+EVALUATORS = (
+    AOPC_Comprehensiveness_Evaluation,
+    AOPC_Sufficiency_Evaluation,
+    TauLOO_Evaluation,
+    AUPRC_PlausibilityEvaluation,
+    Tokenf1_PlausibilityEvaluation,
+    TokenIOU_PlausibilityEvaluation,
+)
+
+
+@dataclass
+class Dataset:
+    """A corpus with rationales: ``dataset[i]`` is the i-th text of the test split.
+
+    Attributes:
+        NAME: its name.
+        tokenizer: cuts words into tokens, each with the mark of its word.
+        splits: examples by split.
+    """
+
+    NAME: str
+    tokenizer: PreTrainedTokenizerFast
+    splits: Mapping[str, Sequence[Example]] = field(repr=False)
+
+    def __len__(self) -> int:
+        return self.len()
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self.get_instance(index)
+
+    def len(self, split_type: str = "test") -> int:
+        """Return the number of texts of a split."""
+        return len(self._examples(split_type))
+
+    def get_instance(self, idx: int, split_type: str = "test") -> dict[str, Any]:
+        """Return the text, its tokens, a mark for each content token, and the label."""
+        example = self._examples(split_type)[idx]
+        text = " ".join(example.words)
+        encoded = self.tokenizer(text, truncation=True)
+        words = _words_of(text, encoded)
+        marks = example.rationale or ()
+        rationale = [marks[word] for word in words if word is not None] if marks else []
+        tokens = self.tokenizer.convert_ids_to_tokens(encoded["input_ids"])
+        return {"text": text, "tokens": tokens, "rationale": rationale, "label": example.label}
+
+    @property
+    def avg_rationale_size(self) -> int:
+        """Mean number of marked words of the training texts that have marks."""
+        sizes = [sum(example.rationale or ()) for example in self.splits.get("train", ())]
+        marked = [size for size in sizes if size]
+        return round(float(np.mean(marked))) if marked else _TOP_WORDS
+
+    def _examples(self, split_type: str) -> Sequence[Example]:
+        require_known(split_type, list(self.splits), f"{self.NAME}: no split '{split_type}'")
+        return self.splits[split_type]
+
+
+def _words_of(text: str, encoded: Any) -> list[int | None]:
+    """Return the word of each token, counted by the blanks before it; None of special tokens."""
+    starts = np.cumsum([0] + [character == " " for character in text])
+    words: list[int | None] = []
+    for place in range(len(encoded["input_ids"])):
+        span = encoded.token_to_chars(place)
+        words.append(None if span is None else int(starts[min(span.end, len(text)) - 1]))
+    return words
+
+
+class Benchmark:
+    """Explainers and evaluators of one model, as ferret's class of that name.
+
+    Args:
+        model: a text classifier of transformers.
+        tokenizer: its tokenizer.
+        explainers: explainers; by default the six of ferret.
+        evaluators: evaluators; by default the six of ferret.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        explainers: Sequence[_Explainer] | None = None,
+        evaluators: Sequence[_Evaluator] | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.classifier: Classifier = load_classifier((model, tokenizer))
+        self.explainers = list(explainers or _default_explainers(model, tokenizer))
+        self.evaluators = list(evaluators or (kind(model, tokenizer) for kind in EVALUATORS))
+
+    def score(self, text: str, return_dict: bool = True) -> dict[str, float] | FloatArray:
+        """Return the probabilities of a text's classes, by name or as (c,) numbers."""
+        (probabilities,) = self.classifier.predict_proba([text])
+        if not return_dict:
+            return np.asarray(probabilities)
+        names = self.classifier.class_names
+        return {name: float(p) for name, p in zip(names, probabilities, strict=True)}
+
+    def explain(
+        self,
+        text: str,
+        target: int = 1,
+        show_progress: bool = True,
+        normalize_scores: bool = True,
+        order: int = 1,
+    ) -> list[Explanation]:
+        """Explain a text with every explainer.
+
+        Args:
+            text: the text.
+            target: class to explain.
+            show_progress: show a bar on a terminal.
+            normalize_scores: divide the scores of a text by their norm.
+            order: order of that norm.
+        """
+        from tqdm.auto import tqdm
+
+        explanations = []
+        for explainer in tqdm(self.explainers, "Explainer", leave=False, disable=not show_progress):
+            found = explainer(text, target)
+            norm = np.linalg.norm(found.scores, ord=order)
+            if normalize_scores and norm:
+                found.scores = found.scores / norm
+            explanations.append(found)
+        return explanations
+
+    def evaluate_explanation(
+        self,
+        explanation: Explanation,
+        target: int | None = None,
+        human_rationale: Sequence[int] | None = None,
+        show_progress: bool = True,
+        **evaluation_args: Any,
+    ) -> ExplanationEvaluation:
+        """Score an explanation with every evaluator.
+
+        Args:
+            explanation: the explanation.
+            target: the class that is scored; the one that it explains if None.
+            human_rationale: a 0 or 1 for each token, special ones left out.
+            show_progress: show a bar on a terminal.
+            evaluation_args: ``top_k_rationale``, the words that a rationale has on average.
+        """
+        del show_progress  # one explanation takes no time
+        told = _with_rationale(explanation, human_rationale)
+        chosen = explanation.target if target is None else target
+        found = (e.compute_evaluation(told, chosen, **evaluation_args) for e in self.evaluators)
+        return ExplanationEvaluation(told, [one for one in found if one is not None])
+
+    def evaluate_explanations(
+        self,
+        explanations: Sequence[Explanation],
+        target: int | None = None,
+        human_rationale: Sequence[int] | None = None,
+        show_progress: bool = True,
+        **evaluation_args: Any,
+    ) -> list[ExplanationEvaluation]:
+        """Score explanations; see :meth:`evaluate_explanation`."""
+        from tqdm.auto import tqdm
+
+        shown = tqdm(explanations, "Explanation eval", leave=False, disable=not show_progress)
+        return [
+            self.evaluate_explanation(one, target, human_rationale, **evaluation_args)
+            for one in shown
+        ]
+
+    def get_dataframe(self, explanations: Sequence[Explanation]) -> pd.DataFrame:
+        """Return scores as a table: a row for each explainer, a column for each token."""
+        import pandas as pd
+
+        scores = {explanation.explainer: explanation.scores for explanation in explanations}
+        return pd.DataFrame(scores, index=pd.Index(explanations[0].tokens, name="Token")).T
+
+    def show_table(
+        self,
+        explanations: Sequence[Explanation],
+        apply_style: bool = True,
+        remove_first_last: bool = True,
+    ) -> Styler:
+        """Return a coloured table of scores; repeated tokens are numbered."""
+        table = self.get_dataframe(explanations)
+        if remove_first_last:
+            table = table.iloc[:, 1:-1]
+        table.columns = _numbered(list(table.columns))
+        style = table.style.format("{:.2f}")
+        if apply_style:
+            style = style.background_gradient(axis=1, cmap="RdBu", vmin=-1, vmax=1)
+        return style
+
+    def show_evaluation_table(
+        self, explanation_evaluations: Sequence[ExplanationEvaluation], apply_style: bool = True
+    ) -> Styler:
+        """Return a coloured table of evaluation scores, darker where they are better."""
+        import pandas as pd
+
+        scores = {
+            evaluated.explanation.explainer: {
+                evaluation.name: evaluation.score for evaluation in evaluated.evaluation_scores
+            }
+            for evaluated in explanation_evaluations
+        }
+        return self._coloured(pd.DataFrame(scores).T, apply_style)
+
+    def load_dataset(
+        self, dataset_name: str, data_dir: str | Path = "data", **options: Any
+    ) -> Dataset:
+        """Return one of ferret's corpora: ``hatexplain``, ``movie_rationales`` or ``sst``.
+
+        Args:
+            dataset_name: its name.
+            data_dir: folder of raw files, to which missing ones are downloaded.
+            options: of the dataset, such as ``verify=False``; see ``exparity list``.
+        """
+        require_known(dataset_name, list(_DATASETS), f"no dataset '{dataset_name}'")
+        source = DataSource(Path(data_dir))
+        examples, _ = load_with_facts(_DATASETS[dataset_name], source, options, name=dataset_name)
+        splits: dict[str, list[Example]] = {}
+        for example in examples:
+            splits.setdefault(example.split, []).append(example)
+        return Dataset(dataset_name, self.tokenizer, splits)
+
+    def evaluate_samples(
+        self,
+        dataset: Dataset,
+        sample: int | Sequence[int],
+        target: int | None = None,
+        show_progress_bar: bool = True,
+        **evaluation_args: Any,
+    ) -> dict[str, dict[str, tuple[float, float]]]:
+        """Explain and score texts of a corpus.
+
+        Args:
+            dataset: the corpus.
+            sample: numbers of its texts.
+            target: class to explain; the predicted one if None.
+            show_progress_bar: show a bar on a terminal.
+            evaluation_args: as of :meth:`evaluate_explanation`.
+
+        Returns:
+            Mean and standard deviation over the texts, by explainer and by evaluator.
+        """
+        from tqdm.auto import tqdm
+
+        evaluation_args.setdefault("top_k_rationale", dataset.avg_rationale_size)
+        numbers = [sample] if isinstance(sample, int) else list(sample)
+        values: dict[str, dict[str, list[float]]] = {}
+        for number in tqdm(numbers, "explain", leave=False, disable=not show_progress_bar):
+            instance = dataset[int(number)]
+            chosen = target
+            if chosen is None:
+                chosen = int(np.argmax(self.classifier.predict_proba([instance["text"]])))
+            explanations = self.explain(instance["text"], chosen, show_progress=False)
+            for evaluated in self.evaluate_explanations(
+                explanations,
+                chosen,
+                instance["rationale"] or None,
+                show_progress=False,
+                **evaluation_args,
+            ):
+                of_explainer = values.setdefault(evaluated.explanation.explainer, {})
+                for evaluation in evaluated.evaluation_scores:
+                    of_explainer.setdefault(evaluation.name, []).append(evaluation.score)
+        return {
+            explainer: {
+                name: (float(np.nanmean(scores)), float(np.nanstd(scores)))
+                for name, scores in of_explainer.items()
+            }
+            for explainer, of_explainer in values.items()
+        }
+
+    def show_samples_evaluation_table(
+        self,
+        evaluation_scores_by_explainer: Mapping[str, Mapping[str, tuple[float, float]]],
+        apply_style: bool = True,
+    ) -> Styler:
+        """Return a coloured table of the means of :meth:`evaluate_samples`."""
+        import pandas as pd
+
+        means = {
+            explainer: {name: mean for name, (mean, _) in scores.items()}
+            for explainer, scores in evaluation_scores_by_explainer.items()
+        }
+        return self._coloured(pd.DataFrame(means).T, apply_style)
+
+    def _coloured(self, table: pd.DataFrame, apply_style: bool) -> Styler:
+        style = table.style.format("{:.2f}")
+        for evaluator in self.evaluators if apply_style else ():
+            if evaluator.SHORT_NAME in table.columns:
+                palette = _PALETTES[not evaluator.BEST_SORTING_ASCENDING]
+                style = style.background_gradient(
+                    axis=1, cmap=palette, vmin=-1, vmax=1, subset=[evaluator.SHORT_NAME]
+                )
+        return style
+
+
+def _default_explainers(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
+) -> list[_Explainer]:
+    gradients = [
+        kind(model, tokenizer, multiply_by_inputs=multiplied)
+        for kind in (GradientExplainer, IntegratedGradientExplainer)
+        for multiplied in (False, True)
+    ]
+    return [SHAPExplainer(model, tokenizer), LIMEExplainer(model, tokenizer), *gradients]
+
+
+def _with_rationale(explanation: Explanation, human_rationale: Sequence[int] | None) -> Explanation:
+    """Return an explanation with marks of its content tokens, 0 for the special ones."""
+    if not human_rationale:
+        return explanation
+    marks = list(human_rationale)
+    if len(marks) == len(explanation.tokens) - 2:
+        marks = [0, *marks, 0]
+    return ExplanationWithRationale(
+        explanation.text,
+        explanation.tokens,
+        explanation.scores,
+        explanation.explainer,
+        explanation.target,
+        marks,
+    )
+
+
+def _numbered(tokens: Sequence[str]) -> list[str]:
+    """Return tokens of which no two are equal: the second one of a name gets ``.1``."""
+    seen: dict[str, int] = {}
+    names = []
+    for token in tokens:
+        count = seen.get(token, 0)
+        seen[token] = count + 1
+        names.append(f"{token}.{count}" if count else token)
+    return names

@@ -24,6 +24,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from support import CPU, PAIRS, logging_kept
 
+from exparity.core.registry import _PLUGINS
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.types import Example
@@ -130,6 +131,12 @@ def logging_as_before():
     """``main`` sets up logging for a process of its own; put pytest's back."""
     with logging_kept():
         yield
+
+
+@pytest.fixture(autouse=True)
+def plugins_as_before(monkeypatch):
+    """A process that a later test starts loads no plug-in of this one, whose file may be gone."""
+    monkeypatch.setattr("exparity.core.registry._PLUGINS", {**_PLUGINS})
 
 
 @pytest.fixture

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import CPU, NARROW, tiny
+from support import NARROW, tiny
 
 from exparity import ExparityError, InputError
-from exparity.artefacts.files import read_artefact
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -16,7 +15,6 @@ from exparity.debiasing import INTERVENTIONS, apply, intervention
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.models.training import finetune
-from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -139,24 +137,3 @@ def test_the_source_and_the_files_count(tmp_path, plugins):
     assert before["counterfactuals"] != after["counterfactuals"]
     digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
     assert len(digests) == 2  # one for each file
-
-
-def test_the_processes_of_a_training_know_the_plug_ins(data_path, tmp_path):
-    """An intervention of a plug-in changes what each of two processes is trained on."""
-    texts = {}
-    for processes in (1, 2):
-        folder = tmp_path / str(processes)
-        finetune_cell(
-            data_path,
-            folder / "mine" / "0",
-            folder / "predictions.parquet",
-            model=BERT,
-            training={"epochs": 1, "batch_size": 10, "processes": processes},
-            debias=[{"use": "sampled", "params": {"share": 0.3}}],
-            machine=CPU,
-        )
-        table, _ = read_artefact(folder / "mine" / "0" / "training_set.parquet", "training_set")
-        history, _ = read_artefact(folder / "mine" / "0" / "history.parquet", "history")
-        texts[processes] = table.column("example_id").to_pylist(), history["step"].to_pylist()
-    assert texts[1] == texts[2]
-    assert 0 < len(texts[1][0]) < len(read_prepared(data_path).split("train"))

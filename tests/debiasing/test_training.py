@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from debiasing.test_recipes import experiment
+from debiasing.test_recipes import PLAIN, experiment
+from support import CPU
 
 from exparity import cli
 from exparity.artefacts.files import read_artefact
+from exparity.core.registry import load_plugin
+from exparity.counterfactuals import GENERATORS
 from exparity.data.table import read_prepared
 from exparity.models.snapshots import StateFolder
+from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
 PLUGIN = Path(__file__).parent / "pronouns_plugin.py"
@@ -137,6 +141,43 @@ def test_what_validates_is_held_out_before(repository, tmp_path):
     copied = {row["example_id"] for row in training.training_set if row["made_by"]}
     assert len(originals) == len(train) - round(0.25 * len(train))
     assert copied <= originals < set(train)
+
+
+def test_processes_of_a_training_load_the_plugins_of_their_job(repository, tmp_path):
+    """The generator is of a plug-in; without its copies an epoch would have half the steps."""
+    data = prepared(tmp_path)
+    steps = []
+    for number in (1, 2):
+        training = Training(repository, tmp_path / str(number), data, "cda", processes=number)
+        training.run()
+        history, _ = read_artefact(training.checkpoint / "history.parquet", "history")
+        steps.append(history["step"].to_pylist())
+    assert steps[0] == steps[1]
+    assert steps[0][-1] * 8 >= len(training.training_set) > len(read_prepared(data).split("train"))
+
+
+@pytest.fixture
+def copying_plugin(tmp_path, monkeypatch):
+    """A plug-in in a folder that only this process looks for modules in."""
+    registering = PLUGIN.read_text(encoding="utf-8").replace('"pronouns"', '"copying"')
+    (tmp_path / "copying_plugin.py").write_text(registering, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    del GENERATORS._entries["copying"]
+
+
+@pytest.mark.parametrize("name", ["copying_plugin.py", "copying_plugin"])
+def test_processes_of_a_training_find_a_plugin_where_their_job_does(name, copying_plugin, tmp_path):
+    data = prepared(tmp_path)
+    load_plugin(name)
+    finetune_cell(
+        data, tmp_path / "mine" / "3", tmp_path / "predictions.parquet", model=PLAIN, machine=CPU,
+        training={"epochs": 1, "batch_size": 8, "processes": 2},
+        debias=[{"use": "counterfactual_data", "params": {}}],
+        counterfactuals={"use": "copying", "params": {}},
+    )  # fmt: skip
+    assert (tmp_path / "mine" / "3" / "model.safetensors").is_file()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.core.errors import within
-from exparity.core.validation import complete
+from exparity.core.strict import canonical
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.models.scratch import check_buildable
@@ -26,10 +26,7 @@ def check_before_jobs(experiment: Experiment) -> None:
         if spec.init == "scratch" and spec.architecture and not _is_trained(experiment, model):
             with within(f"models.{model}: "):
                 check_buildable(spec)  # imports torch
-    for id, method in experiment.methods.items():
-        if check := method.entry.facts.check_options:  # imports the library
-            with within(f"methods.{id}: "):
-                check(complete(method.options, method.params, f"methods.{id}"))
+    _check_methods(experiment)
     source = DataSource(Path(experiment.config.data_dir), download=False)
     for dataset, instance in experiment.datasets.items():
         own = map(Path, experiment.own_inputs("prepare", {"dataset": dataset}))
@@ -41,6 +38,22 @@ def check_before_jobs(experiment: Experiment) -> None:
             continue
         if sum(file.stat().st_size for file in files) <= _READ_AT_START:
             load_with_facts(instance.entry.id, source, instance.params, name=dataset)
+
+
+def _check_methods(experiment: Experiment) -> None:
+    """Check the options of methods whose library says which ones it knows, overrides included."""
+    checked: set[str] = set()
+    for cell in experiment.cells("explanations"):
+        method = experiment.methods[str(cell["method"])]
+        check = method.entry.facts.check_options
+        if check is None:
+            continue
+        params = experiment.explain_options(**cell)["params"]
+        key = canonical({"method": method.id, "params": params})
+        if key not in checked:
+            checked.add(key)
+            with within(f"methods.{method.id}: "):
+                check(params)  # imports the library
 
 
 def _is_trained(experiment: Experiment, model: str) -> bool:

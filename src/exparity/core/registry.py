@@ -33,6 +33,8 @@ Facts = TypeVar("Facts")
 SLUG = re.compile(r"[a-z][a-z0-9_]*")
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 _SHARDS = re.compile(r"([^*]*)\*-of-([0-9]{1,5})([^*]*)")
+_PLUGINS: dict[str, None] = {}
+"""Plug-ins that this process has loaded, in order."""
 
 
 @dataclass(frozen=True)
@@ -265,15 +267,13 @@ def is_on_hub(path: str | Path) -> bool:
 def load_plugin(name: str) -> None:
     """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name."""
     load_module(name, "plugins")
-    _loaded[str(Path(name).resolve()) if name.endswith(".py") else name] = None
+    path = Path(name)
+    _PLUGINS[str(path.resolve()) if path.suffix == ".py" else name] = None
 
 
 def loaded_plugins() -> list[str]:
-    """Return the plug-ins of this process, as another process loads them, the first one first."""
-    return [*_loaded]
-
-
-_loaded: dict[str, None] = {}
+    """Return the plug-ins of this process in the order of loading, for processes that it starts."""
+    return [*_PLUGINS]
 
 
 def load_module(name: str, key: str) -> ModuleType:

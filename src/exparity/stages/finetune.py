@@ -21,7 +21,6 @@ from exparity.artefacts.lineage import MANIFEST, fingerprint, sha256_of
 from exparity.core.device import Machine, give_back_memory, make_repeatable, resolve_device
 from exparity.core.errors import InputError
 from exparity.core.flags import Digest, Flag, Id, Output, Seed
-from exparity.core.registry import loaded_plugins
 from exparity.core.validation import read_settings
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
@@ -138,7 +137,6 @@ def finetune_cell(
                 templates=templates,
                 state=str(snapshots.folder),
                 fingerprint=key,
-                plugins=loaded_plugins(),
             )
             options["train_together"] = partial(
                 train_together, job, machine.device, machine.threads

@@ -11,12 +11,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from exparity.core.device import gpus_for, make_repeatable
-from exparity.core.registry import load_plugin
+from exparity.core.registry import load_plugin, loaded_plugins
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -48,7 +48,8 @@ class TrainingJob:
         templates: templates that a prompted model is trained with.
         state: folder of the snapshots.
         fingerprint: what snapshots of this training are marked with.
-        plugins: modules with the user's own heads, datasets and interventions.
+        plugins: modules that register what the training works with, such as interventions.
+        folders: where Python looks for modules.
     """
 
     data: str
@@ -60,7 +61,8 @@ class TrainingJob:
     templates: Sequence[str]
     state: str
     fingerprint: str
-    plugins: Sequence[str]
+    plugins: Sequence[str] = field(default_factory=loaded_plugins)
+    folders: Sequence[str] = field(default_factory=lambda: [*sys.path])
 
     @property
     def snapshots(self) -> StateFolder:
@@ -120,9 +122,11 @@ def main(folder: str, index: str, count: str, device: str, threads: str, parent:
     logging.basicConfig(level=logging.INFO if place.index == 0 else logging.WARNING)
     job = TrainingJob(**json.loads((shared / "job.json").read_text(encoding="utf-8")))
     with failing(shared / "reason.json"):
-        make_repeatable(int(threads))
+        # Last: no file there hides a module of ours.
+        sys.path += [folder for folder in job.folders if folder not in sys.path]
         for plugin in job.plugins:
             load_plugin(plugin)
+        make_repeatable(int(threads))
         training = TrainingSpec(**job.training)
         data = read_prepared(Path(job.data))
         finetune(

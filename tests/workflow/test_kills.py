@@ -2,18 +2,22 @@
 
 import io
 import os
+import random
+import re
 import shlex
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from glob import glob
 from pathlib import Path
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
 from held import held
-from support import is_gone, wait_until
+from support import TINY, is_gone, wait_until
+from workflow.conftest import copy_checkout
 
 import exparity
 from workflow import forked
@@ -31,6 +35,52 @@ STAGES = {
 """What each stage makes; a job that is held there has done its work, and nothing shows of it."""
 # Of the baseline's grid, one cell that runs the model in every stage that may.
 ONE_CELL = {"methods": {"gradient": {}}, "metrics": {"comprehensiveness": {}}}
+# A function, and a language model that answers with words.
+TWO_KINDS = {
+    "models": {
+        "box": {"predict": "box.py:predict", "classes": ["female", "male"]},
+        "llama": {
+            "init": "scratch",
+            "architecture": "llama",
+            "head": "label_words",
+            "size": {
+                "hidden_size": 16,
+                "num_hidden_layers": 1,
+                "num_attention_heads": 2,
+                "num_key_value_heads": 1,
+                "intermediate_size": 32,
+            },
+        },
+    },
+    "prompts": {
+        "pairs_all": {
+            "words": {"female": " female", "male": " male"},
+            "templates": ["Text: {text}\nGender:"],
+        }
+    },
+    "methods": {"occlusion": {}},
+    "metrics": {"loo_correlation": {}},
+    "controls": {"random": {"draws": 1}},
+}
+# And a classifier that is trained, with whatever a run makes beside.
+MORE_KINDS = {
+    **TWO_KINDS,
+    "models": {**TINY["models"], **TWO_KINDS["models"]},
+    "methods": {"occlusion": {}, "lime": {"num_samples": 8}},
+    "metrics": {"loo_correlation": {}, "comprehensiveness": {}, "forward_simulation": {}},
+}
+BOX = """
+import zlib
+import numpy as np
+
+
+def predict(texts):
+    sums = np.array([sum(zlib.crc32(word.encode()) % 9 for word in t.split()) for t in texts])
+    male = 0.1 + 0.8 * (sums % 17) / 17
+    return np.column_stack([1 - male, male])
+"""
+MEASURED = {"seconds", "model_seconds", "work_seconds", "cpu_seconds", "max_rss_mb", "bytes"}
+"""Columns of what a run has taken."""
 
 
 def jobs_of(run: forked.Run, stage: str) -> list[psutil.Process]:
@@ -44,11 +94,12 @@ def jobs_of(run: forked.Run, stage: str) -> list[psutil.Process]:
     return found
 
 
-def tables(checkout, artefact: str = "tests") -> dict[str, bytes]:
-    """Content of every file of an artefact, without its metadata (times, commit)."""
+def tables(checkout, artefact: str) -> dict[str, bytes]:
+    """Content of every file of an artefact, without what it took to make it."""
     found = {}
     for path in sorted((checkout.results / artefact).rglob("*.parquet")):
         table = pq.read_table(path).replace_schema_metadata(None)
+        table = table.drop_columns([name for name in table.column_names if name in MEASURED])
         sink = io.BytesIO()
         pq.write_table(table, sink)
         found[str(path.relative_to(checkout.results))] = sink.getvalue()
@@ -113,19 +164,70 @@ def test_kill_everything_and_a_job_and_snakemake_at_some_stages(
     assert not [p for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
 
 
-@pytest.mark.exhaustive
-def test_kill_everything_repeatedly(checkout, baseline):
-    """From an empty folder, killed whole again and again, until it is done."""
-    checkout.configure(**ONE_CELL)
-    for seconds in (4, 7, 6, 8):
-        run = checkout.start()
-        try:
-            run.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            run.kill_all()
+def page_of(checkout) -> str:
+    """The page without what the run has taken, and the key of its inputs, which say it as well."""
+    page = (checkout.results / "report/index.html").read_text()
+    page = re.sub(r'<section id="cost".*?</section>', "", page, flags=re.DOTALL)
+    return re.sub(r'<meta name="exparity-lineage".*?>', "", page)
+
+
+def files_of_models(checkout) -> dict[str, bytes]:
+    """Weights, tokenizers and configurations of all models."""
+    folder = checkout.results / "models"
+    paths = [*folder.rglob("*.safetensors"), *folder.rglob("*.json")]
+    return {str(p.relative_to(folder)): p.read_bytes() for p in paths if p.name != "exparity.json"}
+
+
+def finished_tables(checkout) -> set[str]:
+    # Path.rglob fails where a folder goes meanwhile.
+    return set(glob("**/*.parquet", root_dir=checkout.results, recursive=True))
+
+
+def end_at_random(checkout, draw: random.Random, end: str, most: int) -> None:
+    """Start a run, and end it a moment after it has made some tables more, at most so many."""
+    before = finished_tables(checkout)
+    enough = draw.randint(0, most)
+    run = checkout.start()
+    wait_until(lambda: os.getpgid(run.pid) == run.pid)  # it leads the group of its jobs
+    wait_until(lambda: len(finished_tables(checkout) - before) >= enough or run.poll() is not None)
+    with suppress(subprocess.TimeoutExpired):
+        run.wait(timeout=draw.uniform(0, 0.3))
+    assert run.poll() is None, "it ended by itself"
+    if end == "KILL":
+        run.kill_all()
+    elif end == "TERM":
+        os.kill(run.pid, signal.SIGTERM)
+    else:
+        os.killpg(run.pid, signal.SIGINT)
+    run.wait(timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("kills", "kinds"),
+    [(3, TWO_KINDS), pytest.param(20, MORE_KINDS, marks=pytest.mark.exhaustive)],
+    ids=["3", "20"],
+)
+def test_a_run_that_is_ended_at_random_makes_what_an_undisturbed_one_makes(
+    checkout, repository, tmp_path, kills, kinds
+):
+    """Tables, weights and page, whether it is killed or told to end."""
+    undisturbed = copy_checkout(repository, tmp_path / "undisturbed")
+    for copy in (undisturbed, checkout):
+        copy.configure(**kinds)
+        (copy.root / "box.py").write_text(BOX)
+    undisturbed.snakemake()
+    expected = tables(undisturbed, "")
+    draw = random.Random(kills)
+    for i in range(kills):
+        most = len(expected) // (2 * kills)
+        end_at_random(checkout, draw, ("KILL", "TERM", "INT")[i % 3], most)
     checkout.snakemake()
-    assert_made_as_in(baseline, checkout)
-    assert weights_of(checkout) == weights_of(baseline)
+    ours = tables(checkout, "")
+    assert list(ours) == list(expected)
+    assert [path for path in ours if ours[path] != expected[path]] == []
+    assert files_of_models(checkout) == files_of_models(undisturbed)
+    assert page_of(checkout) == page_of(undisturbed)
+    assert not [p for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
 
 
 def assert_ended_with_one_line(run, number, news) -> None:

@@ -1,6 +1,7 @@
 """What of Snakemake a run uses, and what a submission that runs once more makes."""
 
 import re
+import resource
 from types import SimpleNamespace
 
 import pytest
@@ -42,3 +43,22 @@ def test_jobs_that_an_earlier_attempt_has_finished_are_not_forced(
     for output in (["a"], ["b", "c"], ["d"]):
         submission.dag.forcefiles.update(output)
     assert submission.dag.forcefiles == forced
+
+
+@pytest.mark.parametrize(
+    ("limit", "refused"),
+    [(resource.RLIM_INFINITY, False), (1024 * 1_400_000, True), (1024 * 2_000_000, False)],
+)
+def test_too_little_address_space_is_refused_before_torch_is_imported(
+    limit, refused, submission, monkeypatch, capsys
+):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, resource.RLIM_INFINITY))
+    if not refused:
+        begin.before_plan(submission, None)
+        return
+    with pytest.raises(SystemExit) as ended:
+        begin.before_plan(submission, None)
+    assert ended.value.code == 2
+    line = capsys.readouterr().err
+    assert line.startswith("exparity: ulimit -v: 1400000 kB of address space are too few")
+    assert line.count("\n") == 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import resource
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,13 +21,31 @@ from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.config.start import check_before_jobs
 from exparity.config.tasks import mark_outdated, result_times, runs_model, up_to_date
-from exparity.core.errors import exit_on_bad_input
+from exparity.core.errors import InputError, exit_on_bad_input
 from exparity.core.escaping import visible
 from exparity.costs.calls import check_calls
 from exparity.jobs.locks import hold
 from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.runs.trainings import watch_trainings
 from exparity.warm.start import ENGINE, FACTS, start_server
+
+
+_LEAST_ADDRESS_SPACE = 2_000_000_000
+"""Bytes. Importing torch and transformers takes most of it; with less, threads and jobs fail."""
+
+
+def check_address_space() -> None:
+    """Refuse a limit under which neither Snakemake nor the jobs, which inherit it, get far.
+
+    Raises:
+        InputError: the limit of this process's address space is too low.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE:
+        raise InputError(
+            f"ulimit -v: {limit // 1024} kB of address space are too few for torch; set it to "
+            f"{_LEAST_ADDRESS_SPACE // 1024} at least, or to unlimited"
+        )
 
 
 def lock_folders(results: str) -> None:
@@ -52,6 +71,8 @@ def fail_without_inputs(workflow: Any) -> None:
 
 def before_plan(workflow: Any, experiment: Experiment) -> None:
     """Settle what earlier runs and attempts have left, so that the plan counts what is there."""
+    with exit_on_bad_input():
+        check_address_space()
     if workflow.remote_exec:
         # A job that fails ends alone: the others of a submission need not wait for the next one.
         workflow.execution_settings.keep_going = True

@@ -29,7 +29,6 @@ from exparity.runs.queue import cancel_leftovers, check_ends_are_told
 from exparity.runs.trainings import watch_trainings
 from exparity.warm.start import ENGINE, FACTS, start_server
 
-
 _LEAST_ADDRESS_SPACE = 2_000_000_000
 """Bytes. Importing torch and transformers takes most of it; with less, threads and jobs fail."""
 

@@ -121,10 +121,11 @@ def test_explainers_and_evaluators_are_chosen(model, tokenizer):
 def test_instances_have_a_mark_for_each_content_token(corpus, tokenizer):
     instance = corpus.get_instance(0)
     assert instance == corpus[0]
-    assert len(instance["rationale"]) == len(instance["tokens"]) - 2
-    marked = [t for t, m in zip(instance["tokens"][1:-1], instance["rationale"], strict=True) if m]
+    of_label = instance["rationale"][instance["label"]]
+    marked = [t for t, m in zip(instance["tokens"][1:-1], of_label, strict=True) if m]
     assert marked == tokenizer.tokenize("girl")
-    assert corpus[1]["rationale"] == []
+    assert instance["rationale"][1 - instance["label"]] == []
+    assert corpus[1]["rationale"] == [[], []]
     assert (len(corpus), corpus.len("train"), corpus.avg_rationale_size) == (2, 1, 2)
     with pytest.raises(InputError, match="no split 'validation'"):
         corpus.get_instance(0, split_type="validation")
@@ -132,7 +133,7 @@ def test_instances_have_a_mark_for_each_content_token(corpus, tokenizer):
 
 def test_samples_are_explained_and_scored(corpus, model, tokenizer):
     bench = Benchmark(model, tokenizer, explainers=[GradientExplainer(model, tokenizer)])
-    found = bench.evaluate_samples(corpus, [0, 1], show_progress_bar=False)
+    found = bench.evaluate_samples(corpus, [0, 1], target=1, show_progress_bar=False)
     assert list(found) == ["Gradient (x Input)"]
     assert set(found["Gradient (x Input)"]) == {
         "aopc_compr", "aopc_suff", "taucorr_loo", "auprc_plau", "token_f1_plau", "token_iou_plau",
@@ -154,6 +155,21 @@ def test_a_rationale_of_another_length_is_refused(model, tokenizer):
     (explanation,) = bench.explain(TEXT)
     with pytest.raises(InputError, match="rationale: 2 marks for"):
         bench.evaluate_explanation(explanation, 1, [0, 1])
+
+
+def test_an_argument_that_changes_nothing_here_is_refused(model, tokenizer):
+    bench = Benchmark(model, tokenizer, explainers=[GradientExplainer(model, tokenizer)])
+    with pytest.raises(InputError, match="only_pos: no such argument here"):
+        bench.evaluate_explanations(bench.explain(TEXT), only_pos=True)
+
+
+def test_plausibility_is_scored_for_the_class_that_people_marked(corpus, model, tokenizer):
+    bench = Benchmark(model, tokenizer, explainers=[GradientExplainer(model, tokenizer)])
+    label = corpus[0]["label"]
+    marked = bench.evaluate_samples(corpus, 0, target=label, show_progress_bar=False)
+    other = bench.evaluate_samples(corpus, 0, target=1 - label, show_progress_bar=False)
+    assert "auprc_plau" in marked["Gradient (x Input)"]
+    assert "auprc_plau" not in other["Gradient (x Input)"]
 
 
 def test_an_unknown_corpus_is_refused_with_those_that_there_are(model, tokenizer):

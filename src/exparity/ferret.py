@@ -35,7 +35,9 @@ _STUDY = preset("ferret")
 _DATASETS = {"hatexplain": "hatexplain", "movie_rationales": "movie_reviews", "sst": "sst"}
 """Names of ferret's datasets, and what they are called here."""
 _TOP_WORDS = 5
-"""Size of a rationale where no text has one, as ferret has it."""
+"""Words that a rationale has where nothing is said of its size, as in ferret."""
+_ARGUMENTS = ("top_k_rationale",)
+"""What the evaluations of an explanation take beside it."""
 _PALETTES = {True: "Purples", False: "Purples_r"}
 """Colours of evaluation scores, by whether higher ones are better."""
 
@@ -174,7 +176,7 @@ class _Evaluator:
                 return None
             rationales = [_marked_words(scored, marks)]
             if options.get("top_k") == "mean":
-                top = evaluation_args.get("top_k_rationale", 1)
+                top = evaluation_args.get("top_k_rationale", _TOP_WORDS)
                 options["top_k"] = int(top)
         (score,) = evaluate(
             self.classifier, [scored], self.metric, rationales=rationales, **options
@@ -268,15 +270,21 @@ class Dataset:
         return len(self._examples(split_type))
 
     def get_instance(self, idx: int, split_type: str = "test") -> dict[str, Any]:
-        """Return the text, its tokens, a mark for each content token, and the label."""
+        """Return the text, its tokens, the rationale of each class, and the label.
+
+        A rationale has a mark for each content token. People marked words for the label alone, so
+        that those of other classes are empty.
+        """
         example = self._examples(split_type)[idx]
         text = " ".join(example.words)
         encoded = self.tokenizer(text, truncation=True)
         words = _words_of(text, encoded)
         marks = example.rationale or ()
-        rationale = [marks[word] for word in words if word is not None] if marks else []
+        rationales: list[list[int]] = [[] for _ in range(self._n_classes)]
+        if marks:
+            rationales[example.label] = [marks[word] for word in words if word is not None]
         tokens = self.tokenizer.convert_ids_to_tokens(encoded["input_ids"])
-        return {"text": text, "tokens": tokens, "rationale": rationale, "label": example.label}
+        return {"text": text, "tokens": tokens, "rationale": rationales, "label": example.label}
 
     @property
     def avg_rationale_size(self) -> int:
@@ -284,6 +292,11 @@ class Dataset:
         sizes = [sum(example.rationale or ()) for example in self.splits.get("train", ())]
         marked = [size for size in sizes if size]
         return round(float(np.mean(marked))) if marked else _TOP_WORDS
+
+    @property
+    def _n_classes(self) -> int:
+        examples = (example for of_split in self.splits.values() for example in of_split)
+        return 1 + max((example.label for example in examples), default=-1)
 
     def _examples(self, split_type: str) -> Sequence[Example]:
         require_known(split_type, list(self.splits), f"{self.NAME}: no split '{split_type}'")
@@ -298,6 +311,41 @@ def _words_of(text: str, encoded: Any) -> list[int | None]:
         span = encoded.token_to_chars(place)
         words.append(None if span is None else int(starts[min(span.end, len(text)) - 1]))
     return words
+
+
+def _corpus(
+    name: str,
+    tokenizer: PreTrainedTokenizerFast,
+    data_dir: str | Path,
+    options: Mapping[str, Any],
+) -> Dataset:
+    require_known(name, list(_DATASETS), f"no dataset '{name}'")
+    examples, _ = load_with_facts(_DATASETS[name], DataSource(Path(data_dir)), options, name=name)
+    splits: dict[str, list[Example]] = {}
+    for example in examples:
+        splits.setdefault(example.split, []).append(example)
+    return Dataset(name, tokenizer, splits)
+
+
+def HateXplainDataset(
+    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: Any
+) -> Dataset:
+    """Return HateXplain; see :meth:`Benchmark.load_dataset`."""
+    return _corpus("hatexplain", tokenizer, data_dir, options)
+
+
+def MovieReviews(
+    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: Any
+) -> Dataset:
+    """Return the movie reviews; see :meth:`Benchmark.load_dataset`."""
+    return _corpus("movie_rationales", tokenizer, data_dir, options)
+
+
+def SSTDataset(
+    tokenizer: PreTrainedTokenizerFast, data_dir: str | Path = "data", **options: Any
+) -> Dataset:
+    """Return the Stanford Sentiment Treebank; see :meth:`Benchmark.load_dataset`."""
+    return _corpus("sst", tokenizer, data_dir, options)
 
 
 class Benchmark:
@@ -375,8 +423,16 @@ class Benchmark:
             human_rationale: a 0 or 1 for each token, special ones left out.
             show_progress: show a bar on a terminal.
             evaluation_args: ``top_k_rationale``, the words that a rationale has on average.
+
+        Raises:
+            InputError: an argument of ferret's that changes nothing here.
         """
         del show_progress  # one explanation takes no time
+        for name in evaluation_args:
+            known = (
+                "no such argument here; the options of metrics do what ferret's do: exparity list"
+            )
+            require_known(name, _ARGUMENTS, f"{name}: {known}")
         told = _with_rationale(explanation, human_rationale)
         chosen = explanation.target if target is None else target
         found = (e.compute_evaluation(told, chosen, **evaluation_args) for e in self.evaluators)
@@ -446,13 +502,7 @@ class Benchmark:
             data_dir: folder of raw files, to which missing ones are downloaded.
             options: of the dataset, such as ``verify=False``; see ``exparity list``.
         """
-        require_known(dataset_name, list(_DATASETS), f"no dataset '{dataset_name}'")
-        source = DataSource(Path(data_dir))
-        examples, _ = load_with_facts(_DATASETS[dataset_name], source, options, name=dataset_name)
-        splits: dict[str, list[Example]] = {}
-        for example in examples:
-            splits.setdefault(example.split, []).append(example)
-        return Dataset(dataset_name, self.tokenizer, splits)
+        return _corpus(dataset_name, self.tokenizer, data_dir, options)
 
     def evaluate_samples(
         self,
@@ -488,7 +538,7 @@ class Benchmark:
             for evaluated in self.evaluate_explanations(
                 explanations,
                 chosen,
-                instance["rationale"] or None,
+                _of_class(instance["rationale"], chosen),
                 show_progress=False,
                 **evaluation_args,
             ):
@@ -554,6 +604,11 @@ def _with_rationale(explanation: Explanation, human_rationale: Sequence[int] | N
         explanation.target,
         marks,
     )
+
+
+def _of_class(rationales: Sequence[Sequence[int]], target: int) -> Sequence[int] | None:
+    """Return the rationale of a class; None where people marked nothing for it."""
+    return rationales[target] or None if target < len(rationales) else None
 
 
 def _numbered(tokens: Sequence[str]) -> list[str]:

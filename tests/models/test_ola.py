@@ -80,7 +80,7 @@ class TestEngine:
         for exact in (True, False):
             monkeypatch.setattr(quick, "exact", exact)
             np.testing.assert_allclose(quick.probabilities(ids), packed, atol=1e-6)
-        monkeypatch.setattr(ola, "_layers", None)
+        monkeypatch.setattr(ola, "layers", None)
         np.testing.assert_allclose(packed, ola.probabilities(ids), atol=1e-6)
 
     @pytest.mark.parametrize("method", METHODS)

@@ -19,13 +19,13 @@ def submissions(run):
 
 
 def test_the_tables_are_those_of_a_local_run(small, baseline):
-    assert tables(small) == tables(baseline)
-    assert len(tables(small)) == 1  # of the one dataset and model
+    assert tables(small, "tests") == tables(baseline, "tests")
+    assert len(tables(small, "tests")) == 1  # of the one dataset and model
     assert small.plan() == {}
 
 
 def test_a_training_is_one_submission_on_a_gpu_and_the_rest_has_none(jobs):
-    """Of 10 jobs of a training, metrics without a model among them, and of 4 others."""
+    """Of 10 jobs of a training, metrics without a model among them, and of 5 others."""
     names = [job.comment.removeprefix("rule_").partition("_")[0] for job in jobs]
     assert names == ["prepare", "training.pairs", "statistics", "report"]
     for job in jobs:

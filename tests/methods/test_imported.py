@@ -86,6 +86,17 @@ def test_a_row_of_thermostat_of_two_lengths_is_refused(classifiers, made, tmp_pa
         imported(classifiers["bert"], path)
 
 
+@pytest.mark.parametrize("column", ["attributions", "input_ids", "predictions"])
+@pytest.mark.parametrize("value", [[], None, ["a"]])
+def test_a_row_of_thermostat_that_holds_something_else_is_refused(
+    classifiers, made, tmp_path, column, value
+):
+    (row, *_) = thermostat(made)
+    path = write(tmp_path / "mine.jsonl", [{**row, column: value}])
+    with pytest.raises(InputError, match=rf"mine\.jsonl:1: {column}"):
+        imported(classifiers["bert"], path)
+
+
 def test_a_file_that_is_no_parquet_is_refused(classifiers, tmp_path):
     path = tmp_path / "mine.parquet"
     path.write_text("{}")

@@ -104,8 +104,28 @@ class _Line(Settings):
         return " ".join(written.split() if isinstance(written, str) else written)
 
 
-_THERMOSTAT = {"attributions", "input_ids", "predictions"}
-"""Columns that a row of Thermostat has."""
+class _OfThermostat(Settings):
+    """A row of Thermostat: scores of token ids, and the model's logits."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    attributions: Annotated[list[float], MinLen(1)]
+    input_ids: Annotated[list[int], MinLen(1)]
+    predictions: Annotated[list[float], MinLen(1)]
+
+    @property
+    def line(self) -> _Line:
+        """The same as a line, which explains the highest prediction."""
+        ids = self.input_ids
+        if len(ids) != len(self.attributions):
+            raise InputError(
+                f"{len(ids)} input_ids and {len(self.attributions)} attributions; give one for each"
+            )
+        target = int(np.argmax(self.predictions))
+        return _Line(target=target, scores=self.attributions, input_ids=ids)
+
+
+_THERMOSTAT = _OfThermostat.model_fields.keys()
 _Key = tuple[Literal["example_id", "text", "input_ids"], str]
 _Index = Mapping[_Key, Sequence[tuple[str, _Line]]]
 """Lines, and where each stands, by what they are found by."""
@@ -117,7 +137,7 @@ def _indexed(file: Path, changed: int, size: int) -> _Index:
     index: dict[_Key, list[tuple[str, _Line]]] = {}
     for where, row in _rows_of(file):
         with within(f"{where}: "):
-            line = _Line(**(_of_thermostat(row) if row.keys() >= _THERMOSTAT else row))
+            line = _OfThermostat(**row).line if row.keys() >= _THERMOSTAT else _Line(**row)
         for key in _keys_of(line, where):
             index.setdefault(key, []).append((where, line))
     return index
@@ -137,14 +157,6 @@ def _rows_of(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InputError(f"{file}: not a readable Parquet file ({reason_of(error)})") from None
     for number, row in enumerate(rows):
         yield f"{file}: row {number}", row
-
-
-def _of_thermostat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of Thermostat as a line: the scores of its ids, and its highest prediction."""
-    predictions, ids, scores = (row[name] for name in ("predictions", "input_ids", "attributions"))
-    if len(ids) != len(scores):
-        raise InputError(f"{len(ids)} input_ids and {len(scores)} attributions; give one for each")
-    return {"target": int(np.argmax(predictions)), "scores": scores, "input_ids": ids}
 
 
 def _keys_of(line: _Line, where: str) -> list[_Key]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from exparity.engine.classifier import Classifier
+
+    Model = PreTrainedModel | Classifier
+    """A model of transformers, or what a benchmark has loaded of one."""
 
 _STUDY = preset("ferret")
 _DATASETS = {"hatexplain": "hatexplain", "movie_rationales": "movie_reviews", "sst": "sst"}
@@ -84,16 +88,21 @@ class ExplanationEvaluation:
     evaluation_scores: list[Evaluation]
 
 
+def _classifier_of(model: Model, tokenizer: PreTrainedTokenizerFast) -> Classifier:
+    """Return the classifier of a model; one that a benchmark has loaded already is returned."""
+    from exparity.engine.classifier import Classifier
+
+    return load_classifier(model if isinstance(model, Classifier) else (model, tokenizer))
+
+
 class _Explainer:
     """An explainer: a method of exparity under ferret's name."""
 
     NAME: str
     method: str
 
-    def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, **options: Any
-    ) -> None:
-        self.classifier: Classifier = load_classifier((model, tokenizer))
+    def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast, **options: Any) -> None:
+        self.classifier = _classifier_of(model, tokenizer)
         self.options = {**_STUDY["methods"].get(self.method, {}), **options}
 
     def __call__(self, text: str, target: int = 1) -> Explanation:
@@ -121,7 +130,7 @@ class _GradientExplainer(_Explainer):
 
     def __init__(
         self,
-        model: PreTrainedModel,
+        model: Model,
         tokenizer: PreTrainedTokenizerFast,
         multiply_by_inputs: bool = True,
         **options: Any,
@@ -152,8 +161,8 @@ class _Evaluator:
     SHORT_NAME: str
     metric: str
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-        self.classifier: Classifier = load_classifier((model, tokenizer))
+    def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.classifier = _classifier_of(model, tokenizer)
         self.options = dict(_STUDY["metrics"].get(self.metric, {}))
 
     @property
@@ -169,7 +178,8 @@ class _Evaluator:
         scored = ScoredText.from_tokens(
             self.classifier, explanation.text, explanation.tokens, explanation.scores, target
         )
-        options, rationales = dict(self.options), None
+        options = dict(self.options)
+        rationales = None
         if needs_rationale:
             marks = getattr(explanation, "rationale", ())
             if not len(marks):
@@ -293,7 +303,7 @@ class Dataset:
         marked = [size for size in sizes if size]
         return round(float(np.mean(marked))) if marked else _TOP_WORDS
 
-    @property
+    @cached_property
     def _n_classes(self) -> int:
         examples = (example for of_split in self.splits.values() for example in of_split)
         return 1 + max((example.label for example in examples), default=-1)
@@ -367,9 +377,11 @@ class Benchmark:
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.classifier: Classifier = load_classifier((model, tokenizer))
-        self.explainers = list(explainers or _default_explainers(model, tokenizer))
-        self.evaluators = list(evaluators or (kind(model, tokenizer) for kind in EVALUATORS))
+        self.classifier = _classifier_of(model, tokenizer)
+        self.explainers = list(explainers or _default_explainers(self.classifier, tokenizer))
+        self.evaluators = list(
+            evaluators or (kind(self.classifier, tokenizer) for kind in EVALUATORS)
+        )
 
     def score(self, text: str, return_dict: bool = True) -> dict[str, float] | FloatArray:
         """Return the probabilities of a text's classes, by name or as (c,) numbers."""
@@ -578,9 +590,7 @@ class Benchmark:
         return style
 
 
-def _default_explainers(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
-) -> list[_Explainer]:
+def _default_explainers(model: Model, tokenizer: PreTrainedTokenizerFast) -> list[_Explainer]:
     gradients = [
         kind(model, tokenizer, multiply_by_inputs=multiplied)
         for kind in (GradientExplainer, IntegratedGradientExplainer)

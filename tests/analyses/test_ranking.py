@@ -55,7 +55,7 @@ def shown(rows, metric="comprehensiveness"):
     """Return the section of some rows."""
     study = SimpleNamespace(
         display=lambda kind, id: id,
-        arrow=lambda metric: "↑",
+        name=lambda kind, id: f"{id} ↑",
         metrics=[metric],
         methods=list(LEVELS),
         metric_facts=lambda id: METRICS.get(id).facts,

@@ -16,6 +16,11 @@ def coverage(confidence: float) -> str:
     return f"{100 * confidence:g} %"
 
 
+def joined(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence, with an *and* before the last one."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def signed(value: float, digits: int = 2) -> str:
     """Return a number with its sign and some decimals, with a minus that is one."""
     return f"{value:+.{digits}f}".replace("-", "−").replace("inf", "∞")

@@ -65,7 +65,8 @@ def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) ->
         return len(examples.test(str(job.ids["dataset"])))
     texts, options = job.examples or 0, experiment.options(job.stage, job.ids)
     if job.stage == "removal_limits":
-        draws, stages = int(options["draws"]), int(options["stages"])
+        draws = int(options["draws"])
+        stages = int(options["stages"])
         turns = sum(map(len, options["takes"].values()))
         return texts // draws * limits.passes_of(turns, _TOKENS, draws, stages)
     if job.stage == "foresee":

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exparity.core.formats import signed
+from exparity.core.formats import joined, signed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
 from exparity.report.names import Names
@@ -180,4 +180,4 @@ def listed(names: Sequence[str], kind: str) -> str:
     """Return up to three names, or the number of names."""
     if len(names) > 3:
         return f"{len(names)} {kind}"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return joined(names)

@@ -26,12 +26,7 @@ from exparity.stats import verdicts
 from exparity.stats.crossed import TRAINING
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.untested import Untested, main_reason
-from exparity.stats.verdicts import (
-    HEADLINE,
-    STANDING,
-    Verdict,
-    is_description,
-)
+from exparity.stats.verdicts import RANKS, STANDING, Verdict, foresees, rank_of
 
 ROUNDING_NOISE = "rounding_noise"
 Row = Mapping[str, Any]
@@ -56,8 +51,6 @@ QUANTITIES = {
     "score": "scores",
 }
 """Display name of each judged quantity; a cell is judged by its skill, else its excess or score."""
-RANKS = ("headline", "beside", "description")
-"""Counts of the verdicts that stand, in the order in which they are told."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = ("depends_on_scale", "driven_by_one_training", "no_room", "room_differs", "stepless")
@@ -99,16 +92,9 @@ def is_of(row: Row, quantity: str) -> bool:
     return bool(row["quantity"] == quantity)
 
 
-def rank_of(row: Row) -> str:
-    """Return which of the counts a standing row is in."""
-    if row["headline"]:
-        return "headline"
-    return "description" if is_description(row) else "beside"
-
-
 def is_foreseen(rows: Iterable[Row]) -> bool:
     """Return whether forward simulation says what comes first."""
-    return any(row["headline"] and row["metric_kind"] == HEADLINE for row in rows)
+    return any(row["headline"] and foresees(row) for row in rows)
 
 
 def standing_of(rows: Iterable[Row]) -> Row:

@@ -27,7 +27,8 @@ TRAINING, PROMPT = "training", "prompt"
 OPTIONS = ("alpha", "threshold", "confidence")
 """Settings of the statistics that :func:`crossed_tests` takes."""
 
-_ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
+ROUNDING = 1e-12
+"""Of the largest score: what is smaller is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +182,7 @@ def _tested(
     if not n_seeds:
         return replace(test, flags=["too_few"])
     largest, smallest = (of(np.hstack([a, b])) for of in (np.nanmax, np.nanmin))
-    least = _ROUNDING * max(abs(largest), abs(smallest))
+    least = ROUNDING * max(abs(largest), abs(smallest))
 
     def cleaned(value: FloatArray) -> FloatArray:
         """Return sums with 0 for what is rounding."""

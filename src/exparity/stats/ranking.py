@@ -12,15 +12,14 @@ from itertools import combinations
 
 import numpy as np
 
-from exparity.core.settings import DEFAULTS, Statistics
+from exparity.core.settings import DEFAULTS
+from exparity.stats.crossed import ROUNDING
 from exparity.stats.mean_gap import mean_gap
 from exparity.stats.multiplicity import holm
 from exparity.stats.samples import set_index, set_means
 from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray, IntArray
 
-_ROUNDING = 1e-12
-"""Of the largest score: differences that vary less do not vary."""
 EVERYBODY = ""
 """Name of the group of all texts."""
 
@@ -79,16 +78,16 @@ def compare_methods(
         alpha: largest corrected p-value that is significant.
         confidence: coverage of the intervals, which are not corrected.
     """
-    settings = Statistics(alpha=alpha, confidence=confidence)
     of_texts = np.array(groups, dtype=object)
     tests = []
     for group in (EVERYBODY, *order):
         chosen = np.ones(len(of_texts), dtype=bool) if group == EVERYBODY else of_texts == group
         numbers = set_index(sets, chosen)
         for method_a, method_b in combinations(scores, 2):
-            a, b = scores[method_a][:, chosen], scores[method_b][:, chosen]
+            a = scores[method_a][:, chosen]
+            b = scores[method_b][:, chosen]
             test = MethodTest(group, method_a, method_b)
-            tests.append(_tested(test, *_of_both(a, b, numbers), settings))
+            tests.append(_tested(test, *_of_both(a, b, numbers), confidence))
     corrected = holm([test.p for test in tests])
     return [
         _judged(test, float(p), alpha, higher_is_better)
@@ -119,27 +118,27 @@ def _of_both(a: FloatArray, b: FloatArray, sets: IntArray | None) -> tuple[Float
 
 
 @np.errstate(all="ignore")
-def _tested(test: MethodTest, a: FloatArray, b: FloatArray, settings: Statistics) -> MethodTest:
+def _tested(test: MethodTest, a: FloatArray, b: FloatArray, confidence: float) -> MethodTest:
     """Test the mean difference of (s, n) scores, which are NaN in the same cells."""
     defined = ~np.isnan(a)
-    seeds, texts = defined.any(axis=1), defined.any(axis=0)
+    seeds = defined.any(axis=1)
+    texts = defined.any(axis=0)
     if not seeds.any():
         return test
-    difference = float(np.nanmean(a - b))
+    differences = (a - b)[seeds][:, texts]
     known = replace(
         test,
         n_seeds=int(seeds.sum()),
         n_texts=int(texts.sum()),
         mean_a=float(np.nanmean(a)),
         mean_b=float(np.nanmean(b)),
-        difference=difference,
+        difference=float(np.nanmean(differences)),
     )
-    differences = (a - b)[seeds][:, texts]
-    rounding = _ROUNDING * max(np.nanmax(np.abs(a)), np.nanmax(np.abs(b)))
+    rounding = ROUNDING * max(np.nanmax(np.abs(a)), np.nanmax(np.abs(b)))
     if np.nanmax(differences) - np.nanmin(differences) <= rounding:
         return known
     gap = typical_gap(mean_gap(differences))
-    ci_low, ci_high = gap.mean_interval(settings.confidence)
+    ci_low, ci_high = gap.mean_interval(confidence)
     return replace(known, ci_low=float(ci_low), ci_high=float(ci_high), p=float(gap.p_mean))
 
 

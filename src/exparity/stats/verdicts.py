@@ -135,13 +135,13 @@ def _part_of(row: Mapping[str, Any]) -> str:
         return quantity
     if quantity.startswith("random_"):
         return "random_stands"
-    if row["headline"]:
-        return "headline"
-    return "description" if is_description(row) else "beside"
+    return rank_of(row)
 
 
 HEADLINE = "simulatability"
 """Kind of the metrics whose verdicts come first: chance is 0 in them, and certainty cancels."""
+RANKS = ("headline", "beside", "description")
+"""What standing verdicts are told as, in this order; see :func:`rank_of`."""
 STANDING = ("skill", "excess", "score")
 """Quantities of a cell, the most informative about its explanations first."""
 
@@ -161,11 +161,19 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             places[cell][quantity] = i
     first = {own[next(q for q in STANDING if q in own)] for own in places.values()}
     found = [{**row, "stands": i in first} for i, row in enumerate(rows)]
-    foreseen = {_method_of(row) for row in found if row["stands"] and _foresees(row)}
+    foreseen = {_method_of(row) for row in found if row["stands"] and foresees(row)}
     return [{**row, "headline": _is_headline(row, foreseen)} for row in found]
 
 
-def _foresees(row: Mapping[str, Any]) -> bool:
+def rank_of(row: Mapping[str, Any]) -> str:
+    """Return which of :data:`RANKS` a standing row of a method is told as."""
+    if row["headline"]:
+        return "headline"
+    return "description" if is_description(row) else "beside"
+
+
+def foresees(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is of a metric of the kind :data:`HEADLINE`."""
     return row.get("metric_kind") == HEADLINE
 
 
@@ -176,7 +184,7 @@ def _method_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _is_headline(row: Mapping[str, Any], foreseen: Collection[tuple[Any, ...]]) -> bool:
     if not row["stands"] or is_description(row):
         return False
-    return _foresees(row) or _method_of(row) not in foreseen
+    return foresees(row) or _method_of(row) not in foreseen
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:

@@ -31,8 +31,10 @@ Unit = Literal["token", "word"]
 _RANDOM = "uniform_random"
 _FEWEST = 3
 """Tokens below which two attributions have no correlation to speak of."""
-_OF_TEXTS = {"group_a", "group_b", "n_sets", "n_a", "n_b", "mean_a", "mean_b", "estimate"}
-_OF_TEXTS |= {"pooled_sd", "d"}
+_OF_TEXTS = {
+    *("group_a", "group_b", "n_sets", "n_a", "n_b"),
+    *("mean_a", "mean_b", "estimate", "pooled_sd", "d"),
+}
 _UNTESTED = {k: v for k, v in {**vars(CrossedTest("", "")), **JUDGED}.items() if k not in _OF_TEXTS}
 """Columns of a comparison that take trainings for a sample, as without a test."""
 

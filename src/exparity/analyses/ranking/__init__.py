@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from exparity.analyses.ranking.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.stages.cell import compared_in
-from exparity.stages.compare import Cell, Classifiers, Scores, read_classifiers, read_scores
+from exparity.stages.compare import Cell, Scores, read_classifiers, read_scores
 from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import FloatArray
 
@@ -71,47 +71,41 @@ def rank_methods(
     """
     model = read_scores(scores, random_scores, None)
     classifiers = read_classifiers(predictions, model)
-    rows = [
-        {"metric": metric, "higher_is_better": preference == "higher", **asdict(test)}
-        for (metric, preference), cells in grouped(model.cells, _metric_of).items()
-        if preference
-        for test in _compared(cells, model, classifiers, alpha=alpha, confidence=confidence)
-    ]
+    counted = (cell for cell in model.cells if cell.seed not in classifiers.uninformative)
+    rows = []
+    for (metric, preference), cells in grouped(counted, _metric_of).items():
+        if preference:
+            is_higher_better = preference == "higher"
+            tests = compare_methods(
+                *_compared(cells, model),
+                higher_is_better=is_higher_better,
+                alpha=alpha,
+                confidence=confidence,
+            )
+            of_metric = {"metric": metric, "higher_is_better": is_higher_better}
+            rows += [{**of_metric, **asdict(test)} for test in tests]
     return StageResult(rows, model.ids, compared_in(model.metadata))
 
 
 def _metric_of(cell: Cell) -> tuple[str, str | None]:
-    return cell.metric, cell.preference
+    return cell.metric, cell.preference_of("score")
 
 
 def _compared(
-    cells: Sequence[Cell], model: Scores, classifiers: Classifiers, **options: float
-) -> Iterator[MethodTest]:
-    """Yield the tests of one metric."""
-    counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
-    if not counted:
-        return
-    places = np.unique(np.concatenate([cell.places for cell in counted]))
-    seeds = sorted({cell.seed for cell in counted})
-    by_method = grouped(counted, lambda cell: cell.method)
-    yield from compare_methods(
-        {method: _table(of_method, seeds, places) for method, of_method in by_method.items()},
-        model.groups[places].tolist(),
-        model.order,
-        model.sets[places].tolist(),
-        higher_is_better=cells[0].preference == "higher",
-        **options,
-    )
+    cells: Sequence[Cell], model: Scores
+) -> tuple[dict[str, FloatArray], list[str], Sequence[str], list[str | None]]:
+    """Return the (s, n) scores of each method by one metric, and groups and sets of the texts.
 
-
-def _table(cells: Sequence[Cell], seeds: Sequence[int], places: np.ndarray[Any, Any]) -> FloatArray:
-    """Return the (s, n) scores of a method, the mean over the draws of a random one."""
-    rows = []
-    for seed in seeds:
-        draws = np.full((sum(cell.seed == seed for cell in cells) or 1, len(places)), np.nan)
-        of_seed = (cell for cell in cells if cell.seed == seed)
-        for row, cell in zip(draws, of_seed, strict=False):
-            measured = next(iter(cell.quantities.values()))
-            row[np.searchsorted(places, cell.places)] = measured.shown
-        rows.append(draws.mean(axis=0))
-    return np.array(rows)
+    Random explanations have the mean over their draws.
+    """
+    places = np.unique(np.concatenate([cell.places for cell in cells]))
+    seeds = sorted({cell.seed for cell in cells})
+    missing = np.full(len(places), np.nan)
+    scores = {}
+    for method, of_method in grouped(cells, lambda cell: cell.method).items():
+        draws = {
+            seed: [cell.laid(places, cell.measured) for cell in of_seed]
+            for seed, of_seed in grouped(of_method, lambda cell: cell.seed).items()
+        }
+        scores[method] = np.array([np.mean(draws.get(seed, [missing]), axis=0) for seed in seeds])
+    return scores, model.groups[places].tolist(), model.order, model.sets[places].tolist()

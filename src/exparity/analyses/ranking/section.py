@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import itemgetter
@@ -9,11 +10,14 @@ from operator import itemgetter
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row
 from exparity.artefacts.schemas import schema_of
+from exparity.core.formats import joined
 from exparity.core.grouping import grouped
 from exparity.explanations.markup import number_text
+from exparity.report import picture
 from exparity.report.gather import Study
 from exparity.stages.controls import RANDOM
 from exparity.stats.ranking import EVERYBODY, MethodTest, best_methods
+from exparity.stats.verdicts import HEADLINE
 
 _TEST = [field.name for field in fields(MethodTest)]
 
@@ -56,41 +60,47 @@ class Ranking:
 
 def rankings_of(rows: Sequence[Row], study: Study) -> list[Ranking]:
     """Return a ranking for each dataset, model and metric, those by forward simulation first."""
-    rankings = []
-    for (dataset, model, metric), cell in grouped(
-        rows, itemgetter("dataset", "model", "metric")
-    ).items():
-        tests = [MethodTest(**{name: row[name] for name in _TEST}) for row in cell]
-        names = {m: _name(study, m) for test in tests for m in (test.method_a, test.method_b)}
-        groups = [g for g in study.declared(dataset).groups if any(t.group == g for t in tests)]
-        means = _means(tests, names, groups)
-        higher = bool(cell[0]["higher_is_better"])
-        best = {group: best_methods(tests, group) for group in groups}
-        ordered = sorted(names, key=lambda m: _of_worst_group(means[m], higher), reverse=higher)
-        lines = [
-            MethodLine(
-                names[method],
-                method == RANDOM,
-                {g: Level(_text(means[method].get(g)), method in best[g]) for g in groups},
-            )
-            for method in ordered
-        ]
-        rankings.append(
-            Ranking(
-                study.display("dataset", dataset),
-                model,
-                f"{study.display('metric', metric)} {study.arrow(metric)}",
-                [*_about_best(best, names, means, higher), *_about_random(tests, names)],
-                groups,
-                lines,
-            )
+    in_order = sorted(rows, key=lambda row: study.metric_facts(row["metric"]).kind != HEADLINE)
+    cells = grouped(in_order, itemgetter("dataset", "model", "metric"))
+    return [
+        _ranking((dataset, model, metric), cell, study)
+        for (dataset, model, metric), cell in cells.items()
+    ]
+
+
+def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ranking:
+    """Return the ranking of a dataset, model and metric."""
+    dataset, model, metric = ids
+    tests = [MethodTest(**{name: row[name] for name in _TEST}) for row in rows]
+    names = {m: _name(study, m) for test in tests for m in (test.method_a, test.method_b)}
+    groups = [g for g in study.declared(dataset).groups if any(t.group == g for t in tests)]
+    means = _means(tests, names, groups)
+    is_higher_better = bool(rows[0]["higher_is_better"])
+    best = {group: best_methods(tests, group) for group in groups}
+
+    def of_worst_group(method: str) -> float:
+        """Return the level of the group that a method serves worst, the larger the better."""
+        sign = 1 if is_higher_better else -1
+        return min((sign * mean for mean in means[method].values()), default=-math.inf)
+
+    ordered = sorted(names, key=of_worst_group, reverse=True)
+    first = next(method for method in ordered if method != RANDOM)
+    lines = [
+        MethodLine(
+            names[method],
+            method == RANDOM,
+            {g: Level(_text(means[method].get(g)), method in best[g]) for g in groups},
         )
-    first = {
-        f"{study.display('metric', metric)} {study.arrow(metric)}"
-        for metric in study.metrics
-        if study.metric_facts(metric).kind == "simulatability"
-    }
-    return sorted(rankings, key=lambda ranking: ranking.metric not in first)
+        for method in ordered
+    ]
+    return Ranking(
+        study.display("dataset", dataset),
+        model,
+        study.name("metric", metric),
+        [*_about_best(best, names, first), *_about_random(tests, names)],
+        groups,
+        lines,
+    )
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
@@ -109,7 +119,7 @@ def findings(rows: Sequence[Row], study: Study) -> Findings | None:
 
 
 def _name(study: Study, method: str) -> str:
-    return "Random explanations" if method == RANDOM else study.display("method", method)
+    return picture.RANDOM if method == RANDOM else study.display("method", method)
 
 
 def _means(
@@ -124,41 +134,34 @@ def _means(
     return means
 
 
-def _of_worst_group(means: Mapping[str, float], higher: bool) -> float:
-    """Return the level of the group that a method serves worst."""
-    if not means:
-        return float("-inf") if higher else float("inf")
-    return min(means.values()) if higher else max(means.values())
-
-
 def _text(mean: float | None) -> str:
     return "–" if mean is None else number_text(mean, signed=False, like=mean)
 
 
 def _about_best(
-    best: Mapping[str, Sequence[str]],
-    names: Mapping[str, str],
-    means: Mapping[str, Mapping[str, float]],
-    higher: bool,
+    best: Mapping[str, Sequence[str]], names: Mapping[str, str], first: str
 ) -> list[str]:
-    """Say which methods are best for every group; else for which group which one is."""
+    """Say which methods are best for every group; else for which group which one is.
+
+    Args:
+        best: the best methods of each group.
+        names: of all methods.
+        first: the method of the best level of its worst group.
+    """
     methods = [method for method in names if method != RANDOM]
     for_all = [m for m in methods if all(m in of_group for of_group in best.values())]
     if len(for_all) == len(methods):
         return ["No method is shown to be better than another."]
     if for_all:
         verb = "is" if len(for_all) == 1 else "are"
-        listed = _listed([names[m] for m in for_all])
-        whom = f"for {_listed(list(best))}"
         more = "" if len(for_all) == 1 else ", and not told apart"
-        return [f"{listed} {verb} best {whom}{more}."]
+        return [f"{joined([names[m] for m in for_all])} {verb} best for {joined([*best])}{more}."]
     sentences = [
-        f"For {group}, {_listed([names[m] for m in of_group if m != RANDOM])} "
+        f"For {group}, {joined([names[m] for m in of_group if m != RANDOM])} "
         f"{'is' if len(of_group) == 1 else 'are'} best."
         for group, of_group in best.items()
     ]
-    chosen = sorted(methods, key=lambda m: _of_worst_group(means[m], higher), reverse=higher)[0]
-    return [*sentences, f"{names[chosen]} serves the worst-off group best."]
+    return [*sentences, f"{names[first]} serves the worst-off group best."]
 
 
 def _about_random(tests: Sequence[MethodTest], names: Mapping[str, str]) -> list[str]:
@@ -172,8 +175,4 @@ def _about_random(tests: Sequence[MethodTest], names: Mapping[str, str]) -> list
     if not no_better:
         return []
     verb = "is" if len(no_better) == 1 else "are"
-    return [f"{_listed(no_better)} {verb} not shown to be better than random explanations."]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return [f"{joined(no_better)} {verb} not shown to be better than random explanations."]

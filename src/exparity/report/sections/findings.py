@@ -24,7 +24,6 @@ from exparity.report.preference import (
 )
 from exparity.report.tables import Row, Table, by_dataset
 from exparity.report.verdicts import (
-    QUANTITIES,
     counts_of,
     detectable,
     effect_size,
@@ -34,10 +33,10 @@ from exparity.report.verdicts import (
     named,
     nothing_found,
     only_certainty,
-    rank_of,
     sentence_of,
     untested_sentences,
 )
+from exparity.stats.verdicts import RANKS, rank_of
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
 _BY_FORESIGHT = ", by forward simulation"
@@ -87,8 +86,7 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
             name, kind = study.display("metric", metric), study.metric_facts(metric).kind
             sentence, size = _sentence(study, gaps, len(rows)), max(abs(sided), unsided) / len(rows)
             findings.append(Finding(name, kind, sentence, size, rank_of(gaps[0])))
-    ranks = list(QUANTITIES)
-    return sorted(findings, key=lambda finding: (ranks.index(finding.rank), -finding.size))
+    return sorted(findings, key=lambda finding: (RANKS.index(finding.rank), -finding.size))
 
 
 def _better(row: Row) -> str | None:

@@ -25,7 +25,6 @@ from exparity.report.sections.findings import finding_words, numbers_of
 from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
     QUANTITIES,
-    RANKS,
     Counts,
     certainty,
     counts_of,
@@ -38,6 +37,7 @@ from exparity.report.verdicts import (
 from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
 from exparity.stats.seeds import significant_share
+from exparity.stats.verdicts import RANKS
 
 _PACKAGES = ("torch", "transformers", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")

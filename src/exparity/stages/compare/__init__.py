@@ -11,13 +11,7 @@ from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
-from exparity.stages.compare._scores import (
-    Cell,
-    Classifiers,
-    Scores,
-    read_classifiers,
-    read_scores,
-)
+from exparity.stages.compare._scores import Cell, Scores, read_classifiers, read_scores
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
@@ -28,7 +22,6 @@ __all__ = [
     "OVER_TRAININGS",
     "TESTS",
     "Cell",
-    "Classifiers",
     "Scores",
     "compare_model",
     "read_classifiers",

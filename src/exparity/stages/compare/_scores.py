@@ -16,7 +16,7 @@ from exparity.metrics import METRICS
 from exparity.metrics.facts import MetricFacts
 from exparity.stages.cell import Lookup, read_all, require_same_cell
 from exparity.stages.controls import RANDOM
-from exparity.stages.skill import Controls, Quantity, quantities_of, random_by
+from exparity.stages.skill import Controls, Quantity, is_skill, quantities_of, random_by
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
@@ -64,20 +64,33 @@ class Cell:
         use = self.metadata["parameters"].get("use")
         return METRICS.get(use).facts if use in METRICS.ids() else None
 
-    @property
-    def direction(self) -> str | None:
-        """Whether ``higher`` or ``lower`` is better; None of an unknown metric."""
+    def direction_of(self, quantity: str) -> str | None:
+        """Return whether ``higher`` or ``lower`` values are better; None of an unknown metric."""
+        if is_skill(quantity):
+            return "higher"
         return None if self.facts is None else self.facts.direction
 
-    @property
-    def preference(self) -> str | None:
-        """The same; None where neither is, as of a description."""
+    def preference_of(self, quantity: str) -> str | None:
+        """Return the same; None where neither is, as of a description."""
+        if is_skill(quantity):
+            return "higher"
         return None if self.facts is None else self.facts.preference
 
     @property
     def kind(self) -> str | None:
         """Property of explanations that the metric measures; None of an unknown metric."""
         return None if self.facts is None else self.facts.kind
+
+    @property
+    def measured(self) -> FloatArray:
+        """(n,) what the metric gave."""
+        return next(iter(self.quantities.values())).shown
+
+    def laid(self, places: IntArray, values: FloatArray) -> FloatArray:
+        """Return values of its examples at those of rising places, NaN at the others."""
+        row = np.full(len(places), np.nan)
+        row[np.searchsorted(places, self.places)] = values
+        return row
 
     @property
     def flags(self) -> Sequence[str]:

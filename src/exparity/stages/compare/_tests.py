@@ -15,7 +15,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.stages.cell import Lookup, require_same_cell
 from exparity.stages.compare._scores import Cell, Classifiers, Scores
-from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of
+from exparity.stages.skill import Skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
@@ -101,8 +101,7 @@ def _rows(
         flags.append("collapsed")
     measured, *_ = comparisons
     for quantity, of_quantity in comparisons.items():
-        direction = "higher" if is_skill(quantity) else cell.direction
-        preference = "higher" if is_skill(quantity) else cell.preference
+        preference = cell.preference_of(quantity)
         for pair, own in zip(of_quantity, comparisons[measured], strict=True):
             # Scores that are all equal say nothing, whatever random ones are.
             constant = [flag for flag in own.flags if flag == "constant"]
@@ -115,7 +114,7 @@ def _rows(
                 "draw": cell.draw,
                 **asdict(pair),
                 "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
-                "metric_direction": direction,
+                "metric_direction": cell.direction_of(quantity),
                 "better_group": better_group(
                     pair.group_a, pair.group_b, pair.direction, preference
                 ),

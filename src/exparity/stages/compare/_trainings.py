@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, Scores
-from exparity.stages.skill import Skill, is_skill, over_scales, rooms_of, scales_of
+from exparity.stages.skill import Skill, over_scales, rooms_of, scales_of
 from exparity.stats.crossed import OPTIONS, crossed_tests
 from exparity.stats.effect import better_group
 from exparity.stats.skill import Rooms, Scale, of_constant
@@ -54,13 +54,12 @@ def _tested(
         values = np.full((len(cells), len(used)), np.nan)
         for row, cell in zip(values, cells, strict=True):
             if cell.seed not in classifiers.uninformative and quantity in cell.quantities:
-                row[np.searchsorted(used, cell.places)] = cell.quantities[quantity].values[scale]
+                row[:] = cell.laid(used, cell.quantities[quantity].values[scale])
         return values
 
     scores = values_of(measured)
     for quantity in (measured, *others):
-        direction = "higher" if is_skill(quantity) else cells[0].direction
-        preference = "higher" if is_skill(quantity) else cells[0].preference
+        preference = cells[0].preference_of(quantity)
         each = [cell.quantities[quantity] for cell in counted if quantity in cell.quantities]
         skills = [one for one in each if isinstance(one, Skill)]
         tests = {
@@ -88,7 +87,7 @@ def _tested(
                 "metric": cells[0].metric,
                 "quantity": quantity,
                 "metric_kind": cells[0].kind,
-                "metric_direction": direction,
+                "metric_direction": cells[0].direction_of(quantity),
                 "better_group": better_group(test.group_a, test.group_b, test.d, preference),
                 **asdict(test),
                 **asdict(scales),

@@ -21,13 +21,15 @@ def compare(
     across: Path,
     predictions: Sequence[Path] = (),
     statistics: dict | None = None,
+    levels: Path | None = None,
     **options,
 ) -> None:
     """Compare the groups of scores, whose classifiers get half of the texts right."""
     with TemporaryDirectory() as folder:
+        levels = levels or Path(folder, "levels.parquet")
         data, predicted = beside(Path(folder), [*scores, *(random or ())])
         compare_model(
-            data, predictions or predicted, scores, random, tests, across,
+            data, predictions or predicted, scores, random, tests, across, levels,
             statistics=statistics or {}, **options,
         )  # fmt: skip
 

@@ -28,7 +28,7 @@ LABELS = ("female", "male")
 HOSTILE = "<script>alert('token')</script>"
 DRAWS = 2
 VERDICTS = "verdicts.parquet"
-COMPARED = ("tests", "across_trainings")
+COMPARED = ("tests", "across_trainings", "levels")
 _BERT = {"init": "scratch", "architecture": "bert"}
 NAN = math.nan
 

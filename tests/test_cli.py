@@ -150,6 +150,7 @@ def comparing(folder):
     output = folder / "t.parquet"
     command = ["compare-groups", "--data", data, "--predictions", predictions, "--scores", scores]
     command += ["--output", output, "--across-trainings", folder / "a.parquet"]
+    command += ["--levels", folder / "l.parquet"]
     return [str(word) for word in command], output
 
 

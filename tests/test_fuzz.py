@@ -196,6 +196,7 @@ PATHS = {
     "TERMS": json.dumps({"male": [["he"]], "female": [["she"]]}),
 }
 OUTPUTS = "--output results/tests/pairs/tiny.parquet --across-trainings across.parquet"
+OUTPUTS += " --levels levels.parquet"
 COMMANDS = {
     line.split()[0]: [PATHS.get(word, word) for word in line.replace("OUTPUTS", OUTPUTS).split()]
     for line in """

@@ -13,7 +13,7 @@ from exparity.config.experiment import Experiment
 from exparity.core.command_line import command_of
 from exparity.jobs.inputs import job_inputs, lineage_of
 
-COMPARE = "compare-groups --data d --predictions p --output o --across-trainings a"
+COMPARE = "compare-groups --data d --predictions p --output o --across-trainings a --levels l"
 FUNCTION = '{"model": {"predict": "own.py:f", "classes": ["a", "b"]}}'
 ADAPTED = '{"model": {"checkpoint": "start", "adapter": "lora"}}'
 JOBS = (

@@ -78,7 +78,8 @@ def compare(
     random_scores = None if random is None else [random]
     compare_model(
         cell / "data.parquet", [cell / "predictions.parquet"], [scores], random_scores, output,
-        output.with_name("across.parquet"), statistics={"resamples": 0, **statistics},
+        output.with_name("across.parquet"), output.with_name("levels.parquet"),
+        statistics={"resamples": 0, **statistics},
     )  # fmt: skip
     return output
 

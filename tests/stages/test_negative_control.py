@@ -150,7 +150,8 @@ def test_each_draw_of_random_explanations_is_tested(cell, random, made, scored, 
     paths = [random / f"{metric}.parquet" for metric in METRICS]
     compare_model(
         cell / "data.parquet", [cell / "predictions.parquet"], [scored], paths,
-        tmp_path / "t.parquet", tmp_path / "a.parquet", statistics={"resamples": 0},
+        tmp_path / "t.parquet", tmp_path / "a.parquet", tmp_path / "l.parquet",
+        statistics={"resamples": 0},
     )  # fmt: skip
     rows = [r for r in rows_of(tmp_path / "t.parquet", "tests") if r["quantity"] == "random_score"]
     assert [(row["method"], row["metric"], row["draw"]) for row in rows] == [

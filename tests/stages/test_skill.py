@@ -135,10 +135,12 @@ class Experiment:
                 scores.append(self.scores(noisy, seed, name))
                 random.append(drawn)
                 limits.append(searched)
-        tests, across = (self.folder / f"{n}-{name}.parquet" for n in ("tests", "across"))
+        names = ("tests", "across", "levels")
+        outputs = [self.folder / f"{n}-{name}.parquet" for n in names]
+        tests, across, _ = outputs
         predictions = [self.folder / f"predictions-{seed}.parquet" for seed in SEEDS]
         compare_model(
-            data, predictions, scores, random, tests, across,
+            data, predictions, scores, random, *outputs,
             removal_limits=limits, statistics={"resamples": 0},
         )  # fmt: skip
         return {row["quantity"]: row for row in judge([across], [tests])}

@@ -15,6 +15,7 @@ from exparity.stages.compare import OVER_TRAININGS, TESTS
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import FamilyId, adjust
 from exparity.stats.skill import Rooms, ScaleTests
+from exparity.stats.sources import GapSources
 from exparity.stats.verdicts import JUDGED_COLUMNS, judge, standing
 
 CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"}
@@ -85,7 +86,8 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["seed"] is None:
             nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
-            nothing |= {**vars(ScaleTests()), **vars(Rooms()), "certainty_d": math.nan}
+            nothing |= {**vars(ScaleTests()), **vars(Rooms()), **vars(GapSources())}
+            nothing["certainty_d"] = math.nan
             # A change of d is in units of the standard deviation already.
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}

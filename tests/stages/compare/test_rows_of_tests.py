@@ -50,7 +50,7 @@ def texts(tmp_path):
 def test_each_cell_has_what_it_has_alone(scores, texts, tmp_path):
     data, known = texts
     paths = [*scores.values()]
-    outputs = tmp_path / "t", tmp_path / "a"
+    outputs = tmp_path / "t", tmp_path / "a", tmp_path / "l"
     compare_model(data, beside(tmp_path, paths)[1], paths, None, *outputs, statistics=STATISTICS)
     rows = read_artefact(outputs[0], "tests")[0].to_pylist()
     found = {(row["seed"], row["method"], row["metric"]): row for row in rows}

@@ -74,9 +74,10 @@ class Planted:
         """Verdicts of the method, and of random explanations, by quantity; and all tests."""
         names = ("predictions", "scores", "random_scores", "removal_limits")
         *given, limits = (self.results.of_model(name, *self.cell) for name in names)
-        tests, across = (self.root / f"{name}.parquet" for name in ("tests", "across"))
+        outputs = [self.root / f"{name}.parquet" for name in ("tests", "across", "levels")]
+        tests, across, _ = outputs
         compare_model(
-            self.root / "data/d.parquet", *given, tests, across, removal_limits=limits,
+            self.root / "data/d.parquet", *given, *outputs, removal_limits=limits,
             statistics={"resamples": 0},
         )  # fmt: skip
         verdicts = {row["quantity"]: row for row in judge([across], [tests])}
@@ -124,6 +125,18 @@ def test_noise_is_found_against_certainty(simulations, planted):
     assert skill["skill_a"] < skill["skill_b"]
     better = {r["better_group"] for r in tests.to_pylist() if r["quantity"] == "skill"}
     assert better == {GROUPS[1]}
+
+
+def test_the_gap_of_scores_is_divided_into_its_sources(simulations, planted):
+    """Where certainty alone differs, hardly anything belongs to the explanations."""
+    verdicts, _ = planted({}, {"changed": simulations.halved}).compared()
+    for quantity in ("score", "random_score"):
+        row = verdicts[quantity]
+        parts = [row[f"gap_{source}"] for source in ("chance", "room", "explanations")]
+        assert sum(parts) == pytest.approx(row["estimate"], abs=1e-12)
+        assert row["gap_explanations_low"] < 0 < row["gap_explanations_high"]
+        assert abs(row["gap_explanations"]) < 0.1 * abs(row["estimate"])
+    assert np.isnan([verdicts["excess"]["gap_chance"], verdicts["skill"]["gap_room"]]).all()
 
 
 class TestDebiasing:

@@ -11,12 +11,15 @@ from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
+from exparity.stages.compare._levels import level_rows
 from exparity.stages.compare._scores import Cell, Scores, read_classifiers, read_scores
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
+from exparity.stats.levels import GroupLevel
 from exparity.stats.skill import Rooms, ScaleTests
+from exparity.stats.sources import GapSources
 
 __all__ = [
     "OVER_TRAININGS",
@@ -38,7 +41,7 @@ TESTS = Table(
     ids=("seed", "method", "metric"),
 )
 """The tests artefact, beside the ids of its level."""
-OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, "certainty_d: float64")
+OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, GapSources, "certainty_d: float64")
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = Table(
     "quantity: string",
@@ -47,13 +50,20 @@ _ACROSS_TRAININGS = Table(
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
 )
+_LEVELS = Table(
+    "quantity: string",
+    "metric_kind metric_direction: string?",
+    GroupLevel,
+    keys=("method", "metric", "quantity", "group"),
+    ids=("method", "metric"),
+)
 
 
 @analysis(
     "compare",
     level="model",
     reads=("data", "predictions", "scores", "random_scores", "removal_limits"),
-    writes={"tests": TESTS, "across_trainings": _ACROSS_TRAININGS},
+    writes={"tests": TESTS, "across_trainings": _ACROSS_TRAININGS, "levels": _LEVELS},
     display="Comparing groups",
     memory_mb=4000,
     always=True,
@@ -97,10 +107,11 @@ def compare_model(
     classifiers = read_classifiers(predictions, model)
     tests = rows_of_tests(model, settings, classifiers, read_covariates(data, model))
     across = training_rows(model, settings, classifiers)
+    levels = level_rows(model, settings, classifiers)
     return StageResult(
         [*tests],
         model.ids,
         compared_in(model.metadata),
         {"statistics": settings},
-        {"across_trainings": [*across]},
+        {"across_trainings": [*across], "levels": [*levels]},
     )

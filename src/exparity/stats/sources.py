@@ -1,0 +1,143 @@
+r"""Where a gap in scores comes from: chance, the room that texts leave, and the explanations.
+
+Of a text with score m, chance c and reference b, the gain is A = m − c and the room B = b − c. Of a
+group, with means M, C and B and skill S = ΣA / ΣB, the mean score is M = C + S·B. The difference Δ
+of two groups is then the sum of three parts, a bar being the mean of both groups (Kitagawa 1955,
+doi:10.1080/01621459.1955.10501299; Oaxaca 1973; Blinder 1973):
+
+.. math:: \Delta M = \Delta C + \bar S\,\Delta B + \bar B\,\Delta S
+
+It is exact in every training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from exparity.stats.crossed import crossed_tests
+from exparity.types import BoolArray, FloatArray
+
+Source = Literal["chance", "room", "explanations"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+"""What a gap comes from, in the order of the parts."""
+
+
+@dataclass(frozen=True)
+class GapSources:
+    """The parts of a mean gap, in the metric's unit; NaN where they are unknown.
+
+    Attributes:
+        gap_chance: what random explanations show, too.
+        gap_room: what comes from texts that leave more to find; NaN where only chance is known.
+        gap_explanations: what belongs to the explanations; NaN where only chance is known.
+        gap_chance_low, gap_chance_high, gap_room_low, gap_room_high, gap_explanations_low,
+            gap_explanations_high: ends of their intervals over trainings and texts.
+    """
+
+    gap_chance: float = np.nan
+    gap_chance_low: float = np.nan
+    gap_chance_high: float = np.nan
+    gap_room: float = np.nan
+    gap_room_low: float = np.nan
+    gap_room_high: float = np.nan
+    gap_explanations: float = np.nan
+    gap_explanations_low: float = np.nan
+    gap_explanations_high: float = np.nan
+
+
+class Divided(NamedTuple):
+    """What the scores of one training are made of, (n,) each, in the metric's unit.
+
+    Attributes:
+        score: m.
+        gain: m − c.
+        room: b − c; NaN where no reference is known.
+    """
+
+    score: FloatArray
+    gain: FloatArray
+    room: FloatArray
+
+
+def gap_sources(
+    trainings: Sequence[Divided],
+    groups: Sequence[str],
+    pair: tuple[str, str],
+    sets: Sequence[str | None] | None = None,
+    *,
+    confidence: float,
+) -> GapSources:
+    """Divide the gap between two groups, first minus second, over all trainings.
+
+    The intervals are those of the crossed test of each part, whose values are linearised (the
+    infinitesimal jackknife). Where a group has no room in some training, only chance is told.
+
+    Args:
+        trainings: scores, gains and rooms of the n texts in each training, NaN where undefined.
+        groups: (n,) group of each text.
+        pair: the two groups.
+        sets: (n,) matched set of each text.
+        confidence: coverage of the intervals.
+    """
+    of_texts = np.array(groups, dtype=object)
+    is_first = of_texts == pair[0]
+    is_second = of_texts == pair[1]
+    parts = [_linearised(one, is_first, is_second) for one in trainings]
+    columns: dict[str, float] = {}
+    for source in SOURCES:
+        if not parts or any(source not in part for part in parts):
+            continue
+        values = [part[source] for part in parts]
+        in_pair = is_first | is_second
+        kept_sets = None if sets is None else np.array(sets, dtype=object)[in_pair].tolist()
+        (test,) = crossed_tests(
+            [of_training[in_pair] for of_training in values],
+            of_texts[in_pair].tolist(),
+            pair,
+            kept_sets,
+            confidence=confidence,
+        )
+        columns[f"gap_{source}"] = test.estimate
+        columns[f"gap_{source}_low"] = test.ci_low
+        columns[f"gap_{source}_high"] = test.ci_high
+    return GapSources(**columns)
+
+
+def _linearised(
+    one: Divided, is_first: BoolArray, is_second: BoolArray
+) -> dict[Source, FloatArray]:
+    """Return values of each text by source: differences of their group means are the parts.
+
+    The three values of a text add up to its score, so that the parts add up to the gap whatever
+    the weights of the texts.
+    """
+    known = np.isfinite(one.score) & np.isfinite(one.gain)
+    has_room = known & np.isfinite(one.room)
+    if np.isfinite(one.room).any():
+        known = has_room
+    chance = np.where(known, one.score - one.gain, np.nan)
+    parts: dict[Source, FloatArray] = {"chance": chance}
+    of_groups = [known & of_group for of_group in (is_first, is_second)]
+    if not all((has_room & of_group).any() for of_group in of_groups):
+        return parts
+    gains = [one.gain[of_group].mean() for of_group in of_groups]
+    rooms = [one.room[of_group].mean() for of_group in of_groups]
+    if min(rooms) <= 0 <= max(rooms) or 0 in rooms:
+        return parts
+    skills = [gain / room for gain, room in zip(gains, rooms, strict=True)]
+    mean_skill = np.mean(skills)
+    mean_room = np.mean(rooms)
+    half_room_gap = (rooms[0] - rooms[1]) / 2
+    half_skill_gap = (skills[0] - skills[1]) / 2
+    of_room = np.full(len(chance), np.nan)
+    of_explanations = np.full(len(chance), np.nan)
+    for of_group, skill, room, sign in zip(of_groups, skills, rooms, (1, -1), strict=True):
+        own_room = one.room[of_group]
+        of_skill = (one.gain[of_group] - skill * own_room) / room
+        of_room[of_group] = mean_skill * own_room + sign * half_room_gap * of_skill
+        of_explanations[of_group] = mean_room * of_skill + sign * half_skill_gap * own_room
+    return {**parts, "room": of_room, "explanations": of_explanations}

@@ -11,11 +11,14 @@ import io
 import json
 import os
 import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
 import yaml
+from data.tables import write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import TINY, logging_kept
@@ -130,18 +133,26 @@ ROWS = [
 OPTIONS = [{}, {"match": "pair"}, {"rationale": "why"}, {"split": "split"}, {"id": "pair"}]
 
 
+@cache
+def columnar_bytes(suffix):
+    with TemporaryDirectory() as folder:
+        return write(Path(folder, f"whole{suffix}"), ROWS).read_bytes()
+
+
 @st.composite
 def table_bytes(draw):
     """A table with other values or bytes, or less of them: (suffix, content)."""
     rows = draw(mutated(ROWS, VALUES))
-    suffix = draw(st.sampled_from([".csv", ".tsv", ".jsonl", ".parquet"]))
+    suffix = draw(st.sampled_from([".csv", ".tsv", ".jsonl", ".parquet", ".arrow"]))
     if suffix == ".jsonl":
-        content = "".join(json.dumps(row) + "\n" for row in rows)
-    else:
+        content = "".join(json.dumps(row) + "\n" for row in rows).encode("utf-8", "surrogatepass")
+    elif suffix in (".csv", ".tsv"):
         content = pd.DataFrame([r for r in rows if isinstance(r, dict)]).to_csv(
             index=False, sep="\t" if suffix == ".tsv" else ","
         )
-    content = content.encode("utf-8", "surrogatepass")
+        content = content.encode("utf-8", "surrogatepass")
+    else:
+        content = columnar_bytes(suffix)
     start, length = draw(st.tuples(st.integers(0, len(content)), st.integers(0, 20)))
     other = draw(st.just(b"") | st.binary(max_size=20))
     return suffix, content[:start] + other + content[start + length :]

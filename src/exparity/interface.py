@@ -1,4 +1,4 @@
-"""Names for authors of plug-ins: the types of :mod:`exparity.types` and the ranges of options."""
+"""Names for authors of plug-ins: the types that parts take and return, and ranges of options."""
 
 from exparity.core.flags import Count as Count
 from exparity.core.flags import NotNegative as NotNegative
@@ -8,6 +8,7 @@ from exparity.core.flags import Share as Share
 from exparity.core.seeding import seeded as seeded
 from exparity.data.facts import Loaded as Loaded
 from exparity.data.facts import RemoteFile as RemoteFile
+from exparity.data.files import DataSource as DataSource
 from exparity.explanations import Explanation as Explanation
 from exparity.types import SPECIAL_WORD as SPECIAL_WORD
 from exparity.types import BoolArray as BoolArray

@@ -18,10 +18,15 @@ def rows_of(n, **columns):
     ]
 
 
-def write(path, rows):
+def write(path, rows, metadata=None):
     """Write rows in the format that the suffix says; lists in cells of text are JSON."""
-    if path.suffix == ".parquet":
-        parquet.write_table(pa.Table.from_pylist(rows), path)
+    if path.suffix in (".parquet", ".arrow"):
+        table = pa.Table.from_pylist(rows).replace_schema_metadata(metadata)
+        if path.suffix == ".parquet":
+            parquet.write_table(table, path)
+            return path
+        with pa.ipc.new_stream(str(path), table.schema) as stream:  # as `datasets` writes it
+            stream.write_table(table, max_chunksize=7)
         return path
     with path.open("w", encoding="utf-8", newline="") as file:
         if path.suffix == ".jsonl":

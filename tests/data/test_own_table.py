@@ -48,7 +48,7 @@ def refused(path, **options):
     return str(error.value)
 
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -264,7 +264,7 @@ class TestRefusals:
 class TestTablesInTheWild:
     """Files as other tools and people write them."""
 
-    @pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet"])
+    @pytest.mark.parametrize("suffix", ["json", "jsonl", "parquet", "arrow"])
     def test_columns_inside_others(self, suffix, tmp_path):
         rows = [
             {"text": row["text"], "gold": {"label": row["label"]}, "who": {"is": row["group"]}}
@@ -295,14 +295,13 @@ class TestTablesInTheWild:
         path.write_bytes(gzip.compress(plain.read_bytes()))
         assert load(path) == load(plain)
 
-    def test_classes_that_a_table_of_the_hub_names(self, tmp_path):
+    @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+    def test_classes_that_a_table_of_the_hub_names(self, suffix, tmp_path):
         classes = {"_type": "ClassLabel", "names": ["positive", "negative", "unsure"]}
         written = json.dumps({"info": {"features": {"label": classes}}})
         rows = table(label=(0, 1))
         rows[0]["label"] = -1
-        made = pa.Table.from_pylist(rows).replace_schema_metadata({"huggingface": written})
-        path = tmp_path / "a.parquet"
-        parquet.write_table(made, path)
+        path = write(tmp_path / f"a.{suffix}", rows, {"huggingface": written})
         assert f"1 without label ({path}, row 1)" in refused(path)
         examples, facts = load(path, drop_incomplete=True)
         assert facts.labels == ("positive", "negative", "unsure")

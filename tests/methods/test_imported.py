@@ -1,11 +1,9 @@
 """Scores of other tools: on the model's tokens, and one line for what is wrong."""
 
-import json
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from data import tables
 
 import exparity
 from exparity import InputError
@@ -21,8 +19,7 @@ def made(classifier):
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+    return str(tables.write(path, rows))
 
 
 def own(explanations, **more):
@@ -53,30 +50,72 @@ def test_scores_of_tokens_come_back_to_the_bit(classifier, made, tmp_path):
     assert_same(imported(classifier, write(tmp_path / "a.jsonl", own(made)[::-1])), made)
 
 
-def thermostat(explanations, length=32):
+def thermostat(explanations, length=32, padding_id=0, left=False):
     """Rows as Thermostat has them: ids and scores are padded to one length."""
+
+    def padded(values, filler):
+        padding = [filler] * (length - len(values))
+        return [*padding, *values] if left else [*values, *padding]
+
     for number, one in enumerate(explanations):
-        padding = length - len(one.token_ids)
         yield {
-            "attributions": [*one.scores.tolist(), *[0.0] * padding],
+            "attributions": padded(one.scores.tolist(), 0.0),
             "idx": number,
-            "input_ids": [*one.token_ids.tolist(), *[0] * padding],
+            "input_ids": padded(one.token_ids.tolist(), padding_id),
             "label": 1 - one.target,
             "predictions": [float(c == one.target) for c in range(2)],
         }
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
 @pytest.mark.parametrize("spare", [0, 1, 9])
-def test_rows_of_thermostat_explain_their_ids(classifier, made, tmp_path, kind, spare):
+def test_rows_of_thermostat_explain_their_ids(classifier, made, tmp_path, suffix, left, spare):
     length = max(len(one.token_ids) for one in made) + spare
-    rows = list(thermostat(made, length))
-    path = tmp_path / f"thermostat.{kind}"
-    if kind == "parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    else:
-        write(path, rows)
+    rows = list(thermostat(made, length, classifier.tokenizer.pad_token_id, left))
+    path = write(tmp_path / f"thermostat.{suffix}", rows)
     assert_same(imported(classifier, str(path)), made)
+
+
+def test_an_arrow_file_that_is_no_stream_is_read(classifiers, tmp_path):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS, TARGETS, "gradient_x_input")
+    table = pa.Table.from_pylist(list(thermostat(made)))
+    path = tmp_path / "mine.arrow"
+    with pa.ipc.new_file(str(path), table.schema) as file:
+        file.write_table(table)
+    assert_same(imported(classifier, str(path)), made)
+
+
+def test_rows_of_thermostat_explain_pairs_of_texts(pair_classifier, tmp_path):
+    pairs = [("The girl sings .", "She sings ."), ("His mother ran .", "He ran .")]
+    made = exparity.explain(pair_classifier, pairs, TARGETS, "gradient_x_input")
+    rows = list(thermostat(made, 40, pair_classifier.tokenizer.pad_token_id))
+    for row in rows:
+        ids, _ = pair_classifier.split_types(row["input_ids"])
+        row["input_ids"] = ids.tolist()
+    path = write(tmp_path / "mine.jsonl", rows)
+    assert_same(imported(pair_classifier, path, pairs), made)
+
+
+def test_the_end_of_a_text_is_no_padding(classifiers, tmp_path):
+    """Of a text whose tokenizer adds none of its own, each token may be its last one."""
+    classifier = classifiers["gpt2"]
+    texts = ["the girl sings", "the girl"]
+    made = exparity.explain(classifier, texts, TARGETS, "gradient_x_input")
+    longest = max(len(one.token_ids) for one in made)
+    path = write(tmp_path / "mine.jsonl", list(thermostat(made[:1], longest)))
+    assert_same(imported(classifier, path, texts[:1], TARGETS[:1]), made[:1])
+    with pytest.raises(InputError, match="no line explains example"):
+        imported(classifier, path, texts[1:], TARGETS[1:])
+
+
+def test_token_ids_beside_scores_of_words_are_not_read(classifiers, tmp_path):
+    classifier = classifiers["bert"]
+    (expected,) = exparity.explain(classifier, TEXTS[0], 0, "gradient_x_input")
+    (row,) = own([expected])
+    path = write(tmp_path / "mine.jsonl", [{**row, "input_ids": [1, 2]}])
+    assert_same(imported(classifier, path, TEXTS[:1], [0]), [expected])
 
 
 def test_a_row_of_thermostat_of_two_lengths_is_refused(classifiers, made, tmp_path):
@@ -97,11 +136,23 @@ def test_a_row_of_thermostat_that_holds_something_else_is_refused(
         imported(classifiers["bert"], path)
 
 
-def test_a_file_that_is_no_parquet_is_refused(classifiers, tmp_path):
-    path = tmp_path / "mine.parquet"
-    path.write_text("{}")
-    with pytest.raises(InputError, match=r"mine\.parquet: not a readable Parquet file"):
+@pytest.mark.parametrize("kind", ["Parquet", "Arrow"])
+@pytest.mark.parametrize("content", ["{}", "", "PAR1", "ARROW1", "ARROW1\0\0"])
+def test_a_file_that_is_no_table_is_refused(classifiers, tmp_path, kind, content):
+    path = tmp_path / f"mine.{kind.lower()}"
+    path.write_text(content)
+    with pytest.raises(InputError, match=rf"mine\.\w+: not a readable {kind} file") as refusal:
         imported(classifiers["bert"], str(path))
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_rows_of_tables_are_counted_from_one(classifiers, made, tmp_path, suffix):
+    first, *others = thermostat(made)
+    rows = [{**first, "attributions": first["attributions"][1:]}, *others]
+    path = write(tmp_path / f"mine.{suffix}", rows)
+    with pytest.raises(InputError, match=rf"mine\.{suffix}, row 1: 32 input_ids and 31"):
+        imported(classifiers["bert"], path)
 
 
 def test_scores_of_words_are_shared_among_tokens(classifier, tmp_path):

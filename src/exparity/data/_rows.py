@@ -9,14 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-from pyarrow import parquet
+from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean, shown
 from exparity.core.strict import parse_json
-from exparity.data.files import read_jsonl, text_lines
+from exparity.data.files import (
+    COLUMNAR,
+    columnar_schema,
+    read_columnar,
+    read_jsonl,
+    text_lines,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PlacedRow = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
@@ -29,12 +35,11 @@ _MAX_CELL = 1 << 30
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
-    """Yield the rows of a CSV, TSV, JSON, JSONL or Parquet file, by its suffix.
+    """Yield the rows of a CSV, TSV, JSON, JSONL, Parquet or Arrow file, by its suffix.
 
-    All but Parquet may be compressed, with ``.gz`` after the suffix. CSV and TSV values are text as
-    written: ``01`` and ``NA`` stay what they are. A column may be one inside another, such as
-    ``meta.age``. Classes that Parquet files of the Hugging Face Hub hold as numbers come by their
-    names.
+    All but Parquet and Arrow may be compressed, with ``.gz`` after the suffix. CSV and TSV values
+    are text as written: ``01`` and ``NA`` stay what they are. A column may be one inside another,
+    such as ``meta.age``. Classes that files of ``datasets`` hold as numbers come by their names.
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name its files, as in {path}/*.parquet")
@@ -144,24 +149,16 @@ def _chosen(where: str, row: dict[str, Any], columns: Sequence[str]) -> dict[str
     return chosen
 
 
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
-    try:
-        with parquet.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            outer = [name if name in schema.names else name.split(".")[0] for name in columns]
-            _check_columns(path, outer, schema.names)
-            classes = {name: of for name in columns if (of := _class_names(schema, name))}
-            batches = file.iter_batches(columns=list(dict.fromkeys(outer)))
-            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
-            for number, row in enumerate(rows, start=1):
-                where = f"{path}, row {number}"
-                values = _chosen(where, row, columns)
-                for name, of in classes.items():
-                    values[name] = _class_name(where, name, values[name], of)
-                yield where, values
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: not a readable Parquet file ({reason})") from None
+def _columnar_rows(path: Path, columns: Sequence[str]) -> Iterator[PlacedRow]:
+    schema = columnar_schema(path)
+    outer = [name if name in schema.names else name.split(".")[0] for name in columns]
+    _check_columns(path, outer, schema.names)
+    classes = {name: names for name in columns if (names := _class_names(schema, name))}
+    for where, row in read_columnar(path, list(dict.fromkeys(outer))):
+        values = _chosen(where, row, columns)
+        for name, names in classes.items():
+            values[name] = _class_name(where, name, values[name], names)
+        yield where, values
 
 
 def _class_name(where: str, column: str, number: Any, names: Sequence[str]) -> str | None:
@@ -181,13 +178,13 @@ def _class_name(where: str, column: str, number: Any, names: Sequence[str]) -> s
 
 
 def class_names(path: Path, column: str) -> tuple[str, ...] | None:
-    """Return the classes that a Parquet file of the Hugging Face Hub declares for a column.
+    """Return the classes that a Parquet or Arrow file of ``datasets`` declares for a column.
 
     They are in the order of their numbers; None where a file declares none.
     """
-    if path.suffix.lower() != ".parquet":
+    if path.suffix.lower() not in COLUMNAR:
         return None
-    return _class_names(parquet.read_schema(path), column)
+    return _class_names(columnar_schema(path), column)
 
 
 def _class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
@@ -210,5 +207,5 @@ _READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[PlacedRow]]] = {
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".json": _json_rows,
     ".jsonl": _json_rows,
-    ".parquet": _parquet_rows,
+    **dict.fromkeys(COLUMNAR, _columnar_rows),
 }

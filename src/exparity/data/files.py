@@ -6,22 +6,31 @@ import gzip
 import logging
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, reason_of
 from exparity.core.strict import parse_json
 from exparity.data.facts import RemoteFile
 from exparity.types import Example, Split
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 log = logging.getLogger(__name__)
+
+COLUMNAR = (".parquet", ".arrow")
+"""Suffixes of files that :func:`read_columnar` reads."""
+_FILE_OF_ARROW = b"ARROW1"
+"""How Arrow's files begin that are no streams."""
 
 FETCH = "where there is a network, `snakemake fetch` with the run's config gets it"
 
@@ -198,3 +207,73 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise InputError(f"{where}: expected a JSON object, found {line.strip()[:40]}")
         yield where, row
+
+
+def read_columnar(
+    path: Path, columns: Sequence[str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place (``file, row 1``) and the values of each row of a Parquet or Arrow file.
+
+    Args:
+        path: the file: Arrow if its name ends in ``.arrow``, a stream or not, else Parquet.
+        columns: names of the columns to read; all if None.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with _readable(path):
+        rows = chain.from_iterable(batch.to_pylist() for batch in _batches(path, columns))
+        for number, row in enumerate(rows, start=1):
+            yield f"{path}, row {number}", row
+
+
+def columnar_schema(path: Path) -> pa.Schema:
+    """Return the schema of a Parquet or Arrow file; see :func:`read_columnar`."""
+    from pyarrow import parquet
+
+    with _readable(path):
+        if not _is_arrow(path):
+            return parquet.read_schema(path)
+        with _arrow_reader(path) as reader:
+            return reader.schema
+
+
+def _is_arrow(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(".arrow")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Within the context, what cannot be read of a file is bad input, in one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        kind = "Arrow" if _is_arrow(path) else "Parquet"
+        raise InputError(f"{path}: not a readable {kind} file ({reason_of(error)})") from None
+
+
+def _batches(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    from pyarrow import parquet
+
+    if not _is_arrow(path):
+        with parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(columns=columns)
+        return
+    with _arrow_reader(path) as reader:
+        for batch in reader:
+            batch.validate(full=True)  # a damaged file may point outside of it
+            yield batch if columns is None else batch.select(columns)
+
+
+@contextmanager
+def _arrow_reader(path: Path) -> Iterator[pa.RecordBatchReader]:
+    """Open an Arrow file; what ``datasets`` writes is a stream."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file:
+        is_stream = file.read(len(_FILE_OF_ARROW)) != _FILE_OF_ARROW
+        file.seek(0 if is_stream else 8)  # what follows the mark of a file is a stream as well
+        with pa.ipc.open_stream(file) as reader:
+            yield reader

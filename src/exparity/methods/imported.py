@@ -1,10 +1,9 @@
-"""Scores that another tool wrote to a JSONL or Parquet file, one explanation a row."""
+"""Scores that another tool wrote to a JSONL, Parquet or Arrow file, one explanation a row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,9 +11,9 @@ import numpy as np
 from annotated_types import MinLen
 from pydantic import ConfigDict
 
-from exparity.core.errors import InputError, reason_of, within
+from exparity.core.errors import InputError, within
 from exparity.core.validation import Settings
-from exparity.data.files import read_jsonl
+from exparity.data.files import COLUMNAR, read_columnar, read_jsonl
 from exparity.explanations import alignment
 from exparity.methods import MethodBatch, method
 from exparity.types import Encoding, FloatArray, Text
@@ -32,7 +31,7 @@ from exparity.types import Encoding, FloatArray, Text
     repeatable=False,
 )
 def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
-    """Scores of a JSONL or Parquet file that another tool wrote, laid on the model's tokens.
+    """Scores of a file that another tool wrote, laid on the model's tokens.
 
     A line explains the example of its ``example_id``, or else of its ``text`` or ``words``. It has
     a ``target``, which is the index or the name of a class, and ``scores``, one for each word or
@@ -42,8 +41,8 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
 
     Args:
         batch: the texts.
-        path: the file, Parquet if its name ends in ``.parquet``, else JSONL; in a config with
-            ``{dataset}``, ``{model}`` and ``{seed}`` for those of each classifier.
+        path: the file, Parquet or Arrow if its name ends in ``.parquet`` or ``.arrow``, else JSONL;
+            in a config with ``{dataset}``, ``{model}`` and ``{seed}`` for those of each classifier.
 
     Returns:
         (t,) scores for each text, in the tool's unit.
@@ -54,14 +53,23 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
     """
     file = Path(path)
     if not path or not file.is_file():
-        raise InputError(f"method imported: path: no file '{path}'; name the JSONL file to read")
+        raise InputError(f"method imported: path: no file '{path}'; name the file to read")
     state = file.stat()
-    index = _indexed(file, state.st_mtime_ns, state.st_size)
+    classifier = batch.classifier
+    padding_id = classifier.tokenizer.pad_token_id
+    index = _indexed(file, state.st_mtime_ns, state.st_size, padding_id)
     scores = []
     for key, encoding, target in zip(batch.keys, batch.encodings, batch.targets, strict=True):
-        where, line = _line_of(index, file, key, encoding)
+        indices, _ = classifier.split_types(encoding.token_ids)
+        token_ids = indices.tolist()
+        places: list[_Key] = [
+            ("example_id", key),
+            ("text", _text_of(encoding)),
+            ("input_ids", _content(token_ids, padding_id)),
+        ]
+        where, line = _line_of(index, file, places)
         with within(f"{where}: "):
-            explained = batch.classifier.class_index(line.target)
+            explained = classifier.class_index(line.target)
         if explained != target:
             raise InputError(
                 f"{where}: explains class {line.target} of example '{key}', and class "
@@ -72,8 +80,8 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
             raise InputError(f"{where}: its text is not that of example '{key}'")
         values = np.array(line.scores)
         try:
-            if line.input_ids:
-                scores.append(values[: len(encoding)])  # the rest is padding
+            if isinstance(line, _PaddedLine):
+                scores.append(values[_place_of(token_ids, line.input_ids)])
             elif line.tokens is None:
                 scores.append(alignment.of_words(encoding, values))
             else:
@@ -95,13 +103,18 @@ class _Line(Settings):
     words: list[str] | str = ""
     text: list[str] | str = ""
     example_id: str | None = None
-    input_ids: Sequence[int] = ()
 
     @property
     def string(self) -> str:
         """The words with single blanks between them; empty where none are written."""
         written = self.words or self.text
         return " ".join(written.split() if isinstance(written, str) else written)
+
+
+class _PaddedLine(_Line):
+    """One explanation of token ids: a score for each."""
+
+    input_ids: list[int]
 
 
 class _OfThermostat(Settings):
@@ -114,7 +127,7 @@ class _OfThermostat(Settings):
     predictions: Annotated[list[float], MinLen(1)]
 
     @property
-    def line(self) -> _Line:
+    def line(self) -> _PaddedLine:
         """The same as a line, which explains the highest prediction."""
         ids = self.input_ids
         if len(ids) != len(self.attributions):
@@ -122,7 +135,7 @@ class _OfThermostat(Settings):
                 f"{len(ids)} input_ids and {len(self.attributions)} attributions; give one for each"
             )
         target = int(np.argmax(self.predictions))
-        return _Line(target=target, scores=self.attributions, input_ids=ids)
+        return _PaddedLine(target=target, scores=self.attributions, input_ids=ids)
 
 
 _THERMOSTAT = _OfThermostat.model_fields.keys()
@@ -133,49 +146,48 @@ _Index = Mapping[_Key, Sequence[tuple[str, _Line]]]
 
 # Read once for all parts of a job.
 @lru_cache(maxsize=1)
-def _indexed(file: Path, changed: int, size: int) -> _Index:
+def _indexed(file: Path, changed: int, size: int, padding_id: int | None) -> _Index:
+    del changed, size  # a file that has changed is read again
     index: dict[_Key, list[tuple[str, _Line]]] = {}
-    for where, row in _rows_of(file):
+    rows = read_columnar if file.suffix.lower() in COLUMNAR else read_jsonl
+    for where, row in rows(file):
         with within(f"{where}: "):
-            line = _OfThermostat(**row).line if row.keys() >= _THERMOSTAT else _Line(**row)
-        for key in _keys_of(line, where):
-            index.setdefault(key, []).append((where, line))
+            line = _line_from(row)
+        index.setdefault(_key_of(line, where, padding_id), []).append((where, line))
     return index
 
 
-def _rows_of(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and the content of each row."""
-    if file.suffix != ".parquet":
-        yield from read_jsonl(file)
-        return
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        rows = pq.read_table(file).to_pylist()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{file}: not a readable Parquet file ({reason_of(error)})") from None
-    for number, row in enumerate(rows):
-        yield f"{file}: row {number}", row
+def _line_from(row: Mapping[str, Any]) -> _Line:
+    return _OfThermostat(**row).line if row.keys() >= _THERMOSTAT else _Line(**row)
 
 
-def _keys_of(line: _Line, where: str) -> list[_Key]:
-    """Return what a line is found by; of ids both with and without what may be padding."""
+def _key_of(line: _Line, where: str, padding_id: int | None) -> _Key:
+    """Return what a line is found by."""
     if line.example_id is not None:
-        return [("example_id", line.example_id)]
+        return "example_id", line.example_id
     if line.string:
-        return [("text", line.string)]
-    if line.input_ids:
-        ids = line.input_ids
-        padding = sum(1 for _ in takewhile(ids[-1].__eq__, reversed(ids)))
-        return [("input_ids", _joined(ids)), ("input_ids", _joined(ids[: len(ids) - padding]))]
+        return "text", line.string
+    if isinstance(line, _PaddedLine):
+        return "input_ids", _content(line.input_ids, padding_id)
     raise InputError(
         f"{where}: does not say what it explains; give it an example_id, text or words"
     )
 
 
-def _joined(ids: Iterable[int]) -> str:
-    return " ".join(map(str, ids))
+def _content(token_ids: Sequence[int], padding_id: int | None) -> str:
+    """Return token ids without the padding before and after them, as a text is found by them."""
+    places = [place for place, token_id in enumerate(token_ids) if token_id != padding_id] or [0]
+    return " ".join(map(str, token_ids[places[0] : places[-1] + 1]))
+
+
+def _place_of(token_ids: Sequence[int], padded: Sequence[int]) -> slice:
+    """Return where a text's ids are among those of a padded row."""
+    length = len(token_ids)
+    starts = range(len(padded) - length + 1)
+    start = next((i for i in starts if padded[i : i + length] == token_ids), None)
+    if start is None:
+        raise InputError("its input_ids are not those of the text")
+    return slice(start, start + length)
 
 
 def _text_of(encoding: Encoding) -> str:
@@ -184,24 +196,21 @@ def _text_of(encoding: Encoding) -> str:
     return " ".join(encoding.text.split() if not isinstance(written, Text) else written.words)
 
 
-def _line_of(index: _Index, file: Path, key: str, encoding: Encoding) -> tuple[str, _Line]:
-    keys: list[_Key] = [
-        ("example_id", key),
-        ("text", _text_of(encoding)),
-        ("input_ids", _joined(encoding.token_ids.tolist())),
-    ]
-    lines = [line for one in keys for line in index.get(one, ())]
+def _line_of(index: _Index, file: Path, keys: Sequence[_Key]) -> tuple[str, _Line]:
+    """Return the line that explains a text, by its example_id or another of its keys."""
+    (_, example_id), *_ = keys
+    lines = [line for key in keys for line in index.get(key, ())]
     if not lines:
         raise InputError(
-            f"{file}: no line explains example '{key}'; each takes one, with its example_id, its "
-            "text or its words"
+            f"{file}: no line explains example '{example_id}'; each takes one, with its "
+            "example_id, its text or its words"
         )
     (where, first), *others = lines
     for place, other in others:
         same = (first.target, first.scores) == (other.target, other.scores)
         if first.example_id is not None or not same:
             raise InputError(
-                f"{place}: example '{key}' is explained in {where} as well; keep one, "
+                f"{place}: example '{example_id}' is explained in {where} as well; keep one, "
                 "or name the example_id where texts are alike"
             )
     return where, first

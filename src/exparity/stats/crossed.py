@@ -19,6 +19,7 @@ from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
 from exparity.stats.power import detectable_effect
 from exparity.stats.samples import complete_sets, samples, set_index, set_means
+from exparity.stats.strata import LEAST_SHARE, common_quantiles, standardised
 from exparity.stats.typical_gap import typical_gap
 from exparity.types import FloatArray, IntArray
 
@@ -27,8 +28,20 @@ TRAINING, PROMPT = "training", "prompt"
 OPTIONS = ("alpha", "threshold", "confidence")
 """Settings of the statistics that :func:`crossed_tests` takes."""
 
+NOT_COMPARABLE = "texts_not_comparable"
+"""Flag of groups that hardly have texts alike, so that no gap is ascribed to what is tested."""
+LEFT_OUT = "texts_left_out"
+"""Flag of groups of which some texts have no counterpart, and are left out."""
 ROUNDING = 1e-12
 """Of the largest score: what is smaller is none."""
+
+
+_CLAIMED = (
+    *("p_mean", "p_large", "p_large_others", "p_cross", "p_small", "equivalence_p"),
+    "minimal_detectable_effect",
+)
+"""What is not known of groups that cannot be compared."""
+_Parts = tuple[FloatArray, FloatArray, bool]  # see _divided
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +109,8 @@ class CrossedTest(GapTest):
             ``no_differences`` if all gaps are zero; ``one_training`` if the tests are about this
             classifier and other texts; ``driven_by_one_training`` if ``p_large`` is at most α, but
             not without the training of the largest gap; ``missing_cells`` if an example has no
-            score in some training.
+            score in some training; ``texts_not_comparable`` and ``texts_left_out`` of groups that
+            are compared like with like, see :func:`crossed_tests`.
     """
 
     group_a: str
@@ -124,6 +138,7 @@ def crossed_tests(
     alpha: float = DEFAULTS.alpha,
     threshold: float = DEFAULTS.threshold,
     confidence: float = DEFAULTS.confidence,
+    covariate: FloatArray | None = None,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
@@ -132,6 +147,11 @@ def crossed_tests(
     other texts only, since the variation between trainings is unknown.
 
     ``scores`` are (s, n), NaN where undefined or missing. Degenerate input gives NaN and a flag.
+
+    With a ``covariate``, (n,) of what else scores depend on, groups are compared like with like: by
+    values that are standardised over its quantiles; see :mod:`~exparity.stats.strata`. Texts
+    without a counterpart are left out. Where too few are left, groups are described and no gap is
+    tested, unless all values are equal.
     """
     settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
@@ -139,23 +159,31 @@ def crossed_tests(
     tests = []
     for a, b in combinations(range(len(order)), 2):
         chosen = (codes == a) | (codes == b)
-        of_pair, is_b = values[:, chosen], (codes[chosen] == b).astype(np.int64)
-        parts = _parts(of_pair, is_b, set_index(names, chosen))
-        test = _tested(CrossedTest(order[a], order[b]), *parts, settings)
+        of_pair = values[:, chosen]
+        is_b = (codes[chosen] == b).astype(np.int64)
+        sets = set_index(names, chosen)
+        parts = _divided(of_pair, is_b, sets)
+        share = 1.0
+        if covariate is not None:
+            alike, share = _like_with_like(parts, _divided(covariate[None, chosen], is_b, sets))
+            parts = alike if share >= LEAST_SHARE else parts
+        test = _tested(CrossedTest(order[a], order[b]), *_known(*parts), settings)
+        if share < LEAST_SHARE:
+            test = _not_comparable(test)
+        elif share < 1:
+            test.flags.append(LEFT_OUT)
         if np.isnan(of_pair).any():
             test.flags.append("missing_cells")
         tests.append(test)
     return tests
 
 
-def _parts(
-    values: FloatArray, is_b: IntArray, sets: IntArray | None
-) -> tuple[FloatArray, FloatArray, bool]:
+def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Parts:
     """Divide (s, n) values by group, within the matched sets that have both if there are any.
 
-    Of several values of a group in a set, the mean counts. Seeds without a value of each group and
-    texts without any are left out. Returns (s, n_a) and (s, n_b) values, NaN where undefined, and
-    whether their columns are the same sets, whose cells are defined in both or none.
+    Of several values of a group in a set, the mean counts. Returns (s, n_a) and (s, n_b) values,
+    NaN where undefined, and whether their columns are the same sets, whose cells are defined in
+    both or none.
     """
     a, b, paired = values[:, is_b == 0], values[:, is_b == 1], False
     if sets is not None:
@@ -167,9 +195,50 @@ def _parts(
             means = set_means(np.where(undefined, 0.0, values), codes, sets, 3)[:, mixed, :2]
             means[~complete_sets(means)] = np.nan
             a, b = means[..., 0], means[..., 1]
+    return a, b, paired
+
+
+def _known(a: FloatArray, b: FloatArray, paired: bool) -> _Parts:
+    """Leave out seeds without a value of each group, and texts without any."""
     seeds = ~(np.isnan(a).all(axis=1) | np.isnan(b).all(axis=1))
     a, b = a[seeds], b[seeds]
     return a[:, ~np.isnan(a).all(axis=0)], b[:, ~np.isnan(b).all(axis=0)], paired
+
+
+def _like_with_like(parts: _Parts, covariates: _Parts) -> tuple[_Parts, float]:
+    """Standardise values over quantiles of a covariate.
+
+    Returns also the smallest share of a group's values, over the trainings, that is left.
+    """
+    a, b, paired = parts
+    n_a = a.shape[1]
+    n_b = b.shape[1]
+    is_b = np.repeat([0, 1], [n_a, n_b])
+    values = np.hstack([a, b])
+    covariate = np.hstack([covariates[0][0], covariates[1][0]])
+    strata = common_quantiles(np.where(np.isnan(values).all(axis=0), np.nan, covariate), is_b)
+    alike = np.full_like(values, np.nan)
+    shares = []
+    for row, x in zip(alike, values, strict=True):
+        n_values = [int(np.isfinite(part).sum()) for part in (x[:n_a], x[n_a:])]
+        if not all(n_values):
+            continue
+        row[:] = standardised(x, is_b, strata).values
+        while paired and (is_single := np.isnan(row[:n_a]) ^ np.isnan(row[n_a:])).any():
+            row[np.tile(is_single, 2)] = np.nan  # a set counts with both of its members
+            row[:] = standardised(np.where(np.isnan(row), np.nan, x), is_b, strata).values
+        left = np.isfinite(row)
+        shares += [left[:n_a].sum() / n_values[0], left[n_a:].sum() / n_values[1]]
+    return (alike[:, :n_a], alike[:, n_a:], paired), min(shares, default=1.0)
+
+
+def _not_comparable(test: CrossedTest) -> CrossedTest:
+    """Return a test that describes two groups, and tests nothing unless all values are equal."""
+    if not test.pooled_sd and not test.estimate:
+        return test
+    unknown: dict[str, Any] = dict.fromkeys(_CLAIMED, np.nan)
+    flags = [NOT_COMPARABLE, *(flag for flag in test.flags if flag != "driven_by_one_training")]
+    return replace(test, **unknown, flags=flags)
 
 
 @np.errstate(all="ignore")

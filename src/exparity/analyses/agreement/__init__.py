@@ -228,7 +228,7 @@ def _mean(values: FloatArray, axis: int = 0) -> Any:
 
 
 def _tests(
-    data: PreparedData, values: FloatArray, options: Mapping[str, float]
+    data: PreparedData, values: FloatArray, options: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the test of every two groups by (s, n) values; nothing where none is defined."""
     if np.isnan(values).all():

@@ -63,7 +63,7 @@ def _tested(
     cells: Sequence[Cell],
     model: Scores,
     classifiers: Classifiers,
-    options: Mapping[str, float],
+    options: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one method and metric, from its cell in each training."""
     used = np.unique(np.concatenate([cell.places for cell in cells]))

@@ -1,0 +1,127 @@
+r"""Like with like: two groups compared within strata of something else in which they differ.
+
+Where a score depends on that too, groups that differ in it have a gap without one of their own.
+Standardisation (Kitagawa 1955, doi:10.1080/01621459.1955.10501299) compares means within strata,
+weighted alike in both groups.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from exparity.types import FloatArray, IntArray
+
+STRATA = 4
+FEWEST = 5
+"""Values of each group from which a stratum is compared."""
+LEAST_SHARE = 0.25
+"""Share of each group in common strata from which groups are compared."""
+NO_STRATUM = -1
+
+
+class Standardised(NamedTuple):
+    """Values of two groups whose means are of equal strata.
+
+    Attributes:
+        values: (n,) values whose mean in a group is the group's standardised mean; NaN where
+            undefined, and outside of the strata that both groups have.
+        share_a, share_b: share of each group's values that is in these, in [0, 1].
+    """
+
+    values: FloatArray
+    share_a: float
+    share_b: float
+
+    @property
+    def are_comparable(self) -> bool:
+        """Whether enough texts of both groups have counterparts to be compared."""
+        return min(self.share_a, self.share_b) >= LEAST_SHARE
+
+
+def common_quantiles(covariate: FloatArray, is_b: IntArray, count: int = STRATA) -> IntArray:
+    """Number texts by quantile of a covariate, over both groups where these overlap.
+
+    Args:
+        covariate: (n,) what may differ between the groups, NaN where undefined.
+        is_b: (n,) 0 for the first group, 1 for the second.
+        count: strata at most; fewer where they would have less than twice :data:`FEWEST` texts of a
+            group on average. Equal values are never divided.
+
+    Returns:
+        (n,) numbers from 0; :data:`NO_STRATUM` where undefined, or beyond the smallest or largest
+        value of the other group.
+    """
+    strata = np.full(len(covariate), NO_STRATUM)
+    parts = [covariate[(is_b == group) & np.isfinite(covariate)] for group in (0, 1)]
+    if not all(part.size for part in parts):
+        return strata
+    low = max(part.min() for part in parts)
+    high = min(part.max() for part in parts)
+    shared = (covariate >= low) & (covariate <= high)
+    if shared.any():
+        smaller = int(np.bincount(is_b[shared], minlength=2).min())
+        count = min(count, max(1, smaller // (2 * FEWEST)))
+        levels = np.arange(1, count) / count
+        edges = np.unique(np.quantile(covariate[shared], levels, method="inverted_cdf"))
+        strata[shared] = np.searchsorted(edges, covariate[shared], "left")
+    return strata
+
+
+def standardised(
+    values: FloatArray,
+    is_b: IntArray,
+    strata: IntArray,
+    weights: FloatArray | None = None,
+    *,
+    fewest: int = FEWEST,
+) -> Standardised:
+    r"""Return values whose mean in a group is its mean over strata that weigh alike in both.
+
+    With :math:`p_{gs}` the share of a group's weights in stratum s and :math:`\pi_s` the mean of
+    both groups' shares, the standardised mean is :math:`S_g = \sum_s \pi_s m_{gs}`, beside the
+    plain one :math:`M_g = \sum_s p_{gs} m_{gs}`. The value of a text is
+
+    .. math:: x + (S_g - M_g) + (\pi_s / p_{gs} - 1) (x - m_{gs}),
+
+    so that its variance is that of :math:`S_g`, or larger by what strata explain. Where strata
+    have the same shares in both groups, every value is as it was. If the values of a stratum are
+    linearised ones of a ratio, :math:`m_{gs}` is the ratio of its texts.
+
+    Args:
+        values: (n,) values of the texts, NaN where undefined.
+        is_b: (n,) 0 for the first group, 1 for the second.
+        strata: (n,) number of the stratum from 0; negative for texts that are left out.
+        weights: (n,) positive weights of the texts in the mean of their group, all 1 if None.
+        fewest: values of each group from which a stratum counts.
+    """
+    result = np.full(len(values), np.nan)
+    defined = np.isfinite(values)
+    counted = defined & (strata >= 0)
+    n_strata = int(strata.max(initial=NO_STRATUM)) + 1
+    given = np.ones(len(values)) if weights is None else weights
+    cells = is_b * n_strata + strata
+
+    def sums(of_texts: FloatArray) -> FloatArray:
+        """Return (2, strata) sums by group and stratum."""
+        flat = np.bincount(cells[counted], of_texts[counted], minlength=2 * n_strata)
+        return np.asarray(flat, dtype=np.float64).reshape(2, n_strata)
+
+    is_common = np.asarray((sums(np.ones(len(values))) >= fewest).all(axis=0))
+    if not is_common.any():
+        return Standardised(result, 0.0, 0.0)
+    mass = np.where(is_common, sums(given), 0.0)
+    total = np.bincount(is_b[defined], given[defined], minlength=2)
+    shares = mass / mass.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(is_common, sums(given * values) / mass, 0.0)
+        ratios = np.where(is_common, shares.mean(axis=0) / shares, 0.0)
+    moves = ((shares.mean(axis=0) - shares) * means).sum(axis=1)
+    counted &= is_common[strata]
+    own = cells[counted]
+    x = values[counted]
+    within = (ratios.ravel()[own] - 1) * (x - means.ravel()[own])
+    result[counted] = x + moves[is_b[counted]] + within
+    share_a, share_b = (mass.sum(axis=1) / total).tolist()
+    return Standardised(result, share_a, share_b)

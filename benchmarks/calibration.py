@@ -1,17 +1,18 @@
 """Measure how often the tests behind the verdicts err, by simulation.
 
-Usage: python benchmarks/calibration.py [--runs N]
+Usage: python benchmarks/calibration.py [--runs N] [--only TABLE]
 
 A score is what its text and its cell contribute, √(1 − text_sd²)·cell + text_sd·text, in one of
 several shapes, with a standard deviation of 1 within groups and trainings. To every difference a
 training adds μ + τ·z. Rates are of claims that are false: for ``p_large`` and ``p_small`` the
-typical gap √(μ² + τ²) is the threshold itself, for ``p_mean`` μ is 0.
+typical gap √(μ² + τ²) is the threshold itself, for ``p_mean`` μ is 0. Of verdicts, the last table
+has the share that is wrong among decided cells, where certainty makes half of all excesses differ.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from shared import markdown
 from exparity.stats.mean_gap import Estimate, mean_gap
 from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.typical_gap import typical_gap
+from exparity.stats.verdicts import VERDICTS, judge, standing
 from exparity.types import FloatArray
 
 THRESHOLD = 0.2
@@ -179,6 +181,108 @@ def families(runs: int) -> Iterator[dict[str, Any]]:
             yield {"claim": name, "cells": cells, "seeds": seeds, **rates}
 
 
+class Truth(NamedTuple):
+    """Gaps of the cells of a family, in standard deviations.
+
+    Attributes:
+        differs: share of the cells whose trainings have a mean gap.
+        mean: that gap.
+        tau: standard deviation of the gaps of the others' trainings, whose mean is 0.
+    """
+
+    differs: float
+    mean: float
+    tau: float
+
+
+TRUTHS = {
+    "no gap": Truth(0.0, 0.0, 0.1),
+    "a third differs": Truth(1 / 3, 0.6, 0.1),
+    "at the threshold": Truth(0.0, 0.0, THRESHOLD),
+}
+"""At the threshold any verdict is wrong; a mean gap makes *different* right, and no other word."""
+GAPS = {verdict.id for verdict in VERDICTS if verdict.is_gap}
+_OF_CERTAINTY = 1.5
+_TEXTS = 150
+
+
+def judged_families(
+    truth: Truth, cells: int, seeds: int, runs: int, rng: np.random.Generator
+) -> Iterator[tuple[list[dict[str, Any]], list[bool]]]:
+    """Yield the standing rows of families, and whether each cell has a mean gap.
+
+    One half of the cells has a skill, and beside it an excess that certainty makes differ. The
+    others have no skill. Half of what a training adds is the same in all cells.
+    """
+    has_skill = np.arange(cells) % 2 == 0
+    differs = np.arange(cells) < round(truth.differs * cells)
+    places = [*range(cells), *np.flatnonzero(has_skill).tolist()]
+    of_certainty = np.arange(len(places)) >= cells
+    means = np.where(of_certainty, _OF_CERTAINTY, np.where(differs[places], truth.mean, 0.0))
+    shape = (len(places), seeds)
+    for _ in range(runs):
+        common = rng.standard_normal((1, seeds)) + rng.standard_normal(shape)
+        gaps = means[:, None] + truth.tau / np.sqrt(2) * common
+        noise = rng.standard_normal((len(places), 1, _TEXTS)) + rng.standard_normal(
+            (*shape, _TEXTS)
+        )
+        estimate = mean_gap(gaps[..., None] + noise / np.sqrt(2))
+        tests = typical_gap(estimate)
+        columns = {
+            "d": estimate.gap,
+            "p_mean": tests.p_mean,
+            "p_large": tests.p_large(THRESHOLD),
+            "p_large_others": tests.p_large_others(THRESHOLD),
+            "p_small": tests.p_small(THRESHOLD),
+            "p_cross": estimate.p_cross,
+        }
+        rows = []
+        for row, place in enumerate(places):
+            is_skill = bool(has_skill[place]) and not of_certainty[row]
+            facts: dict[str, Any] = {
+                "dataset": "d",
+                "model": "m",
+                "method": f"{place}",
+                "metric": "m",
+            }
+            facts |= {"group_a": "a", "group_b": "b", "n_seeds": seeds, "flags": []}
+            facts["quantity"] = "skill" if is_skill else "excess"
+            rows.append({**facts, **{name: float(of[row]) for name, of in columns.items()}})
+        judged = judge(standing(rows))
+        yield [row for row in judged if row["stands"]], differs.tolist()
+
+
+def is_wrong(verdict: str, truth: Truth, differs: bool) -> bool:
+    """Return whether a verdict is not true of a cell."""
+    if differs:
+        return verdict in ("equivalent", "unstable")
+    return verdict in GAPS or (verdict == "equivalent" and truth.tau >= THRESHOLD)
+
+
+def decided(runs: int) -> Iterator[dict[str, Any]]:
+    """Yield what is wrong among the decided cells of families, by both corrections."""
+    for number, (name, cells, seeds) in enumerate(product(TRUTHS, (1, 6, 12, 42), (5, 8))):
+        rng = np.random.default_rng([3, number])
+        truth, found = TRUTHS[name], []
+        for rows, differs in judged_families(truth, cells, seeds, runs, rng):
+            is_decided = [row["verdict"] != "undecided" for row in rows]
+            wrong, strictly_wrong = (
+                [is_wrong(row[by], truth, own) for row, own in zip(rows, differs, strict=True)]
+                for by in ("verdict", "verdict_strict")
+            )
+            share = sum(wrong) / max(1, sum(is_decided))
+            found.append((share, any(strictly_wrong), np.mean(is_decided)))
+        share, any_wrong, of_all = np.array(found, dtype=float).mean(axis=0)
+        yield {
+            "truth": name,
+            "cells": cells,
+            "seeds": seeds,
+            "decided": percent(of_all),
+            "wrong among them": percent(share),
+            "any wrong by Holm": percent(any_wrong),
+        }
+
+
 def percent(value: float) -> str:
     """Return a rate in per cent, with two digits below one."""
     return f"{100 * value:.2g}" if value < 0.1 else f"{100 * value:.1f}"
@@ -198,17 +302,24 @@ def size_table(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
+TABLES: dict[str, Callable[[int], Iterable[dict[str, Any]]]] = {
+    "cells": lambda runs: size_table(pd.DataFrame(sizes(runs))),
+    "guard": guards,
+    "families": families,
+    "verdicts": decided,
+}
+"""False claims about one cell; about sizes, with and without the guard; in families; and wrong
+verdicts of families."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
-    runs = parser.parse_args().runs
-    tables = {
-        "False claims about one cell, at 5, 0.5 and 0.06 %": size_table(pd.DataFrame(sizes(runs))),
-        "A size claimed at 0.06 %, trainings not normal": list(guards(runs)),
-        "Families whose cells share trainings, at 5 %": list(families(runs)),
-    }
-    for title, rows in tables.items():
-        print(f"### {title}\n\n{markdown(rows)}\n")
+    parser.add_argument("--only", choices=TABLES, help="make one table alone")
+    arguments = parser.parse_args()
+    for title, rows_of in TABLES.items():
+        if arguments.only in (None, title):
+            print(f"### {title}\n\n{markdown([*rows_of(arguments.runs)])}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ def claims_of(cell):
 
 
 def verdict_of(p, is_guarded):
-    """The first verdict whose rule holds."""
-    holds = {name: value <= ALPHA for name, value in p.items()}
+    """The first verdict whose rule holds, with one half of α for equivalence and one for gaps."""
+    holds = {name: value <= ALPHA / 2 for name, value in p.items()}
     if holds["p_small"]:
         return "equivalent"
     if holds["p_mean"]:

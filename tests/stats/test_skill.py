@@ -266,10 +266,39 @@ class TestOnAllScales:
         for name in ("p_mean", "p_large", "p_cross", "p_large_others"):
             assert getattr(whole, name) == max(getattr(test, name) for test in tests.values())
         ranks = tests["ranks"]
-        for name in ("d", "estimate", "rms_gap", "ci_low", "p_small", "equivalence_p"):
+        for name in ("d", "estimate", "rms_gap", "ci_low"):
             assert getattr(whole, name) == getattr(ranks, name)
         assert columns.d_probability == tests["probability"].d
         assert columns.p_log_odds == tests["log_odds"].p_mean
+
+    def test_a_small_gap_is_small_in_ranks_and_log_odds(self):
+        ranks, log_odds, probability = trained(0.0, 0.1, 2.0)
+        whole, columns = on_all_scales(
+            {"ranks": ranks, "log_odds": log_odds, "probability": probability}
+        )
+        assert ranks.p_small < log_odds.p_small < probability.p_small
+        assert whole.p_small == columns.p_small_log_odds == log_odds.p_small
+        assert whole.equivalence_p == log_odds.equivalence_p
+        assert columns.p_small_ranks == ranks.p_small
+        assert columns.p_small_probability == probability.p_small
+        whole, _ = on_all_scales({"ranks": ranks, "probability": probability})
+        assert whole.p_small == probability.p_small
+        whole, columns = on_all_scales({"ranks": ranks})
+        assert whole.p_small == ranks.p_small
+        assert math.isnan(columns.p_small_log_odds)
+
+    def test_of_one_training_the_size_of_the_mean_gap_counts(self):
+        rng = np.random.default_rng(0)
+        groups = ["a"] * 60 + ["b"] * 60
+        tests = {}
+        for scale, gap in zip(SCALES, (0.0, 0.1, 2.0), strict=True):
+            values = rng.normal(size=120) + gap * (np.arange(120) < 60)
+            (tests[scale],) = crossed_tests([values], groups, ("a", "b"))
+        whole, columns = on_all_scales(tests)
+        assert math.isnan(whole.p_small)
+        larger = max(tests["ranks"].equivalence_p, tests["log_odds"].equivalence_p)
+        assert whole.equivalence_p == larger
+        assert columns.p_small_log_odds == tests["log_odds"].equivalence_p
 
     def test_no_gap_where_signs_disagree(self):
         whole, _ = on_all_scales(dict(zip(SCALES, trained(1.0, 1.0, -1.0), strict=True)))
@@ -296,21 +325,28 @@ class TestOnAllScales:
         """A gap stands on all scales, or not; one that turns with the scale is flagged."""
         gaps = {
             "different": (1.5, 1.5, 1.5),
-            "equivalent": (0.0, 2.0, 0.5),
+            "equivalent": (0.0, 0.0, 0.0),
+            "differs in log odds": (0.0, 2.0, 0.5),
+            "differs by little": (0.0, 0.0, 0.5),
             "turns": (-1.5, 1.5, 0.0),
+        }
+        small = {"p_small": 0.001, "p_large": 1.0}
+        among = {
+            "equivalent": small,
+            "differs in log odds": small,
+            "differs by little": {**small, "p_small_probability": 0.001},
         }
         rows = []
         for name, each in gaps.items():
             tests = trained(*each, seed=3)
             whole, columns = on_all_scales(dict(zip(SCALES, tests, strict=True)))
-            equal = {"p_small": 0.001, "p_large": 1.0} if name == "equivalent" else {}
-            rows.append({**vars(whole), **vars(columns), **equal, "quantity": "skill"})
-        different, equivalent, turns = judge(rows, [])
-        assert different["verdict"] == "different"
-        assert equivalent["verdict"] == "equivalent"
-        assert turns["verdict"] not in ("different", "equivalent")
-        flags = [row["flags"] for row in (different, equivalent, turns)]
-        assert ["depends_on_scale" in one for one in flags] == [False, False, True]
+            known = {**vars(whole), **vars(columns), **among.get(name, {})}
+            rows.append({**known, "quantity": "skill"})
+        judged = dict(zip(gaps, judge(rows, []), strict=True))
+        expected = ["different", "equivalent", "undecided", "equivalent", "undecided"]
+        assert [row["verdict"] for row in judged.values()] == expected
+        flags = ["depends_on_scale" in row["flags"] for row in judged.values()]
+        assert flags == [False, False, False, False, True]
 
 
 @pytest.fixture(scope="module")

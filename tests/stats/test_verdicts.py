@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from exparity.stats.mean_gap import Estimate
 from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.power import detectable_effect
-from exparity.stats.verdicts import CLAIMS, VERDICTS, judge, standing
+from exparity.stats.skill import SCALES
+from exparity.stats.verdicts import CLAIMS, SHARE_OF_CLAIM, VERDICTS, judge, standing
 
 NAN = math.nan
 SPREAD = {"v_seeds": 0.02, "v_texts": 0.01, "v_cells": 0.002, "dof_texts": 40.0, "pooled_sd": 0.5}
@@ -30,13 +31,13 @@ def column(rows, name):
 @pytest.mark.parametrize(
     ("claims", "verdict"),
     [
-        ((0.9, 0.9, 0.05, 0.9, False), "equivalent"),
+        ((0.9, 0.9, 0.025, 0.9, False), "equivalent"),
         ((0.0001, 0.9, 0.0001, 0.9, False), "equivalent"),  # it differs, by less than counts
-        ((0.05, 0.0001, 0.9, 0.0001, True), "different"),
-        ((0.051, 0.0001, 0.9, 0.05, True), "unstable"),
-        ((0.051, 0.05, 0.9, 0.051, True), "considerable"),
-        ((0.051, 0.0001, 0.9, 0.0001, False), "undecided"),  # one training carries it
-        ((0.051, 0.051, 0.051, 0.051, True), "undecided"),
+        ((0.025, 0.0001, 0.9, 0.0001, True), "different"),
+        ((0.026, 0.0001, 0.9, 0.025, True), "unstable"),
+        ((0.026, 0.025, 0.9, 0.026, True), "considerable"),
+        ((0.026, 0.0001, 0.9, 0.0001, False), "undecided"),  # one training carries it
+        ((0.026, 0.026, 0.026, 0.026, True), "undecided"),
         ((NAN, NAN, 0.9, NAN, False), "undecided"),
         ((NAN, NAN, NAN, NAN, False), None),
     ],
@@ -60,9 +61,10 @@ def test_the_verdicts_are_five():
 
 
 def test_of_a_family_by_hand():
-    rows = judge([cell(0.01), cell(0.03), cell(0.04, p_small=0.012), cell(0.6, p_small=0.04)])
+    cells = [cell(0.01), cell(0.03), cell(0.04, p_small=0.012), cell(0.6, p_small=0.04)]
+    rows = judge(cells, alpha=0.1)  # a claim holds at one half
     # Holm over four: 4 × 0.01, 3 × 0.03, then no less; BH: 4/3 × 0.04 bounds 4/2 × 0.03 and is no
-    # more than α, and 0.01 is 0.04
+    # more than α/2, and 0.01 is 0.04
     assert column(rows, "p_mean_holm") == pytest.approx([0.04, 0.09, 0.09, 0.6])
     assert column(rows, "p_mean_bh") == pytest.approx([0.04, 4 / 75, 4 / 75, 0.6])
     assert column(rows, "p_small_holm") == pytest.approx([1, 1, 0.048, 0.12])
@@ -75,9 +77,9 @@ def test_of_a_family_by_hand():
 
 def test_of_one_training_the_mean_gap_alone_is_judged():
     one = {"n_seeds": 1, "p_large": NAN, "p_small": NAN, "p_cross": NAN, "others": NAN}
-    rows = judge([cell(0.001, **one), cell(**one, equivalence_p=0.01), cell(**one)])
+    rows = judge([cell(0.001, **one), cell(**one, equivalence_p=0.008), cell(**one)])
     assert column(rows, "verdict") == ["different", "equivalent", "undecided"]
-    assert column(rows, "p_small_bh") == pytest.approx([0.9, 0.03, 0.9])
+    assert column(rows, "p_small_bh") == pytest.approx([0.9, 0.024, 0.9])
     for row in rows:
         assert math.isfinite(row["minimal_detectable_effect_corrected"])
 
@@ -121,7 +123,7 @@ def test_by_rows(cells, alpha):
             np.testing.assert_array_equal(column(rows, f"{claim}_{by}"), correct(p))
         for row in rows:
             small, mean, cross, large = (
-                row[f"{claim}_{by}"] <= alpha
+                row[f"{claim}_{by}"] <= SHARE_OF_CLAIM * alpha
                 for claim in ("p_small", "p_mean", "p_cross", "p_large")
             )
             guarded = row["p_large_others"] <= alpha
@@ -163,6 +165,21 @@ def test_twice_as_much_is_what_a_study_of_that_size_would_be_told():
     for size, name in (((8, 20), "trainings"), ((4, 40), "texts")):
         found = effects[size]["minimal_detectable_effect_corrected"]
         assert planned[f"detectable_with_twice_the_{name}"] == pytest.approx(found)
+
+
+def test_a_scale_that_differs_by_itself_rules_equivalence_out():
+    scales = {f"p_small_{scale}": 0.9 for scale in SCALES} | {f"d_{scale}": 0.5 for scale in SCALES}
+    scales |= {f"p_{scale}": 0.9 for scale in SCALES}
+
+    def verdict(**changes):
+        (row,) = judge([cell(p_small=0.001, **{**scales, **changes})])
+        return row["verdict"], row["verdict_strict"]
+
+    assert verdict() == ("equivalent", "equivalent")
+    assert verdict(p_probability=0.001) == ("undecided", "undecided")
+    assert verdict(p_probability=0.026) == ("equivalent", "equivalent")
+    little = {"p_probability": 0.001, "p_small_probability": 0.02}  # *equivalent* on that scale
+    assert verdict(**little) == ("equivalent", "equivalent")
 
 
 def test_the_share_of_texts():

@@ -64,8 +64,8 @@ class TestCommand:
         lines = [line.split() for line in out.splitlines() if line.startswith("pairs_all, 320")]
         for i, correlation in enumerate((0.0, 0.8)):
             options = {"sizes": (320, 320, 320), "correlation": correlation}
-            above = planned_typical_gaps(numbers, alpha=0.05 / 4, **options)[0]
-            below = planned_typical_gaps(numbers, alpha=0.05, **options)[1]
+            above = planned_typical_gaps(numbers, alpha=0.025 / 4, **options)[0]
+            below = planned_typical_gaps(numbers, alpha=0.025, **options)[1]
             for line, gaps in ((lines[i], above), (lines[i + 2], below)):
                 assert line[-7:] == [f"{gap:.2f}" if gap == gap else "none" for gap in gaps]
         assert max(map(len, out[out.index("Typical") :].splitlines())) <= 80

@@ -34,6 +34,8 @@ LEAST_ROOM = 0.05
 LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
 _OF_MEANS = ("p_mean", "p_cross", "minimal_detectable_effect")
+_NO_SIZE: Scale = "probability"
+"""Scale that does not say how small a gap is, where two others do: certainty alone moves it."""
 Step = tuple[float, float]
 """Gain of a text's score over chance, and the room that the reference leaves above chance."""
 NO_STEP: Step = (np.nan, np.nan)
@@ -168,6 +170,8 @@ class ScaleTests:
     Attributes:
         d_ranks, d_log_odds, d_probability: d on each scale.
         p_ranks, p_log_odds, p_probability: ``p_mean`` on each scale alone.
+        p_small_ranks, p_small_log_odds, p_small_probability: p-value of "the gap is at least the
+            threshold" on each scale alone: ``p_small``, of one training ``equivalence_p``.
     """
 
     d_ranks: float = np.nan
@@ -176,6 +180,9 @@ class ScaleTests:
     p_ranks: float = np.nan
     p_log_odds: float = np.nan
     p_probability: float = np.nan
+    p_small_ranks: float = np.nan
+    p_small_log_odds: float = np.nan
+    p_small_probability: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -201,21 +208,25 @@ def on_all_scales(
 ) -> tuple[Test, ScaleTests]:
     """Return the test on all scales: an intersection–union test, which needs no correction.
 
-    Estimates, intervals and the p-values of a small gap are those of the first scale: ranks, which
-    certainty cannot change. p-values of a gap are the largest of all scales (Berger 1982); that of
-    the mean is 1 if the signs of the estimate disagree. A scale that cannot be tested shows no gap.
+    Estimates and intervals are those of the first scale: ranks, which certainty cannot change.
+    p-values of a gap are the largest of all scales (Berger 1982); that of the mean is 1 if the
+    signs of the estimate disagree. p-values of a small gap are the larger of ranks and log odds:
+    ranks count a fall of 1e-6 like one of 0.9. A scale that cannot be tested shows nothing.
     ``estimate`` names the tested quantity, in units of d. Unless ``claims_means``, neither a mean
     gap nor one that changes between trainings is tested: their p-values and the minimal detectable
     effect are NaN.
     """
-    shown, *_ = each = list(tests.values())
+    each = list(tests.values())
+    shown, *_ = each
     agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1
+    sized = [test for scale, test in tests.items() if scale != _NO_SIZE]
+    sized = sized if len(sized) > 1 else each
 
-    def largest(name: str) -> float:
+    def largest(name: str, among: Sequence[Test]) -> float:
         own = float(getattr(shown, name))
         if math.isnan(own):
             return own
-        values = [float(getattr(test, name)) for test in each]
+        values = [float(getattr(test, name)) for test in among]
         return max(1.0 if math.isnan(value) else value for value in values)
 
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
@@ -223,19 +234,22 @@ def on_all_scales(
         flags.append("driven_by_one_training")
     whole = replace(
         shown,
-        p_mean=largest("p_mean") if agree or math.isnan(shown.p_mean) else 1.0,
-        p_large=largest("p_large"),
-        p_large_others=largest("p_large_others"),
-        p_cross=largest("p_cross"),
+        p_mean=largest("p_mean", each) if agree or math.isnan(shown.p_mean) else 1.0,
+        p_large=largest("p_large", each),
+        p_large_others=largest("p_large_others", each),
+        p_cross=largest("p_cross", each),
+        p_small=largest("p_small", sized),
+        equivalence_p=largest("equivalence_p", sized),
         flags=flags,
     )
     if not claims_means:
         nothing: dict[str, Any] = dict.fromkeys(_OF_MEANS, math.nan)
         whole = replace(whole, **nothing)
-    columns = {
-        f"{name}_{scale}": float(getattr(test, attribute))
-        for scale, test in tests.items()
-        for name, attribute in (("d", estimate), ("p", "p_mean"))
-        if scale in SCALES
-    }
+    columns = {}
+    for scale, test in tests.items():
+        if scale in SCALES:
+            small = test.p_small if test.n_seeds > 1 else test.equivalence_p
+            columns[f"d_{scale}"] = float(getattr(test, estimate))
+            columns[f"p_{scale}"] = float(test.p_mean)
+            columns[f"p_small_{scale}"] = float(small)
     return whole, ScaleTests(**columns)

@@ -21,8 +21,11 @@ from exparity.stats.multiplicity import (
     quantity_of,
 )
 from exparity.stats.power import detectable_effect
+from exparity.stats.skill import SCALES
 from exparity.types import FloatArray
 
+SHARE_OF_CLAIM = 0.5
+"""Share of α at which a claim counts: one half for equivalence, and one for gaps of any kind."""
 CLAIMS = ("p_mean", "p_large", "p_small", "p_cross")
 """Columns of the p-values that verdicts are made of; each is corrected apart from the others."""
 
@@ -47,8 +50,9 @@ class Verdict:
         is_gap: whether it counts as a gap.
         favours: whether it says which group is favoured.
         settles: whether no further training is needed for it.
-        claims: claims that must all be significant: :data:`CLAIMS`, and ``guarded``, a gap that is
-            large without the training of the largest one, too.
+        claims: claims that must all hold: :data:`CLAIMS`, which are significant; ``guarded``, a gap
+            that is large without the training of the largest one, too; and ``no_scale_differs``,
+            for no way to count falls is the cell different.
     """
 
     id: str
@@ -102,9 +106,11 @@ def judge(
     them, descriptions, and of the rest each quantity by itself; see :func:`standing`. Cells that
     nobody reads a verdict of would otherwise lower the bar for the others.
 
-    Each claim is corrected apart from the others. ``verdict`` is by Benjamini and Hochberg: among
-    the decided cells of a family, the expected share of wrong verdicts is at most α.
-    ``verdict_strict`` is by Holm: the probability of any wrong verdict is at most α.
+    Each claim is corrected apart from the others, and holds where its corrected p-value is at most
+    α times :data:`SHARE_OF_CLAIM`: a cell may be called equivalent or gapped, and either may be
+    wrong. ``verdict`` is by Benjamini and Hochberg: among the decided cells of a family, the
+    expected share of wrong verdicts is about α. ``verdict_strict`` is by Holm: the probability of
+    any wrong verdict is about α.
 
     For a cell with a single training, only the mean gap is tested, over other texts: it is
     *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone. A row
@@ -112,8 +118,8 @@ def judge(
 
     Returns the rows with the columns :data:`JUDGED`. ``text_share`` is the share of texts in the
     variance of the mean gap, and ``minimal_detectable_effect_corrected`` the mean |d| that the test
-    finds at α over the number of tests of its family; the columns :data:`TWICE` hold the same for
-    twice as many texts or trainings. All are NaN where that is not tested.
+    finds at the level of a claim over the number of tests of its family; the columns :data:`TWICE`
+    hold the same for twice as many texts or trainings. All are NaN where that is not tested.
     """
     judged = [{**row, **JUDGED} for row in rows]
     for members in families(rows, [name for name in family if name != "seed"], _part_of):
@@ -188,17 +194,18 @@ def _is_headline(row: Mapping[str, Any], foreseen: Collection[tuple[Any, ...]]) 
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:
-    def column(name: str, missing: float = np.nan) -> FloatArray:
-        return np.array([row.get(name, missing) for row in rows], dtype=np.float64)
-
-    n_seeds, sd, p_large = column("n_seeds", 2), column("pooled_sd", 1.0), column("p_large")
+    level = SHARE_OF_CLAIM * alpha
+    n_seeds, p_large = _column(rows, "n_seeds", 2), _column(rows, "p_large")
+    of_one = n_seeds == 1
     p_values = {
-        "p_mean": column("p_mean"),
+        "p_mean": _column(rows, "p_mean"),
         "p_large": p_large,
-        "p_small": np.where(n_seeds == 1, column("equivalence_p"), column("p_small")),
-        "p_cross": np.maximum(p_large, column("p_cross")),
+        "p_small": np.where(of_one, _column(rows, "equivalence_p"), _column(rows, "p_small")),
+        "p_cross": np.maximum(p_large, _column(rows, "p_cross")),
     }
-    guarded = column("p_large_others") <= alpha
+    guarded = _column(rows, "p_large_others") <= alpha
+    signs = _signs_by_scale(rows, level)
+    no_scale_differs = (signs == 0).all(axis=0)
     untested = np.isnan([*p_values.values()]).all(axis=0)
     columns: dict[str, list[Any]] = {}
     for verdict, (name, correct) in zip(
@@ -206,42 +213,54 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     ):
         corrected = {claim: correct(p) for claim, p in p_values.items()}
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
-        holds = {"guarded": guarded, **{claim: p <= alpha for claim, p in corrected.items()}}
+        holds = {claim: p <= level for claim, p in corrected.items()}
+        holds |= {"guarded": guarded, "no_scale_differs": no_scale_differs}
         which = [np.all([holds[claim] for claim in one.claims], axis=0) for one in VERDICTS]
         words = np.select([untested, *which], ["", *(one.id for one in VERDICTS)], default="")
         columns[verdict] = [word or None for word in words.tolist()]
     is_tested = ~np.isnan(p_values["p_mean"])
-    variances = (n_seeds if name == "n_seeds" else column(name) for name in VARIANCES)
+    for name, values in _planned(rows, level / max(1, is_tested.sum())).items():
+        columns[name] = np.where(is_tested, values, np.nan).tolist()
+    if all("flags" in row for row in rows):
+        depends = (signs.max(axis=0) > 0) & (signs.min(axis=0) < 0)
+        columns["flags"] = [
+            [*row["flags"], DEPENDS_ON_SCALE] if turns else list(row["flags"])
+            for row, turns in zip(rows, depends, strict=True)
+        ]
+    return columns
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str, missing: float = np.nan) -> FloatArray:
+    return np.array([row.get(name, missing) for row in rows], dtype=np.float64)
+
+
+def _planned(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, FloatArray]:
+    """Return what would be found at a level, now and in larger studies, and the share of texts."""
+    n_seeds, sd = _column(rows, "n_seeds", 2), _column(rows, "pooled_sd", 1.0)
+    variances = (n_seeds if name == "n_seeds" else _column(rows, name) for name in VARIANCES)
     estimate = Estimate(np.zeros_like(n_seeds), *variances)
     errors = estimate.errors
-    level = alpha / max(1, is_tested.sum())
-    planned = {
+    studies = {
         "minimal_detectable_effect_corrected": errors,
         TWICE["texts"]: estimate.with_twice_the_texts.errors,
         TWICE["trainings"]: estimate.with_twice_the_trainings.errors,
     }
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_mean = {
-            **{name: detectable_effect(of, alpha=level) / sd for name, of in planned.items()},
-            "text_share": errors.second / (estimate.v_seeds + errors.second),
-        }
-    columns |= {name: np.where(is_tested, x, np.nan).tolist() for name, x in of_mean.items()}
-    if all("p_ranks" in row for row in rows):
-        columns["flags"] = _flagged(rows, alpha)
-    return columns
+        planned = {name: detectable_effect(of, alpha=level) / sd for name, of in studies.items()}
+        planned["text_share"] = errors.second / (estimate.v_seeds + errors.second)
+    return planned
 
 
-def _flagged(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[list[str]]:
-    """Return the flags of each row, with that of gaps whose sign depends on how falls are counted.
+def _signs_by_scale(rows: Sequence[Mapping[str, Any]], level: float) -> FloatArray:
+    """Return the sign of each row's gap on each scale that is *different* by itself: (scales, n).
 
-    Such a gap is *different* on two scales, and favours another group on each.
+    It is 0 on the others: where no gap is shown, or one that is shown to be small, or none is
+    tested.
     """
     signs = []
-    for scale in ("ranks", "log_odds", "probability"):
-        p, d = (np.array([row[f"{x}_{scale}"] for row in rows], dtype=np.float64) for x in "pd")
-        signs.append(np.where(benjamini_hochberg(p) <= alpha, np.sign(d), 0.0))
-    depends = (np.max(signs, axis=0) > 0) & (np.min(signs, axis=0) < 0)
-    return [
-        [*row["flags"], DEPENDS_ON_SCALE] if of_row else list(row["flags"])
-        for row, of_row in zip(rows, depends, strict=True)
-    ]
+    for scale in SCALES:
+        p_mean, p_small, d = (_column(rows, f"{name}_{scale}") for name in ("p", "p_small", "d"))
+        is_shown = benjamini_hochberg(p_mean) <= level
+        is_small = benjamini_hochberg(p_small) <= level
+        signs.append(np.where(is_shown & ~is_small, np.sign(d), 0.0))
+    return np.array(signs)

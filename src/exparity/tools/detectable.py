@@ -14,6 +14,7 @@ from exparity.core.errors import InputError
 from exparity.core.formats import aligned
 from exparity.costs.planned import PlannedExamples
 from exparity.stats.power import DETECTED, planned_typical_gaps, smallest_p
+from exparity.stats.verdicts import SHARE_OF_CLAIM
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
@@ -138,11 +139,12 @@ def _gap_rows(
 ) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the rows of both tables for each kind of sample, by the number of trainings.
 
-    The first has the typical gaps that are found to be above the threshold, at α over all cells;
-    the second those that are found to be below, at α: none where not even the absence of any gap is
-    found.
+    The first has the typical gaps that are found to be above the threshold, at the level of a claim
+    over all cells; the second those that are found to be below, at that level: none where not even
+    the absence of any gap is found.
     """
     statistics, trainings = experiment.config.statistics, planned_numbers(experiment)
+    level = SHARE_OF_CLAIM * statistics.alpha
     alike: dict[tuple[int, ...], dict[str, PlannedSample]] = defaultdict(dict)
     for one in samples if statistics.threshold > 0 else ():  # nothing is below a threshold of 0
         alike[one.n_a, one.n_b, one.n_sets, one.cells].setdefault(one.dataset, one)
@@ -159,7 +161,7 @@ def _gap_rows(
                     threshold=statistics.threshold,
                     correlation=correlation,
                 )
-                for alpha in (statistics.alpha / sample.cells, statistics.alpha)
+                for alpha in (level / sample.cells, level)
             ]
             name = f"{place}, {sample.words}" + (f", r = {correlation:g}" if correlation else "")
             above, below = (
@@ -178,8 +180,8 @@ def trainings_text(
     heads = (
         "Typical gap R of one training, whichever group it favours, by the number of\n"
         f"trainings, with {DETECTED:.0%} power; r: how much scores of a matched set go together.\n"
-        f"Found to be above {threshold:g}, at alpha over all cells:",
-        f"Found to be below {threshold:g}, at alpha, where most cells are;\n"
+        f"Found to be above {threshold:g}, at half of alpha over all cells:",
+        f"Found to be below {threshold:g}, at half of alpha, where most cells are;\n"
         "none: not even the absence of any gap is found:",
     )
     rows = [*_gap_rows(experiment, samples)]

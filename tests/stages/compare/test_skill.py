@@ -95,7 +95,7 @@ def planted(simulations, tmp_path):
 
 def test_certainty_alone_is_equivalent_by_skill(simulations, planted):
     """Score and excess call the surer group the better explained one."""
-    verdicts, _ = planted({}, {"changed": simulations.halved}).compared()
+    verdicts, _ = planted({}, {"changed": simulations.warm}).compared()
     assert [verdicts[q]["verdict"] for q in ("score", "excess", "skill")] == [
         "different", "different", "equivalent",
     ]  # fmt: skip
@@ -112,6 +112,14 @@ def test_certainty_alone_is_equivalent_by_skill(simulations, planted):
     assert 0.2 < row["room_a"] < 0.5
     assert row["little_room_a"] == 0
     assert np.isnan([score["d_ranks"], score["room_a"]]).all()
+
+
+def test_what_moves_log_odds_alone_is_no_gap_and_not_equivalent(simulations, planted):
+    """A small gap must be small in ranks and in log odds."""
+    verdicts, _ = planted({}, {"changed": simulations.halved}).compared()
+    row = verdicts["skill"]
+    assert row["verdict"] == "undecided"
+    assert row["p_small_ranks"] < 0.025 < row["p_small"] == row["p_small_log_odds"]
 
 
 def test_noise_is_found_against_certainty(simulations, planted):

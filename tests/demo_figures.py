@@ -27,7 +27,7 @@ def figures(results: Path) -> dict[str, Any]:
     judged = exparity.read_results(results, "verdicts")
     cells = judged.query("stands and method != 'uniform_random'")
     shown = subprocess.run(
-        ["exparity", "show", results], capture_output=True, text=True, check=True
+        ["exparity", "show", "--cells", results], capture_output=True, text=True, check=True
     ).stdout
     page = (results / "report" / "index.html").read_text(encoding="utf-8")
     share, n, random = re.search(

@@ -10,8 +10,8 @@ from made_up import Results
 from exparity.analyses.ranking import rank_methods
 from exparity.analyses.ranking.section import findings
 from exparity.artefacts.files import read_artefact
+from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS
-from exparity.stages.controls import RANDOM
 
 GROUPS = ("female", "male")
 TEXTS = 60

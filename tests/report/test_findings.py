@@ -6,8 +6,9 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+from exparity.report.cautions import finding_cautions
 from exparity.report.gather import Accuracy
-from exparity.report.sections.findings import finding_cautions, finding_words, in_plain_words
+from exparity.report.sections.findings import finding_words
 from exparity.report.templating import html_environment
 from exparity.report.verdicts import certainty, moved, only_certainty, sentence_of, skill_line
 
@@ -282,7 +283,7 @@ def said():
     for name, make in STUDIES.items():
         yield f"=== {name}"
         yield from finding_cautions(*make())
-        yield from (words(*make()), *in_plain_words(*make()))
+        yield words(*make())
 
 
 def test_the_words_are_those_that_were_read():

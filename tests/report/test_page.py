@@ -153,7 +153,8 @@ class TestBrowser:
         )
         said = zip(cells["model"], cells["excess.sentence"], strict=True)
         assert sorted(words) == sorted(f"{model}: {sentence}" for model, sentence in said)
-        assert tiles.first.bounding_box()["y"] < 844  # the picture begins on the first screen
+        answer = page.locator(".conclusions > li").first
+        assert answer.bounding_box()["y"] < 844  # the answers begin on the first screen
         for label in ("R", "d", *names[3:5], "Surer of", "One tile a model"):
             assert page.locator("dl.words dt").get_by_text(label, exact=True).count() == 1
         assert page.locator(".disparity th.model wbr").count()

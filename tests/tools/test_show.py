@@ -45,7 +45,7 @@ def shown(capsys):
 class TestPlainText:
     def test_every_cell_has_its_verdict(self, results, shown):
         """The terminal says what may be concluded, as the page does."""
-        lines = shown(results)
+        lines = shown(results, cells=True)
         assert lines[0] == "A made-up study"
         verdicts = read_results(results, "verdicts")
         excess = verdicts[verdicts["quantity"] == "excess"]
@@ -73,6 +73,14 @@ class TestPlainText:
         assert lines[-1].startswith("With 3 trainings, a kind of bad training that occurs in fewer")
         assert "Undecided: Neither a gap of 0.2 nor its absence is shown." in lines
         assert sum("  R, 90 %  " in line for line in lines) == len(heads)
+
+    def test_five_answers_come_first_and_cells_on_request(self, results, shown):
+        lines = shown(results)
+        assert [line[:2] for line in lines[1:6]] == ["1.", "2.", "3.", "4.", "5."]
+        assert lines[1].startswith("1. Does the classifier work for everybody? On ")
+        assert "With --cells, the verdict of each comparison is printed." in lines
+        assert not any("  d of male − female" in line for line in lines)
+        assert lines[1:6] == shown(results, cells=True)[1:6]
 
     def test_filters(self, results, shown):
         metrics = ["comprehensiveness", "sufficiency"]

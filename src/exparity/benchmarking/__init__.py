@@ -20,6 +20,7 @@ from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import notebook_html, number_text
 from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
+from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS, Rationales, evaluate_many
 from exparity.metrics.facts import ARROWS
 from exparity.types import FloatArray, Text, TextLike
@@ -39,8 +40,6 @@ PUBLISHED = (
 """The methods of ferret (Attanasio et al. 2023) and of Dhaini et al. (2025)."""
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "loo_correlation")
 PLAUSIBILITY = ("rationale_auprc", "rationale_token_f1", "rationale_iou")
-RANDOM = "uniform_random"
-"""The method that is no candidate for the best: its scores are what others are compared with."""
 _HEAD = (
     '<!doctype html><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -9,6 +9,9 @@ from typing import Any, Literal
 from exparity.explanations.units import Unit
 from exparity.types import Facts
 
+RANDOM = "uniform_random"
+"""The method of random explanations: its scores are what those of others are compared with."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MethodFacts(Facts):

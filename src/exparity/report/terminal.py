@@ -44,7 +44,7 @@ def means_of(tables: Iterable[MeanTable], confidence: float) -> Iterator[Rendera
     """Yield the means of the scores of data without groups, a table for each dataset."""
     for table in tables:
         yield ""
-        yield _text(f"{table.dataset}  no groups: mean score and its interval")
+        yield plain_text(f"{table.dataset}  no groups: mean score and its interval")
         lines = [
             (*key, table.text(line), table.interval(line)) for key, line in table.lines.items()
         ]
@@ -64,7 +64,7 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
             if counted.n_seeds > 1 or named(id).sentence_of_one
         ]
         words += [f"{counted.untested} not tested"] if counted.untested else []
-        yield _text(
+        yield plain_text(
             f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} "
             f"cells (strict: {counted.strict}): {', '.join(words)}"
         )
@@ -72,7 +72,7 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
     for (dataset, a, b), of_table in by_table(judged).items():
         yield ""
         sure = certainty(of_table, threshold)
-        yield _text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
+        yield plain_text(f"{dataset}  d of {a} − {b}{'; ' * bool(sure)}{sure}")
         lines, methods = [], defaultdict[tuple[str, str, str], list[str]](list)
         for row in of_table:
             cell = cells[tuple(row[id] for id in CELL_IDS)]
@@ -89,21 +89,21 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
         heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
         yield table_of(heads, lines)
         for (model, metric, sentence), of in methods.items():
-            yield _text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
+            yield plain_text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
     yield ""
-    yield _text(
+    yield plain_text(
         f"score, excess, skill: d of each, averaged over all {run}s. The verdict and R are those "
         "of skill, else of the excess over random explanations, else of scores. R: typical |d| of "
         f"one {run}. ±: {run}s of opposite sign."
     )
     used = {named(row["verdict"]).label for row in judged if row["verdict"]}
     said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
-    yield from (_text(f"{label}: {said[label]}") for label in said if label in used)
+    yield from (plain_text(f"{label}: {said[label]}") for label in said if label in used)
     of_methods = [row for row in judged if not is_random(row)]
     compared = [row for row in judged if row["headline"]]
     last = [nothing_found(compared, one_training=n_seeds < 2), *untested_sentences(of_methods)]
     last += [missed_line(n_seeds, run)]
-    yield from (_text(sentence) for sentence in last if sentence)
+    yield from (plain_text(sentence) for sentence in last if sentence)
 
 
 def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -138,10 +138,10 @@ def table_of(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> Table:
     for name in heads:
         table.add_column(name, overflow="fold")
     for line in lines:
-        table.add_row(*map(_text, line))
+        table.add_row(*map(plain_text, line))
     return table
 
 
-def _text(words: str) -> Text:
+def plain_text(words: str) -> Text:
     """Return plain text, in which neither markup nor control characters have an effect."""
     return Text(visible(words))

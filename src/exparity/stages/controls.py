@@ -27,6 +27,7 @@ from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
+from exparity.methods.facts import RANDOM
 from exparity.metrics import MARKS, MetricBatch, limits, removal
 from exparity.metrics.removal import Steps
 from exparity.stages.cell import key_of
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 Draws = Annotated[int, flags.Range(at_least=1, at_most=1000)]
-RANDOM = "uniform_random"
-"""The method of random explanations."""
 _RANDOM_SOURCE = METHODS.get(RANDOM).source
 _LIMITS = Path(str(limits.__file__))
 _SOURCES = (_LIMITS, *(Path(str(one.__file__)) for one in (removal, units)), _RANDOM_SOURCE)

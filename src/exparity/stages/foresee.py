@@ -24,6 +24,7 @@ from exparity.explanations import units
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import explain_encodings
+from exparity.methods.facts import RANDOM
 from exparity.metrics import MetricBatch, foresight
 from exparity.metrics.foresight import Design, Foresight, design_of, foresights
 from exparity.stages.cell import Lookup, cell_of, key_of, require_same_cell
@@ -33,8 +34,6 @@ from exparity.types import Example, Origin, locked
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
-_BARE = "uniform_random"
-"""A method that asks no model: explanations hold the texts as metrics take them."""
 _SOURCES = [Path(str(module.__file__)) for module in (foresight, units)]
 Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 
@@ -139,7 +138,7 @@ def _asking(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
         encodings = encodings_of(part)
         targets = texts.classes_of(part)
         keys = tuple(example.example_id for example in part)
-        origins = [Origin(_BARE, {}, 0, key) for key in keys]
+        origins = [Origin(RANDOM, {}, 0, key) for key in keys]
         bare = tuple(explain_encodings(rest.model, encodings, targets, origins))
 
         def rows_of(chosen: Classifier, places: list[int]) -> list[list[dict[str, Any]]]:

@@ -30,10 +30,10 @@ from exparity.data import dropped_rows, load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.models.heads import LABEL_WORDS, head_of, new_head
+from exparity.report.context import Context
 from exparity.report.failures import Failures
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
-from exparity.report.tables import disparity_tables
 from exparity.resources import workflow_file
 from exparity.runs import CAUTION
 from exparity.tools.detectable import check_samples, planned_samples
@@ -256,7 +256,7 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
 def _say_what_was_found(experiment: Experiment) -> None:
     study = gather(Path(experiment.results), experiment.report_options())
     with Failures().caught("The summary"):
-        for line in in_plain_words(study, disparity_tables(study)):
+        for line in in_plain_words(Context(study, Path(experiment.results) / "report")):
             say(line)
 
 

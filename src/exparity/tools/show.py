@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
@@ -13,8 +17,18 @@ from exparity.core.errors import InputError, require_known
 from exparity.core.escaping import visible
 from exparity.core.flags import ConfigFiles, Folder, Id, Overrides
 from exparity.core.settings import DEFAULTS
+from exparity.report.context import Context
+from exparity.report.failures import Failures
+from exparity.report.gather import gather
 from exparity.report.means import MEANS, MeanLine, mean_tables
-from exparity.report.terminal import means_of, terminal_here, verdicts_of, write
+from exparity.report.sections.findings import in_plain_words
+from exparity.report.terminal import (
+    means_of,
+    plain_text,
+    terminal_here,
+    verdicts_of,
+    write,
+)
 from exparity.report.verdicts import is_random
 
 _KINDS = ("dataset", "model", "method", "metric")
@@ -28,13 +42,14 @@ def show(
     model: Sequence[Id] = (),
     method: Sequence[Id] = (),
     metric: Sequence[Id] = (),
+    cells: bool = False,
     configfile: ConfigFiles = (),
     config: Overrides = (),
 ) -> None:
-    """Print the verdicts of results.
+    """Print what results say: five questions and their answers, and on request every verdict.
 
-    Each cell is a line. For data without groups it prints the means of the scores, once there is a
-    report. The report's page and tables have single trainings.
+    For data without groups it prints the means of the scores, once there is a report. The report's
+    page and tables have single trainings.
 
     Args:
         results: folder of results; that of the config if None, or ``results``.
@@ -42,6 +57,8 @@ def show(
         model: show these models only.
         method: show these methods only.
         metric: show these metrics only.
+        cells: print the verdict of each comparison, a line each; so it does where some datasets,
+            models, methods or metrics are chosen, or the run has not ended.
         configfile: the experiment; its results folder is read.
         config: values over those of the config file.
     """
@@ -67,8 +84,27 @@ def show(
             verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
             means = [row for row in means if row[kind] in ids]
     statistics = {**DEFAULTS.whole, **grid.get("statistics", {})}
-    parts = chain(
-        verdicts_of(verdicts, statistics["threshold"], statistics["confidence"]),
-        means_of(mean_tables([MeanLine(**row) for row in means]), statistics["confidence"]),
-    )
-    write(terminal_here(), chain([visible(grid["title"])] if grid.get("title") else (), parts))
+    is_chosen = any((dataset, model, method, metric))
+    answers = [] if is_chosen or not verdicts else _answers(results, grid)
+    parts: list[Iterable[RenderableType]] = [[visible(grid["title"])]] if grid.get("title") else []
+    parts.append(answers)
+    if cells or not answers:
+        parts.append(verdicts_of(verdicts, statistics["threshold"], statistics["confidence"]))
+    elif verdicts:
+        parts.append(["", "With --cells, the verdict of each comparison is printed."])
+    means_shown = mean_tables([MeanLine(**row) for row in means])
+    parts.append(means_of(means_shown, statistics["confidence"]))
+    write(terminal_here(), chain.from_iterable(parts))
+
+
+def _answers(results: Path, grid: Mapping[str, Any]) -> list[RenderableType]:
+    """Return what a study says, a line each; nothing of one that has not ended."""
+    needed = ("disparity", "bias", "levels", "ranking")
+    inputs = (path for name in needed for path in layout.paths_of(results, grid, name))
+    if "pairs" not in grid or not all(path.is_file() for path in inputs):
+        return []
+    lines: list[RenderableType] = []
+    with Failures().caught("The summary"):
+        context = Context(gather(results, grid), results / "report")
+        lines += [plain_text(line) for line in in_plain_words(context)]
+    return lines

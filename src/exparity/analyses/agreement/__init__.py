@@ -21,6 +21,7 @@ from exparity.analyses.agreement.section import MEASURES, findings
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
+from exparity.methods.facts import RANDOM
 from exparity.stages.cell import read_all
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
@@ -28,7 +29,6 @@ from exparity.stats.verdicts import JUDGED, JUDGED_COLUMNS, judge
 from exparity.types import FloatArray
 
 Unit = Literal["token", "word"]
-_RANDOM = "uniform_random"
 _FEWEST = 3
 """Tokens below which two attributions have no correlation to speak of."""
 _OF_TEXTS = {
@@ -170,7 +170,7 @@ def _between_methods(
             if measure != "sign" or (signed[i] and signed[j]):
                 values = np.array([of[measure][:, i, j] for of in each])
                 yield {"method_a": a, "method_b": b, "measure": measure}, values
-                if _RANDOM not in (uses[a], uses[b]):
+                if RANDOM not in (uses[a], uses[b]):
                     real.append(values)
         if len(real) > 1:
             yield {"method_a": "", "method_b": "", "measure": measure}, _mean(np.stack(real))

@@ -1,178 +1,20 @@
-"""Which method to use, in sentences and tables."""
+"""The section on which method to use."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from operator import itemgetter
+from collections.abc import Sequence
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row
 from exparity.artefacts.schemas import schema_of
-from exparity.core.formats import joined
-from exparity.core.grouping import grouped
-from exparity.explanations.markup import number_text
-from exparity.report import picture
 from exparity.report.gather import Study
-from exparity.stages.controls import RANDOM
-from exparity.stats.ranking import EVERYBODY, MethodTest, best_methods
-from exparity.stats.verdicts import HEADLINE
-
-_TEST = [field.name for field in fields(MethodTest)]
-
-
-@dataclass(frozen=True)
-class Level:
-    """Mean score of a method on the texts of a group."""
-
-    text: str
-    is_best: bool
-
-
-@dataclass(frozen=True)
-class MethodLine:
-    """A method, and its level in each group."""
-
-    name: str
-    is_random: bool
-    levels: Mapping[str, Level]
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """The methods by one metric.
-
-    Attributes:
-        dataset, model, metric: what is compared, as it is called on the page.
-        sentences: which method is best, and for whom.
-        groups: the groups.
-        lines: the methods, that of the best level of its worst group first.
-    """
-
-    dataset: str
-    model: str
-    metric: str
-    sentences: Sequence[str]
-    groups: Sequence[str]
-    lines: Sequence[MethodLine]
-
-
-def rankings_of(rows: Sequence[Row], study: Study) -> list[Ranking]:
-    """Return a ranking for each dataset, model and metric, those by forward simulation first."""
-    in_order = sorted(rows, key=lambda row: study.metric_facts(row["metric"]).kind != HEADLINE)
-    cells = grouped(in_order, itemgetter("dataset", "model", "metric"))
-    return [
-        _ranking((dataset, model, metric), cell, study)
-        for (dataset, model, metric), cell in cells.items()
-    ]
-
-
-def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ranking:
-    """Return the ranking of a dataset, model and metric."""
-    dataset, model, metric = ids
-    tests = [MethodTest(**{name: row[name] for name in _TEST}) for row in rows]
-    names = {m: _name(study, m) for test in tests for m in (test.method_a, test.method_b)}
-    groups = [g for g in study.declared(dataset).groups if any(t.group == g for t in tests)]
-    means = _means(tests, names, groups)
-    is_higher_better = bool(rows[0]["higher_is_better"])
-    best = {group: best_methods(tests, group) for group in groups}
-
-    def of_worst_group(method: str) -> float:
-        """Return the level of the group that a method serves worst, the larger the better."""
-        sign = 1 if is_higher_better else -1
-        return min((sign * mean for mean in means[method].values()), default=-math.inf)
-
-    ordered = sorted(names, key=of_worst_group, reverse=True)
-    first = next(method for method in ordered if method != RANDOM)
-    lines = [
-        MethodLine(
-            names[method],
-            method == RANDOM,
-            {g: Level(_text(means[method].get(g)), method in best[g]) for g in groups},
-        )
-        for method in ordered
-    ]
-    return Ranking(
-        study.display("dataset", dataset),
-        model,
-        study.name("metric", metric),
-        [*_about_best(best, names, first), *_about_random(tests, names)],
-        groups,
-        lines,
-    )
+from exparity.report.ranking import of_page, rankings_of
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where nothing was compared."""
-    shown = {*study.methods, RANDOM}
-    # A page may be of a part of the grid.
-    of_page = [
-        row
-        for row in rows
-        if row["metric"] in study.metrics and {row["method_a"], row["method_b"]} <= shown
-    ]
-    if not of_page:
+    shown = of_page(rows, study)
+    if not shown:
         return None
-    export = Export("methods", "Methods, two at a time", schema_of("ranking"), of_page)
-    return Findings({"rankings": rankings_of(of_page, study)}, [export])
-
-
-def _name(study: Study, method: str) -> str:
-    return picture.RANDOM if method == RANDOM else study.display("method", method)
-
-
-def _means(
-    tests: Sequence[MethodTest], methods: Mapping[str, str], groups: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """Return the mean score of each method by group, in the texts of its first comparison."""
-    means: dict[str, dict[str, float]] = {method: {} for method in methods}
-    for test in tests:
-        if test.group in groups and test.n_texts:
-            means[test.method_a].setdefault(test.group, test.mean_a)
-            means[test.method_b].setdefault(test.group, test.mean_b)
-    return means
-
-
-def _text(mean: float | None) -> str:
-    return "–" if mean is None else number_text(mean, signed=False, like=mean)
-
-
-def _about_best(
-    best: Mapping[str, Sequence[str]], names: Mapping[str, str], first: str
-) -> list[str]:
-    """Say which methods are best for every group; else for which group which one is.
-
-    Args:
-        best: the best methods of each group.
-        names: of all methods.
-        first: the method of the best level of its worst group.
-    """
-    methods = [method for method in names if method != RANDOM]
-    for_all = [m for m in methods if all(m in of_group for of_group in best.values())]
-    if len(for_all) == len(methods):
-        return ["No method is shown to be better than another."]
-    if for_all:
-        verb = "is" if len(for_all) == 1 else "are"
-        more = "" if len(for_all) == 1 else ", and not told apart"
-        return [f"{joined([names[m] for m in for_all])} {verb} best for {joined([*best])}{more}."]
-    sentences = [
-        f"For {group}, {joined([names[m] for m in of_group if m != RANDOM])} "
-        f"{'is' if len(of_group) == 1 else 'are'} best."
-        for group, of_group in best.items()
-    ]
-    return [*sentences, f"{names[first]} serves the worst-off group best."]
-
-
-def _about_random(tests: Sequence[MethodTest], names: Mapping[str, str]) -> list[str]:
-    """Name the methods that are not shown to be better than random explanations."""
-    against = [
-        (test, test.method_a if test.method_b == RANDOM else test.method_b)
-        for test in tests
-        if test.group == EVERYBODY and RANDOM in (test.method_a, test.method_b)
-    ]
-    no_better = [names[method] for test, method in against if test.better != method]
-    if not no_better:
-        return []
-    verb = "is" if len(no_better) == 1 else "are"
-    return [f"{joined(no_better)} {verb} not shown to be better than random explanations."]
+    export = Export("methods", "Methods, two at a time", schema_of("ranking"), shown)
+    return Findings({"rankings": rankings_of(shown, study)}, [export])

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from exparity.core.formats import percent
 from exparity.core.grouping import grouped
+from exparity.report.cautions import dependence_sentences, finding_cautions, small_samples
+from exparity.report.conclusions import conclusions_of, in_lines
+from exparity.report.context import Context
 from exparity.report.gather import Study
-from exparity.report.picture import is_controlled, listed
+from exparity.report.picture import is_controlled
 from exparity.report.preference import (
     favoured_group,
     other_group,
     preference_of,
 )
-from exparity.report.tables import Row, Table, by_dataset
+from exparity.report.tables import Row, Table
 from exparity.report.verdicts import (
     counts_of,
-    detectable,
     effect_size,
-    is_decided,
     is_foreseen,
     moved,
     named,
@@ -40,10 +40,6 @@ from exparity.stats.verdicts import RANKS, rank_of
 
 _BY_CONTROL = ", by skill, else in excess over random explanations"
 _BY_FORESIGHT = ", by forward simulation"
-INSEPARABLE, DEPENDENT = 0.99, 0.3
-"""Cramér's V of label and group from which readers are warned."""
-_LARGE = 0.8
-"""|d| that a sample must be able to show; a large effect (Cohen 1988, §2.2)."""
 _DECIDED = {
     "headline": "Decided",
     "beside": "By other metrics, decided",
@@ -117,119 +113,6 @@ def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:
     return f"{how}. The largest gap is that of {method}: {sentence}"
 
 
-def unreliable_sentences(study: Study) -> list[str]:
-    """Return sentences on classifiers that predict one class or are no better than a guess."""
-    return [*collapsed_sentences(study), *_guessing(study)]
-
-
-def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
-    """Return the cautions about data, classifiers and sample sizes that precede the gaps."""
-    return [*dependence_sentences(study), *unreliable_sentences(study), *_small(study, tables)]
-
-
-def collapsed_sentences(study: Study) -> Iterator[str]:
-    """Yield a sentence per dataset with classifiers that predict one class."""
-    collapsed = [a.whole for a in study.accuracies if a.collapsed]
-    for dataset, of_dataset in grouped(collapsed, itemgetter("dataset")).items():
-        names = []
-        for model, of_model in grouped(of_dataset, itemgetter("model")).items():
-            seeds = ", ".join(map(str, sorted(row["seed"] for row in of_model)))
-            names.append(f"{model} (seed{'s' if len(of_model) > 1 else ''} {seeds})")
-        yield (
-            f"On {dataset}, these classifiers predict one class for every test example, and their "
-            f"explanations are not counted: {', '.join(names)}."
-        )
-
-
-def strongest_dependence(study: Study) -> dict[str, float]:
-    """Return the largest Cramér's V of label and group among each dataset's splits, 0 if none."""
-    return {
-        dataset: max((v for v in by_split.values() if v == v), default=0.0)
-        for dataset, by_split in study.dependence.items()
-    }
-
-
-def dependence_sentences(study: Study) -> list[str]:
-    """Return a sentence per dataset whose label and group go together, the worst first."""
-    sentences = []
-    for dataset, largest in strongest_dependence(study).items():
-        if largest < DEPENDENT:
-            continue
-        numbers = numbers_of(study.dependence[dataset])
-        apart = "cannot be told apart" if largest >= INSEPARABLE else "go together"
-        name = study.display("dataset", dataset)
-        sentences.append(
-            (
-                -largest,
-                f"On {name}, label and group {apart}: Cramér's V is {numbers}. A gap between "
-                f"{listed(study.declared(dataset).groups, 'groups')} may be one between classes.",
-            )
-        )
-    return [sentence for _, sentence in sorted(sentences)]
-
-
-def numbers_of(by_split: Mapping[str, float]) -> str:
-    """Return Cramér's V of each split in words."""
-    values = {split: f"{v:.2f}" for split, v in by_split.items()}
-    if len(values) == 1:
-        return next(iter(values.values()))
-    if len(set(values.values())) == 1:
-        return f"{next(iter(values.values()))} in {' and '.join(values)}"
-    return ", ".join(f"{value} in {split}" for split, value in values.items())
-
-
-def _guessing(study: Study) -> Iterator[str]:
-    """Yield a sentence for each classifier that is right no more often than a guess."""
-    for a in study.accuracies:
-        dataset, share = a.whole["dataset"], a.whole["value"]
-        if share <= 1 / len(study.declared(dataset).classes) and not a.collapsed:
-            yield (
-                f"On {study.display('dataset', dataset)}, {a.whole['model']} (seed "
-                f"{a.whole['seed']}) is right for {percent(share)} of the texts, no more than a "
-                "guess would be. Was it trained for these classes, in this order?"
-            )
-
-
-def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield sentences about comparisons of too few texts: one per dataset and kind."""
-    trainings = "" if study.one_training else " or trainings"
-    for dataset, pairs in by_dataset(tables).items():
-        hopeless, large = [], []
-        for table in pairs:
-            judged = table.judged
-            flags = {flag for cell in table.cells.values() for flag in cell.flags}
-            if flags & {"cannot_pass", "too_few"}:
-                hopeless.append(table)
-            elif detectable(judged) > _LARGE and not any(is_decided(r["verdict"]) for r in judged):
-                large.append(table)
-        for chosen, sentence in (
-            (hopeless, "some comparisons have too few texts for any gap to be significant."),
-            (large, f"so few texts{trainings} can show only gaps above |d| = {_LARGE}."),
-        ):
-            if chosen:
-                yield f"{_pairs(chosen, pairs)} of {study.display('dataset', dataset)}: {sentence}"
-
-
-def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
-    """Return the names of a pair of groups, or the number of pairs."""
-    if len(chosen) == 1:
-        return f"{chosen[0].group_a} and {chosen[0].group_b}"
-    some = "All" if len(chosen) == len(pairs) else f"{len(chosen)} of"
-    return f"{some} {len(pairs)} pairs of groups"
-
-
-def _audited(study: Study) -> Iterator[str]:
-    """Yield the number of texts and the accuracy of each classifier by group."""
-    for whole, by_group in study.accuracies:
-        groups = (
-            f"{group}: {percent(row['value'])} of {row['n']:,}" for group, row in by_group.items()
-        )
-        yield (
-            f"{whole['model']} is right for {percent(whole['value'])} of the {whole['n']:,} texts "
-            f"of {study.display('dataset', whole['dataset'])} ({'; '.join(groups)})."
-        )
-
-
 def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return the variables of the findings' template."""
     every = findings_of(study, tables)
@@ -242,7 +125,6 @@ def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
         "cautions": finding_cautions(study, tables),
-        "audited": list(_audited(study)) if study.one_training else [],
         "nothing_found": nothing_found(compared, one_training=study.one_training),
         "controlled": is_controlled(study),
         "certainty_alone": certainty_sentences(study, tables),
@@ -264,14 +146,14 @@ def certainty_sentences(study: Study, tables: Sequence[Table]) -> list[str]:
     return [f"{of} {'; '.join(methods)}." for of, methods in methods_of.items()]
 
 
-def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield the beginning of the page as lines of text: cautions, counts and the largest gaps."""
-    words = finding_words(study, tables)
-    for sentence in words["cautions"]:
+def in_plain_words(context: Context) -> Iterator[str]:
+    """Yield the beginning of the page as lines of text: the five answers, cautions and counts."""
+    study, tables = context.study, context.tables
+    yield from in_lines(conclusions_of(context))
+    for sentence in [*dependence_sentences(study), *small_samples(study, tables)]:
         yield f"Caution: {sentence}"
-    cells = [cell for table in tables for cell in table.cells.values()]
-    rows = [cell.standing for cell in cells if cell.standing]
-    by_control = _BY_CONTROL if words["controlled"] else ""
+    rows = [cell.standing for table in tables for cell in table.cells.values() if cell.standing]
+    by_control = _BY_CONTROL if is_controlled(study) else ""
     by = {"headline": _BY_FORESIGHT if is_foreseen(rows) else by_control, "beside": by_control}
     for counts in counts_of(rows):
         if counts.quantity not in _DECIDED:
@@ -280,14 +162,6 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
         several |= {"not tested": counts.untested} if counts.untested else {}
         yield (
             f"{_DECIDED[counts.quantity]}: "
-            f"{counts.decided:,} of {counts.total:,} cells{by.get(counts.quantity, '')}"
+            f"{counts.decided:,} of {counts.total:,} comparisons{by.get(counts.quantity, '')}"
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )
-    for finding in words["findings"]:
-        yield f"{finding.metric} {finding.sentence}"
-    if words["more_findings"] > 0:
-        yield f"{words['more_findings']} more gaps are smaller."
-    yield from words["certainty_alone"]
-    if words["nothing_found"]:
-        yield words["nothing_found"]
-    yield from words["untested_sentences"]

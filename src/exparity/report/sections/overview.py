@@ -10,6 +10,8 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.core.grouping import grouped
+from exparity.report.cautions import numbers_of
+from exparity.report.conclusions import conclusions_of
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
@@ -21,7 +23,7 @@ from exparity.report.provenance import (
     versions,
 )
 from exparity.report.sections.disparity import matrices
-from exparity.report.sections.findings import finding_words, numbers_of
+from exparity.report.sections.findings import finding_words
 from exparity.report.tables import MOST_PAIRS
 from exparity.report.verdicts import (
     QUANTITIES,
@@ -152,6 +154,7 @@ def build(context: Context) -> Content:
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,
             "missed_line": missed_line,
+            "conclusions": conclusions_of(context),
             **finding_words(study, context.tables),
             "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
             "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.columns import Examples
+from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS
 from exparity.metrics.facts import MetricFacts
 from exparity.stages.cell import Lookup, read_all, require_same_cell
-from exparity.stages.controls import RANDOM
 from exparity.stages.skill import Controls, Quantity, is_skill, quantities_of, random_by
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d

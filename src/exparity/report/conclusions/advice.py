@@ -1,0 +1,175 @@
+"""What next, and what not to say? Steps that the results themselves suggest."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from exparity.report.cautions import (
+    DEPENDENT,
+    INSEPARABLE,
+    strongest_dependence,
+    unreliable_sentences,
+)
+from exparity.report.conclusions.answer import Answer
+from exparity.report.conclusions.classifiers import services_of
+from exparity.report.conclusions.explanations import is_gap, standing_rows
+from exparity.report.context import Context
+from exparity.report.gather import Study
+from exparity.report.preference import favoured_group, other_group
+from exparity.report.tables import Row
+from exparity.report.verdicts import (
+    detectable,
+    effect_size,
+    is_decided,
+    named,
+    needed,
+    untested_sentences,
+)
+from exparity.stats.verdicts import TWICE, is_description
+
+_FIRST = 3
+"""Steps that are told first."""
+
+
+class PartlyExplained(NamedTuple):
+    """A dataset of which some predicted texts are not explained."""
+
+    dataset: str
+    least: int  # explained texts of the method that has fewest
+    most: int
+    predicted: int
+
+    @property
+    def words(self) -> str:
+        """How many are explained, in words."""
+        span = "–".join(f"{n:,}" for n in sorted({self.least, self.most}))
+        return f"of {self.predicted:,} predicted texts {span} are explained"
+
+
+def partly_explained(context: Context) -> Iterator[PartlyExplained]:
+    """Yield the datasets of which some predicted texts are not explained."""
+    predicted = {one.whole["dataset"]: one.whole["n"] for one in context.study.accuracies}
+    explained = defaultdict(list)
+    for origin in context.origins:
+        if origin.artefact == "explanations":
+            explained[origin.ids["dataset"]].append(origin.facts["rows"])
+    for dataset, sizes in explained.items():
+        if min(sizes) < predicted[dataset]:
+            yield PartlyExplained(dataset, min(sizes), max(sizes), predicted[dataset])
+
+
+def next_steps(context: Context) -> Answer:
+    """Answer what to do next, first what limits all else; then what the results do not show."""
+    study = context.study
+    standing = standing_rows(study)
+    partly = list(partly_explained(context))
+    steps = [*_steps(study, standing, partly)]
+    if not standing:
+        steps.append("Name methods and metrics in the config, so that something is explained.")
+    elif not steps and all(row["verdict"] for row in standing):
+        steps.append("Nothing, for these groups and texts; check again after each training.")
+    not_to_say = " ".join(_not_shown(study, standing))
+    first = " ".join(filter(None, (*steps[:_FIRST], not_to_say)))
+    return Answer(first, steps[_FIRST:])
+
+
+def _steps(
+    study: Study, standing: Sequence[Row], partly: Sequence[PartlyExplained]
+) -> Iterator[str]:
+    """Yield what to do next."""
+    if unreliable_sentences(study):
+        yield "Improve the classifier first: explanations of one that guesses show little."
+    elif any(one.differs for one in services_of(study)):
+        yield "Improve the classifier for the group that it serves worse."
+    yield from untested_sentences(standing)
+    dependence = max(strongest_dependence(study).values(), default=0.0)
+    if dependence >= INSEPARABLE:
+        yield "Compare on other texts, in which every class has texts of each group."
+    elif dependence >= DEPENDENT:
+        yield (
+            "Compare within classes, since label and group go together: the dialog of each cell "
+            "has the gap at equal class."
+        )
+    largest = _largest_gap(standing)
+    if largest is not None:
+        again = (
+            " If the classifier can be trained again, do so with other seeds: a gap that stays is "
+            "one of the model."
+        )
+        yield (
+            f"Read explanations of {other_group(largest)} in the section Explanations."
+            f"{again if study.one_training else ''}"
+        )
+    yield from _about_open_cells(study, standing, partly)
+
+
+def _largest_gap(standing: Sequence[Row]) -> Row | None:
+    """Return the row of the largest gap that favours a group, those told first before others."""
+    sided = [
+        row
+        for row in standing
+        if is_gap(row) and named(row["verdict"]).favours and not is_description(row)
+    ]
+    return max(sided, key=lambda row: (row["headline"], effect_size(row)), default=None)
+
+
+def _about_open_cells(
+    study: Study, standing: Sequence[Row], partly: Sequence[PartlyExplained]
+) -> Iterator[str]:
+    """Yield what cells without a decision need: the texts that were left out, then others."""
+    judged = [row for row in standing if row["verdict"]]
+    undecided = [row for row in judged if not is_decided(row["verdict"])]
+    if undecided or len(judged) < len(standing):
+        for one in partly:
+            yield (
+                f"Explain the texts of {study.display('dataset', one.dataset)} that were left out: "
+                f"{one.words}. Raise max_examples, or leave out --quick."
+            )
+    if undecided:
+        yield _more_of(study, undecided, len(judged), bool(partly))
+
+
+def _more_of(study: Study, undecided: Sequence[Row], n_judged: int, is_partly: bool) -> str:
+    """Return whether more texts or more trainings would decide most of the open cells."""
+    wanted = Counter(map(needed, undecided))
+    what = "trainings" if wanted["trainings"] > wanted["texts"] else "texts"
+    still = "still " if is_partly and what == "texts" else ""
+    kind = f"{study.run}s" if what == "trainings" else "texts"
+    known = [row[TWICE[what]] for row in undecided if row.get(TWICE[what]) == row.get(TWICE[what])]
+    shown = ""
+    if study.one_training:
+        least = detectable(undecided)
+        if least == least:
+            shown = f", and with these texts half of them show no gap below |d| = {least:.2g}"
+    elif known:
+        shown = f"; twice as many would show a gap of |d| = {median(known):.2g} in half of them"
+    return (
+        f"Take {still}more {kind}: {len(undecided)} of {n_judged} tested comparisons are "
+        f"undecided{shown}."
+    )
+
+
+def _not_shown(study: Study, standing: Sequence[Row]) -> Iterator[str]:
+    """Yield what the results do not show, though they may seem to."""
+    alone = [
+        cell["score"]
+        for cell in study.verdicts.values()
+        if "score" in cell
+        and is_gap(cell["score"])
+        and not is_description(cell["score"])
+        and not any(row["stands"] and is_gap(row) for row in cell.values())
+    ]
+    favoured = {group for row in alone if (group := favoured_group(row))}
+    for group in sorted(favoured):
+        n_cells = sum(favoured_group(row) == group for row in alone)
+        yield (
+            f"Do not say that {group} texts are explained better because their scores are better: "
+            f"in {n_cells} comparison{'s' if n_cells > 1 else ''} no gap beyond that of the "
+            "classifier is shown."
+        )
+    concentrated = [row for row in standing if is_description(row) and is_gap(row)]
+    if concentrated:
+        yield "Do not call more concentrated explanations better."

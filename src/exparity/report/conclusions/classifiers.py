@@ -1,0 +1,119 @@
+"""Does the classifier work for everybody? Accuracy and certainty by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from operator import itemgetter
+from statistics import fmean
+
+from exparity.core.formats import joined
+from exparity.core.grouping import grouped
+from exparity.report.cautions import unreliable_sentences
+from exparity.report.conclusions.answer import Answer
+from exparity.report.context import Context
+from exparity.report.gather import Study
+from exparity.report.tables import Row
+
+_CLEAR = 0.05
+"""Difference of two shares that is told, where most trainings show it with certainty."""
+_NAMED = 3
+"""Groups of which each is named; of more, the two ends are."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """How well the classifiers of a model serve the groups of a dataset.
+
+    Attributes:
+        dataset, model: as they are called on the page.
+        shares: share of the texts of each group that are predicted rightly, mean over trainings.
+        differs: whether two of these differ clearly.
+        surer_of: group whose true class the classifiers are surer of; empty if none.
+    """
+
+    dataset: str
+    model: str
+    shares: Mapping[str, float]
+    differs: bool
+    surer_of: str
+
+    @property
+    def gap(self) -> float:
+        """Difference of the largest and the smallest share."""
+        return max(self.shares.values()) - min(self.shares.values())
+
+    @property
+    def sentence(self) -> str:
+        """What is said of it."""
+        ordered = sorted(self.shares, key=lambda group: -self.shares[group])
+        chosen = ordered if len(ordered) <= _NAMED else [ordered[0], ordered[-1]]
+        numbers = joined([f"{100 * self.shares[g]:.0f} of 100 {g}" for g in chosen])
+        ends = f" texts, of {len(ordered)} groups" if len(ordered) > _NAMED else " texts"
+        surer = f", and surer of {self.surer_of}" if self.surer_of else ""
+        return f"On {self.dataset}, {self.model} is right for {numbers}{ends}{surer}."
+
+
+def services_of(study: Study) -> list[Service]:
+    """Return how each model serves the groups of each dataset, the most unequal first."""
+    gaps = grouped(
+        (row for row in study.bias if row["quantity"] == "accuracy_gap"),
+        itemgetter("dataset", "model"),
+    )
+    accuracies = grouped(study.accuracies, lambda one: (one.whole["dataset"], one.whole["model"]))
+    judged = grouped(study.judged, itemgetter("dataset", "model"))
+    threshold = float(study.statistics["threshold"])
+    services = []
+    for (dataset, model), trainings in accuracies.items():
+        if not study.declared(dataset).groups:
+            continue
+        shares = {
+            group: fmean(training.by_group[group]["value"] for training in trainings)
+            for group in study.declared(dataset).groups
+        }
+        pairs = gaps.get((dataset, model), [])
+        services.append(
+            Service(
+                study.display("dataset", dataset),
+                model,
+                shares,
+                any(_is_clear(pairs, *sorted(pair)) for pair in combinations(shares, 2)),
+                _surer_of(judged.get((dataset, model), ()), threshold),
+            )
+        )
+    return sorted(services, key=lambda one: -one.gap)
+
+
+def about_classifiers(context: Context) -> Answer:
+    """Answer whether classifiers are right, and sure, as often for every group."""
+    study = context.study
+    services = services_of(study)
+    unequal = [one.sentence for one in services if one.differs or one.surer_of]
+    if unequal:
+        unequal[0] += " Deal with this first: it moves every number below."
+    equal = [one.sentence for one in services if not (one.differs or one.surer_of)]
+    unreliable = " ".join(unreliable_sentences(study))
+    return Answer.of([*unequal, *equal], before=unreliable, evidence="bias")
+
+
+def _is_clear(pairs: Sequence[Row], group_a: str, group_b: str) -> bool:
+    """Return whether two groups are right to clearly different shares.
+
+    The mean difference is at least :data:`_CLEAR`, and most trainings show one by themselves.
+    """
+    own = [row for row in pairs if {row["group"], row["group_b"]} == {group_a, group_b}]
+    known = [row for row in own if row["value"] == row["value"]]
+    if not known or abs(fmean(row["value"] for row in known)) < _CLEAR:
+        return False
+    shown = [row for row in known if row["ci_low"] > 0 or row["ci_high"] < 0]
+    return 2 * len(shown) > len(known)
+
+
+def _surer_of(rows: Sequence[Row], threshold: float) -> str:
+    """Return the group that classifiers are surer of than of another, by the largest difference."""
+    sure = [row for row in rows if abs(row["certainty_d"]) >= threshold]
+    if not sure:
+        return ""
+    largest = max(sure, key=lambda row: abs(row["certainty_d"]))
+    return str(largest["group_a"] if largest["certainty_d"] > 0 else largest["group_b"])

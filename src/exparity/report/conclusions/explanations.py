@@ -1,0 +1,204 @@
+"""Are the explanations of one group worse? The verdicts of a dataset and model, with levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
+
+from exparity.core.formats import joined, signed
+from exparity.core.grouping import grouped
+from exparity.report.conclusions.answer import Answer, in_sentence
+from exparity.report.context import Context
+from exparity.report.gather import Study
+from exparity.report.preference import favoured_group, levels_of, other_group, preference_of
+from exparity.report.tables import Row
+from exparity.report.verdicts import (
+    effect_size,
+    is_foreseen,
+    is_random,
+    named,
+    untested_sentences,
+)
+from exparity.stats.verdicts import rank_of
+
+_FORESIGHT = (
+    "How well do explanations foresee what the classifier does when words are left out (0 not at "
+    "all, 1 fully)?"
+)
+_MOST_NAMED = 4
+"""Methods that are named for one verdict; of more, their number is told."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The comparisons of one dataset and model that are told together.
+
+    Attributes:
+        study: the study.
+        dataset, model: ids.
+        rows: standing rows of one rank.
+    """
+
+    study: Study
+    dataset: str
+    model: str
+    rows: Sequence[Row]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of groups."""
+        return list(dict.fromkeys((row["group_a"], row["group_b"]) for row in self.rows))
+
+    @property
+    def severity(self) -> float:
+        """Size of the largest gap; 0 without one."""
+        return max((effect_size(row) for row in self.rows if is_gap(row)), default=0.0)
+
+    @property
+    def name(self) -> str:
+        """Dataset, and model where there are several."""
+        dataset = self.study.display("dataset", self.dataset)
+        several = len({model for _, model in self.study.pairs}) > 1
+        return f"{dataset}, {self.model}" if several else dataset
+
+    def sentence(self) -> str:
+        """Return what is said of it."""
+        said = self._of_pair() if len(self.pairs) == 1 else self._of_pairs()
+        return f"On {self.name}, {said}."
+
+    def _of_pair(self) -> str:
+        """Return what is said where two groups are compared."""
+        tested = [row for row in self.rows if row["verdict"]]
+        alike = [row for row in tested if is_alike(row)]
+        still_open = [row for row in tested if not is_gap(row) and row not in alike]
+        (pair,) = self.pairs
+        parts = [*self._gaps()]
+        if alike:
+            parts.append(f"{joined(pair)} texts are alike with {self._with(alike)}")
+        if still_open:
+            parts.append(f"neither a gap nor its absence is shown with {self._with(still_open)}")
+        untested = [row for row in self.rows if not row["verdict"]]
+        if untested:
+            parts.append(f"not tested: {self._with(untested)}")
+        return "; ".join(parts)
+
+    def _of_pairs(self) -> str:
+        """Return what is said where more than two groups are compared."""
+        gaps = [row for row in self.rows if is_gap(row)]
+        groups = len(self.study.declared(self.dataset).groups)
+        of_pairs = grouped(gaps, itemgetter("group_a", "group_b"))
+        if not gaps:
+            if all(map(is_alike, self.rows)):
+                return f"all {len(self.pairs)} pairs of the {groups} groups are alike"
+            return f"no two of the {groups} groups are shown to differ, nor all to be alike"
+        largest = max(gaps, key=effect_size)
+        told = f"{len(of_pairs)} of {len(self.pairs)} pairs of groups differ"
+        if not named(largest["verdict"]).favours:
+            return told
+        favoured = favoured_group(largest)
+        return (
+            f"{told}, most of all {favoured} and {other_group(largest)}: {favoured} texts "
+            f"{preference_of(largest).texts} ({self._item(largest)})"
+        )
+
+    def _gaps(self) -> Iterator[str]:
+        """Yield a part for each group that gaps favour, and one for those that favour none."""
+        gaps = sorted(filter(is_gap, self.rows), key=effect_size, reverse=True)
+        sided = [row for row in gaps if named(row["verdict"]).favours and favoured_group(row)]
+        by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).texts))
+        for (favoured, better), rows in by_side.items():
+            items = [self._item(row) for row in rows[:_MOST_NAMED]]
+            rest = len(rows) - len(items)
+            items += [f"and {rest} more"] if rest else []
+            yield f"{favoured} texts {better}: {', '.join(items)}"
+        unsided = [row for row in gaps if row not in sided]
+        if unsided:
+            yield (
+                f"groups differ with {self._with(unsided)}, and the favoured one changes from "
+                f"{self.study.run} to {self.study.run}"
+            )
+
+    def _item(self, row: Row) -> str:
+        """Return a method, with the levels of both groups, or d where they are unknown."""
+        levels = levels_of(row)
+        better = favoured_group(row) or row["group_a"]
+        worse = row["group_b"] if better == row["group_a"] else row["group_a"]
+        if not levels:
+            return f"{self._label(row)} (d {signed(row['d'])})"
+        return f"{self._label(row)} {levels[better]:.2f} ({worse} {levels[worse]:.2f})"
+
+    def _label(self, row: Row) -> str:
+        method = self.study.display("method", row["method"])
+        if len({other["metric"] for other in self.rows}) == 1:
+            return method
+        return f"{method} by {self.study.display('metric', row['metric'])}"
+
+    def _with(self, rows: Sequence[Row]) -> str:
+        """Return the methods of some rows, by name if they are few."""
+        if len(rows) == len(self.rows) > 1:
+            return f"each of {len(rows)} {self._kind}s"
+        if len(rows) > _MOST_NAMED:
+            return f"{len(rows)} of {len(self.rows)} {self._kind}s"
+        return joined([self._label(row) for row in rows])
+
+    @property
+    def _kind(self) -> str:
+        one_metric = len({row["metric"] for row in self.rows}) == 1
+        return "method" if one_metric else "comparison"
+
+
+def is_gap(row: Row) -> bool:
+    """Return whether the verdict of a row counts as a gap."""
+    return bool(row["verdict"]) and named(row["verdict"]).is_gap
+
+
+def is_alike(row: Row) -> bool:
+    """Return whether the verdict of a row is that groups are treated alike."""
+    return bool(row["verdict"]) and named(row["verdict"]).tone == "good"
+
+
+def standing_rows(study: Study) -> list[Row]:
+    """Return the rows that stand, of methods."""
+    return [row for row in study.judged if row["stands"] and not is_random(row)]
+
+
+def places_of(study: Study, rank: str) -> list[Place]:
+    """Return the comparisons of a rank by dataset and model, the largest gap first."""
+    rows = [row for row in standing_rows(study) if rank_of(row) == rank]
+    cells = grouped(rows, itemgetter("dataset", "model"))
+    places = [Place(study, dataset, model, of) for (dataset, model), of in cells.items()]
+    return sorted(places, key=lambda place: -place.severity)
+
+
+def about_explanations(context: Context) -> Answer:
+    """Answer whether explanations are as good for every group: what comes first, and the rest."""
+    study = context.study
+    rows = standing_rows(study)
+    if not rows:
+        return Answer("Nothing was explained, so that nothing is known of it.")
+    if not any(row["verdict"] for row in rows):
+        reasons = " ".join(untested_sentences(rows))
+        return Answer(f"Unknown: nothing could be tested. {reasons}")
+    before = _FORESIGHT if is_foreseen(rows) else ""
+    parts = [place.sentence() for place in places_of(study, "headline")]
+    return Answer.of(
+        parts, *_beside(study), *untested_sentences(rows), before=before, evidence="disparity"
+    )
+
+
+def _beside(study: Study) -> Iterator[str]:
+    """Yield what other metrics say, and which explanations are more concentrated."""
+    beside = places_of(study, "beside")
+    metrics = dict.fromkeys(chain.from_iterable(_metrics(place) for place in beside))
+    names = joined([in_sentence(study.display("metric", metric)) for metric in metrics])
+    for place in beside:
+        yield f"By {names}: {in_sentence(place.sentence())}"
+    for place in places_of(study, "description"):
+        if place.severity:
+            yield (f"Concentration, where neither end is better: {in_sentence(place.sentence())}")
+
+
+def _metrics(place: Place) -> Sequence[str]:
+    return [row["metric"] for row in place.rows]

@@ -1,0 +1,42 @@
+"""Which method should I use? The best methods by the metric that comes first."""
+
+from __future__ import annotations
+
+from exparity.core.grouping import grouped
+from exparity.report.conclusions.answer import Answer, in_sentence
+from exparity.report.context import Context
+from exparity.report.gather import Study
+from exparity.report.ranking import Ranking, of_page, rankings_of
+from exparity.report.reading import read_analysis
+
+
+def study_rankings(study: Study) -> list[Ranking]:
+    """Return the rankings of a study; none where methods were not compared."""
+    if "ranking" not in study.options.get("analyses", {}):
+        return []
+    rows = read_analysis(study.results, study.options, "ranking")
+    return rankings_of(of_page(rows, study), study)
+
+
+def about_methods(context: Context) -> Answer:
+    """Answer which method is best, and for whom."""
+    study = context.study
+    rankings = study_rankings(study)
+    if not rankings:
+        known = len(study.methods)
+        why = "One method was run" if known == 1 else "Methods were not compared"
+        return Answer(f"{why}, so that none can be recommended.")
+    parts = []
+    for (metric, sentences), alike in grouped(rankings, _said).items():
+        places = ", ".join(dict.fromkeys(_place(study, one) for one in alike))
+        parts.append(f"By {in_sentence(metric)} on {places}: {' '.join(sentences)}")
+    return Answer.of(parts, evidence="ranking")
+
+
+def _said(ranking: Ranking) -> tuple[str, tuple[str, ...]]:
+    return ranking.metric.rstrip(" ↑↓"), tuple(ranking.sentences)
+
+
+def _place(study: Study, ranking: Ranking) -> str:
+    several = len({model for _, model in study.pairs}) > 1
+    return f"{ranking.dataset} ({ranking.model})" if several else ranking.dataset

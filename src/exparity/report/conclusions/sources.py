@@ -1,0 +1,127 @@
+"""Why do scores differ? Gaps in scores, divided into chance, room and explanations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from exparity.report.conclusions.answer import Answer
+from exparity.report.conclusions.explanations import is_gap
+from exparity.report.context import Context
+from exparity.report.gather import Study
+from exparity.report.tables import Row
+from exparity.report.verdicts import standing_of
+from exparity.stats.multiplicity import CELL_IDS
+from exparity.stats.sources import SOURCES
+from exparity.stats.verdicts import foresees, is_description
+
+_FEW = 6
+"""Gaps that are told beside the largest."""
+
+
+@dataclass(frozen=True)
+class DividedGap:
+    """A gap in scores and what it comes from, towards the group of the higher scores.
+
+    Attributes:
+        study: the study.
+        row: of the scores, in the verdicts artefact.
+        is_of_explanations: whether the skill of explanations is shown to differ, too.
+    """
+
+    study: Study
+    row: Row
+    is_of_explanations: bool
+
+    @property
+    def size(self) -> float:
+        """Size of the gap, in the metric's unit."""
+        return abs(float(self.row["estimate"]))
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The parts by source; those of the group of the higher scores are positive."""
+        sign = math.copysign(1.0, self.row["estimate"])
+        return {source: sign * float(self.row[f"gap_{source}"]) for source in SOURCES}
+
+    @property
+    def share(self) -> float:
+        """Share of the explanations in the gap; NaN where it is unknown."""
+        return self.parts["explanations"] / self.size if self.size else math.nan
+
+    @property
+    def sentence(self) -> str:
+        """What is said of it."""
+        row = self.row
+        higher = row["group_a"] if row["estimate"] > 0 else row["group_b"]
+        study = self.study
+        metric = study.display("metric", row["metric"])
+        method = study.display("method", row["method"])
+        dataset = study.display("dataset", row["dataset"])
+        model = f" and {row['model']}" if len({m for _, m in study.pairs}) > 1 else ""
+        gap = f"{metric} is {self.size:.2f} higher for {higher} texts with {method} on {dataset}"
+        parts = {source: f"{value:.2f}".replace("-", "−") for source, value in self.parts.items()}
+        by_chance = f"{parts['chance']} of it is there with random explanations"
+        if math.isnan(self.parts["explanations"]):
+            return f"{gap}{model}. {by_chance}; the rest cannot be divided without a reference."
+        most = "" if self.is_of_explanations else "at most "
+        percent = f" ({100 * self.share:.0f} %)" if 0 <= self.share <= 1 else ""
+        return (
+            f"{gap}{model}. {by_chance}, {parts['room']} because {higher} texts leave more to "
+            f"find; {most}{parts['explanations']}{percent} belongs to the explanations."
+        )
+
+
+def divided_gaps(study: Study) -> list[DividedGap]:
+    """Return the gaps in scores whose sources are known, the largest d first."""
+    gaps = []
+    for ids, cell in study.verdicts.items():
+        row = cell.get("score")
+        if row is None or is_description(row) or foresees(row) or not is_gap(row):
+            continue
+        if math.isnan(row["gap_chance"]):
+            continue
+        skill = cell.get("skill")
+        gaps.append(DividedGap(study, row, skill is not None and is_gap(skill)))
+        assert len(ids) == len(CELL_IDS)
+    return sorted(gaps, key=lambda gap: -abs(gap.row["d"]))
+
+
+def about_sources(context: Context) -> Answer:
+    """Answer what gaps in scores come from."""
+    gaps = divided_gaps(context.study)
+    if not gaps:
+        return Answer(_nothing_divided(context.study))
+    first, *others = gaps
+    text = first.sentence
+    shares = [gap.share for gap in gaps if gap.share == gap.share]
+    if len(shares) > 1:
+        text += (
+            f" Of {len(shares)} gaps in scores, the median share that belongs to the explanations "
+            f"is {100 * median(shares):.0f} %."
+        )
+    return Answer(text, [gap.sentence for gap in others[:_FEW]], "disparity")
+
+
+def _nothing_divided(study: Study) -> str:
+    """Return why no gap is divided."""
+    cells = [cell for cell in study.verdicts.values() if "score" in cell]
+    compared = [
+        cell["score"]
+        for cell in cells
+        if not is_description(cell["score"]) and not foresees(cell["score"])
+    ]
+    standing = [standing_of(cell.values()) for cell in cells]
+    if not compared:
+        return "No metric was measured whose scores depend on more than the explanations."
+    if not _are_controlled(compared):
+        return "Unknown: no random explanations were scored, so that no gap can be divided."
+    if not any(row["verdict"] for row in standing):
+        return "Unknown: nothing could be tested."
+    return "No gap in scores is shown, and so there is nothing to divide."
+
+
+def _are_controlled(rows: Sequence[Row]) -> bool:
+    return any(row["gap_chance"] == row["gap_chance"] for row in rows)

@@ -1,0 +1,259 @@
+"""The five answers: what each says of made-up studies, and no more than was measured."""
+
+import io
+import math
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from made_up import config, make_study, options_of
+from report.reading import Page
+from rich.console import Console
+
+from exparity.report.conclusions import conclusions_of, in_lines
+from exparity.report.conclusions.advice import partly_explained
+from exparity.report.context import Context
+from exparity.report.gather import gather
+from exparity.report.provenance import ArtefactOrigin
+from exparity.report.render import render_page
+from exparity.report.sections.findings import in_plain_words
+from exparity.report.terminal import verdicts_of
+from exparity.report.verdicts import is_random
+
+CLASSIFIER, GAPS, SOURCES, METHOD, NEXT = (
+    "Does the classifier work for everybody?",
+    "Are the explanations of one group worse?",
+    "Why do scores differ?",
+    "Which method should I use?",
+    "What next, and what not to say?",
+)
+
+
+def test_rows_that_do_not_count_are_counted():
+    accuracy = SimpleNamespace(whole={"dataset": "posts", "n": 300})
+    origins = [ArtefactOrigin("explanations", {"dataset": "posts"}, {"rows": n}) for n in (9, 300)]
+    context = SimpleNamespace(origins=origins, study=SimpleNamespace(accuracies=[accuracy]))
+    (partly,) = partly_explained(context)
+    assert partly.words == "of 300 predicted texts 9–300 are explained"
+
+
+UNTESTED = {
+    "label_mass_low": "the model hardly answers the prompt with a class: write a prompt that ends",
+    "collapsed": "the classifier predicts one class for every text: train it with a lower",
+    "constant": "all scores are equal: take another metric",
+    "too_few": "a group has fewer than two texts with a score: take more texts",
+    "missing_cells": "some texts have no score in some of the trainings: run the experiment",
+    "of_a_plugin": "of a plugin: look at the scores",
+}
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory):
+    settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
+    folder = make_study(tmp_path_factory.mktemp("tested"), settings, pairs=12)
+    return gather(folder, options_of(settings))
+
+
+def untested(study, flag, n=None):
+    """The study with the first n of its standing cells not tested."""
+    rows, left = [], len(study.judged) if n is None else n
+    for row in study.judged:
+        if row["stands"] and not is_random(row) and left:
+            left -= 1
+            row = {**row, "verdict": None, "verdict_strict": None, "flags": [flag]}
+        rows.append(row)
+    return replace(study, judged=rows)
+
+
+def printed(study):
+    console = Console(width=10_000, file=io.StringIO())
+    for part in verdicts_of(study.judged, 0.2, 0.95):
+        console.print(part)
+    return console.file.getvalue()
+
+
+def answers_of(study):
+    return conclusions_of(Context(study, study.results))
+
+
+@pytest.mark.parametrize("flag", UNTESTED)
+def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(tested, flag):
+    study = untested(tested, flag)
+    answers = answers_of(study)
+    said = f"4 of 4 cells were not tested, because {UNTESTED[flag]}"
+    for answer in answers.values():
+        assert "Nothing, for" not in answer.text
+        assert "No gap" not in answer.text
+    assert answers[GAPS].text.startswith("Unknown: nothing could be tested. 4 of 4")
+    assert answers[SOURCES].text.startswith("Unknown: ")
+    assert said in answers[NEXT].text
+    on_terminal = "\n".join(in_plain_words(Context(study, study.results)))
+    for text in (on_terminal, printed(study), render_page(Context(study, study.results))):
+        assert said in text
+    assert "Decided: 0 of 4 comparisons" in on_terminal
+    assert "explanations: decided 0 of 4 cells" in printed(study)
+    assert flag == "of_a_plugin" or f"not tested: {flag}" not in printed(study)
+
+
+def test_page_terminal_and_audit_count_the_same_cells_with_those_not_tested(tested):
+    study = untested(tested, "too_few", 1)
+    page = render_page(Context(study, study.results))
+    text = " ".join(Page(page).text.split())
+    assert re.search(r"Decided: \d of 4 cells: .*, 1 not tested", text)
+    assert re.search(r"explanations: decided \d of 4 cells .*, 1 not tested", printed(study))
+    on_terminal = "\n".join(in_plain_words(Context(study, study.results)))
+    assert re.search(r"Decided: \d of 4 comparisons.*1 not tested", on_terminal)
+    assert page.count('class="tile untested" title="model_0: not tested: a group has fewer') == 1
+    assert "1 of 4 cells was not tested, because a group has" in on_terminal
+    assert "Nothing, for" not in answers_of(study)[NEXT].text
+
+
+def test_texts_that_were_left_out_come_before_other_texts(tested):
+    undecided = [
+        row if is_random(row) else {**row, "verdict": "undecided"} for row in tested.judged
+    ]
+    context = Context(replace(tested, judged=undecided), tested.results)
+    origins = [ArtefactOrigin("explanations", {"dataset": "data_0"}, {"rows": 10})]
+    context.__dict__["origins"] = origins
+    answer = conclusions_of(context)[NEXT]
+    advice = " ".join([answer.text, *answer.more])
+    left = advice.index("that were left out: of 24 predicted")
+    more = advice.index("still more texts")
+    assert left < more
+    assert "leave out --quick" in advice
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    settings = config(datasets=2, models=2, seeds=3, methods=3, metrics=2)
+    folder = make_study(tmp_path_factory.mktemp("five"), settings, pairs=12)
+    return gather(folder, options_of(settings))
+
+
+def changed(study, rows_of, **changes):
+    """The study with changed columns in the standing rows that are chosen."""
+    rows = [
+        {**row, **changes} if row["stands"] and not is_random(row) and rows_of(row) else row
+        for row in study.judged
+    ]
+    return replace(study, judged=rows)
+
+
+def test_five_questions_in_order_each_answered_in_sentences(study):
+    answers = answers_of(study)
+    assert list(answers) == [CLASSIFIER, GAPS, SOURCES, METHOD, NEXT]
+    for answer in answers.values():
+        for sentence in (answer.text, *answer.more):
+            assert sentence.endswith(".")
+            assert "nan" not in sentence.lower().split()
+
+
+def test_page_and_terminal_say_the_same(study):
+    context = Context(study, study.results)
+    page = " ".join(Page(render_page(context)).text.split())
+    lines = [line for line in in_plain_words(context) if line[:2] in ("1.", "2.", "3.", "4.", "5.")]
+    assert lines == list(in_lines(answers_of(study)))
+    for question, answer in answers_of(study).items():
+        assert question in page
+        for sentence in (answer.text, *answer.more):
+            assert " ".join(sentence.split()) in page
+
+
+def test_the_answers_are_the_first_thing_on_the_page(study):
+    page = render_page(Context(study, study.results))
+    assert page.index('class="conclusions"') < page.index('class="picture"')
+
+
+def test_anchors_of_evidence_are_sections_of_the_page(study):
+    page = render_page(Context(study, study.results))
+    anchors = {answer.evidence for answer in answers_of(study).values()} - {""}
+    assert anchors == {"bias", "disparity", "ranking"}
+    for anchor in anchors:
+        assert f'<section id="{anchor}"' in page
+
+
+def test_a_classifier_that_serves_one_group_worse_comes_first(study):
+    rows = []
+    for row in study.bias:
+        value = {"male": 0.95, "female": 0.55}.get(row["group"], row["value"])
+        if row["quantity"] == "accuracy":
+            row = {**row, "value": value}
+        if row["quantity"] == "accuracy_gap":
+            row = {**row, "value": 0.4, "ci_low": 0.2, "ci_high": 0.6}
+        rows.append(row)
+    answers = answers_of(replace(study, bias=rows))
+    assert "is right for 95 of 100 male and 55 of 100 female texts" in answers[CLASSIFIER].text
+    assert "Deal with this first" in answers[CLASSIFIER].text
+    assert "Improve the classifier for the group that it serves worse." in answers[NEXT].text
+
+
+def test_equally_served_groups_are_no_reason_to_deal_with_anything(study):
+    alike = [{**row, "certainty_d": 0.0} for row in study.judged]
+    rows = [
+        {**row, "value": 0.9} if row["quantity"] == "accuracy" else
+        {**row, "value": 0.0, "ci_low": -0.1, "ci_high": 0.1}
+        if row["quantity"] == "accuracy_gap" else row
+        for row in study.bias
+    ]  # fmt: skip
+    text = answers_of(replace(study, bias=rows, judged=alike))[CLASSIFIER].text
+    assert "Deal with this first" not in text
+    assert "surer" not in text
+
+
+def test_gaps_are_told_with_the_levels_of_both_groups(study):
+    facts = {"verdict": "different", "better_group": "male", "mean_a": 0.41, "mean_b": 0.32}
+    facts |= {"d": 0.5, "quantity": "score", "skill_a": math.nan, "skill_b": math.nan}
+    planted = changed(study, lambda row: row["dataset"] == "data_1", **facts)
+    text = answers_of(planted)[GAPS].text
+    assert "On data_1, model_0, male texts have the better scores: " in text
+    assert "0.41 (female 0.32)" in text
+
+
+def test_a_gap_of_scores_alone_is_named_as_what_not_to_say(study):
+    """Where scores differ and what stands does not, nothing is concluded of explanations."""
+    rows = []
+    for row in study.judged:
+        if is_random(row):
+            rows.append(row)
+        elif row["quantity"] == "score":
+            rows.append({**row, "verdict": "different", "d": 1.0, "better_group": "male"})
+        else:
+            rows.append({**row, "verdict": "undecided"})
+    text = answers_of(replace(study, judged=rows))[NEXT].text
+    assert "Do not say that male texts are explained better because their scores are better" in text
+
+
+def test_sources_of_the_largest_gap_add_up_in_words(study):
+    parts = {"gap_chance": 0.2, "gap_room": 0.1, "gap_explanations": 0.1, "estimate": 0.4}
+    rows = [
+        {**row, **parts, "verdict": "different", "d": 1.0, "better_group": "male"}
+        if row["quantity"] == "score" else row
+        for row in study.judged
+    ]  # fmt: skip
+    text = answers_of(replace(study, judged=rows))[SOURCES].text
+    assert " is 0.40 higher for male texts with " in text
+    assert "0.20 of it is there with random explanations, 0.10 because male texts" in text
+    assert "at most 0.10 (25 %) belongs to the explanations" in text
+
+
+def test_one_method_is_not_recommended(tmp_path):
+    settings = config(datasets=1, models=1, seeds=2, methods=1, metrics=1)
+    folder = make_study(tmp_path, settings, pairs=8)
+    answer = answers_of(gather(folder, options_of(settings)))[METHOD]
+    assert answer.text == "One method was run, so that none can be recommended."
+
+
+def test_many_groups_take_one_sentence(tmp_path):
+    settings = config(datasets=1, models=1, seeds=2, methods=2, metrics=1)
+    groups = ("north", "east", "south", "west")
+    folder = make_study(tmp_path, settings, pairs=8, groups=groups)
+    study = gather(folder, options_of(settings))
+    text = answers_of(study)[GAPS].text
+    assert text.count("On ") == 1
+    assert re.search(r"the 4 groups|of 6 pairs", text)
+
+
+def test_a_study_without_groups_asks_nothing(tmp_path):
+    study = SimpleNamespace(compares=False)
+    assert conclusions_of(Context(study, tmp_path)) == {}

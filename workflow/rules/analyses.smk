@@ -10,14 +10,16 @@ for analysis in EXPERIMENT.analyses:
             [get_path(artefact) for artefact in analysis.facts.writes],
         log:
             get_log(analysis.id, analysis.facts.artefact),
-        priority: analysis.facts.minutes if analysis.facts.runs_model else 0
+        priority: get_priority(analysis.id) if analysis.facts.runs_model else 0
+        group:
+            get_group(analysis.id)
         conda:
             get_environment()
         threads: 1
         resources:
+            **get_analysis_gpu_slots(analysis.facts),
             mem_mb=get_analysis_memory(analysis.id, analysis.facts),
-            runtime=analysis.facts.minutes,
-            gpu_slot=EXPERIMENT.gpu_slots() if analysis.facts.runs_model else 0,
+            runtime=get_runtime(analysis.id),
         params:
             command=command_of(analysis.id),
             options=get_options(analysis.id),

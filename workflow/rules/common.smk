@@ -24,12 +24,14 @@ try:
     from exparity.core.command_line import command_of
     from exparity.core.errors import InputError
     from exparity.core.strict import canonical
+    from exparity.costs.effort import Effort
     from exparity.runs.begin import (
         before_jobs,
         before_plan,
         fail_without_inputs,
         lock_folders,
     )
+    from exparity.runs.groups import TRAINING, Groups
     from exparity.runs.outcome import explain_failures, name_report
     from exparity.tools.data import fetch
 except ModuleNotFoundError as error:
@@ -42,6 +44,7 @@ except ModuleNotFoundError as error:
 
     # The workflow catalogue lints with nothing but Snakemake installed: the rules, and no cells.
     EXPERIMENT = MagicMock(results="results")
+    Effort = Groups = MagicMock()
 
     def pattern_of(artefact):
         return artefact

@@ -6,6 +6,8 @@ rule cost:
         cost=get_path("cost"),
     log:
         get_log("cost", "cost"),
+    group:
+        get_group("cost")
     conda:
         get_environment()
     threads: 1

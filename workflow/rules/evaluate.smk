@@ -9,13 +9,15 @@ rule evaluate:
         scores=get_path("scores"),
     log:
         get_log("evaluate", "scores"),
-    priority: get_minutes("evaluate", "metric")
+    priority: get_priority("evaluate")
+    group:
+        get_group("evaluate")
     conda:
         get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("evaluate"),
-        runtime=get_minutes("evaluate", "metric"),
+        runtime=get_runtime("evaluate"),
         gpu_slot=get_gpu_slots(),
     params:
         options=get_options("evaluate"),

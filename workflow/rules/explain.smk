@@ -8,13 +8,15 @@ rule explain:
         explanations=get_path("explanations"),
     log:
         get_log("explain", "explanations"),
-    priority: get_minutes("explain", "method")
+    priority: get_priority("explain")
+    group:
+        get_group("explain")
     conda:
         get_environment()
     threads: 1
     resources:
         mem_mb=get_memory("explain"),
-        runtime=get_minutes("explain", "method"),
+        runtime=get_runtime("explain"),
         gpu_slot=get_gpu_slots(),
     params:
         options=get_options("explain"),

@@ -6,7 +6,9 @@ rule finetune:
         predictions=get_path("predictions"),
     log:
         get_log("finetune", "models"),
-    priority: 1000
+    priority: 1_000_000
+    group:
+        get_group("finetune")
     conda:
         get_environment()
     threads: get_processes()

@@ -25,6 +25,8 @@ rule report:
         ),
     log:
         get_log("report", "page"),
+    group:
+        get_group("report")
     conda:
         get_environment()
     threads: 1

@@ -16,14 +16,54 @@ def get_gpu_slots():
     return lambda wildcards: EXPERIMENT.gpu_slots(wildcards.get("metric"))
 
 
+def get_analysis_gpu_slots(facts):
+    """Return the slots of an analysis; of one without a model a cluster's profile says them."""
+    return {"gpu_slot": EXPERIMENT.gpu_slots()} if facts.runs_model else {}
+
+
 def get_processes():
     """The processes of a training, each of which has a core or a GPU."""
     return lambda wildcards: EXPERIMENT.processes(get_ids(wildcards))
 
 
-def get_minutes(stage, part):
-    """Return the minutes of a method or metric; as a priority, they start long jobs first."""
-    return with_signature(lambda wildcards: EXPERIMENT.minutes(stage, wildcards[part]))
+def get_gflops():
+    """The operations a second of what a cluster's jobs run on, in billions; None if its profile tells none."""
+    resources = workflow.resource_settings.default_resources or {}
+    return resources["gflops"].value if "gflops" in resources else None
+
+
+EFFORT = Effort(EXPERIMENT, get_gflops())
+GROUPS = Groups(EXPERIMENT, EFFORT)
+
+
+def get_priority(stage):
+    """Return the minutes that a job needs: long jobs start first."""
+    return with_signature(lambda wildcards: EFFORT.minutes(stage, get_ids(wildcards)))
+
+
+def get_runtime(stage):
+    """Return the time limit of a job's attempt, in minutes."""
+    return with_signature(
+        lambda wildcards, attempt: EFFORT.limit(stage, get_ids(wildcards), attempt)
+    )
+
+
+def get_group(stage):
+    """Return the submission of a job, on a cluster whose profile has submissions of several jobs."""
+    if GROUPS.kind_of(stage) is None:
+        return None
+
+    @with_signature
+    def group(wildcards):
+        # They are not known yet while rules are read.
+        if TRAINING not in workflow.group_settings.group_components:
+            return None
+        name = GROUPS.group_of(stage, get_ids(wildcards))
+        # As Snakemake does with a group that is text, so that `group-components` holds for it.
+        workflow.parent_groupids[name] = GROUPS.kind_of(stage)
+        return name
+
+    return group
 
 
 def get_memory(stage, least=8000):
@@ -39,5 +79,7 @@ def get_table_memory(wildcards, attempt):
 
 
 def get_analysis_memory(name, facts):
-    """Return the memory in MB of an analysis, with room for a model if it runs one."""
-    return get_memory(name, facts.memory_mb) if facts.runs_model else facts.memory_mb
+    """Return the memory in MB of an analysis: with room for a model if it runs one, else more after a failure."""
+    if facts.runs_model:
+        return get_memory(name, facts.memory_mb)
+    return with_signature(lambda wildcards, attempt: facts.memory_mb * attempt)

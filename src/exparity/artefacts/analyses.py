@@ -89,7 +89,8 @@ class AnalysisFacts:
         runs_model: whether it runs the model, and so needs a GPU.
         always: whether it is made unasked; else where ``analyses`` names it.
         memory_mb: memory of a job.
-        minutes: time that a job is given.
+        minutes: time that a job is given; None to estimate it from the passes that the job makes,
+            which :func:`exparity.costs.calls.passes_of` counts.
         statistics: keys of the config's statistics that are options of the job: each by its name,
             or together in ``statistics`` where the function takes that. ``analyses`` cannot set
             them.
@@ -115,7 +116,7 @@ class AnalysisFacts:
     runs_model: bool = False
     always: bool = False
     memory_mb: int = 2000
-    minutes: int = 30
+    minutes: int | None = 30
     statistics: tuple[_Statistic, ...] = ()
     job_options: Callable[..., Mapping[str, Any] | None] | None = None
     caution: Callable[..., str | None] | None = None

@@ -41,8 +41,7 @@ _BYTES = {"fp32": 4, "bf16": 2, "fp16": 6}
 """Bytes of a weight in each precision."""
 _SLACK = 1.3
 """Memory of a job for each byte of the model that it holds."""
-_FEW_PASSES = 100  # with which a method explains a test set in minutes
-_OF_METRICS = {"counterfactuals": "counterfactual", "foresight": "foresight"}
+OF_METRICS = {"counterfactuals": "counterfactual", "foresight": "foresight"}
 """What a metric needs that reads an artefact, of those that only some metrics read."""
 _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
@@ -166,10 +165,7 @@ class Experiment(ResolvedConfig):
 
     def table_memory_mb(self, ids: Cell, least: int) -> int:
         """Return ``least`` and the memory that reading the user's own tables takes, in MB."""
-        sizes = (
-            path.stat().st_size * _COMPRESSED.get(path.suffix.lower(), 1)
-            for path in map(Path, self.own_inputs("prepare", ids))
-        )
+        sizes = (text_bytes(path) for path in map(Path, self.own_inputs("prepare", ids)))
         return least + math.ceil(_HELD_OF_TABLE * sum(sizes) / 1e6)
 
     @cached_property
@@ -181,14 +177,6 @@ class Experiment(ResolvedConfig):
             if spec.checkpoint and spec.init == "pretrained"
             if (count := n_weights(spec.checkpoint, spec.revision))
         }
-
-    def minutes(self, stage: str, part: str) -> int:
-        """Return the time that a job is given, by its method (explain) or metric (evaluate)."""
-        if stage == "explain":
-            return 240 if self.methods[part].entry.facts.passes > _FEW_PASSES else 60
-        if self.metrics[part].entry.facts.needs == "explainer":
-            return 240
-        return 30 if self.runs_model(part) else 5
 
     @cached_property
     def analyses(self) -> list[Entry[AnalysisFacts]]:
@@ -255,7 +243,7 @@ class Experiment(ResolvedConfig):
             return [path for one in inputs for path in ([one] if isinstance(one, str) else one)]
         paths = self.own_inputs(name, ids)
         for artefact in layout.STAGES[name][0]:
-            if artefact in _OF_METRICS:
+            if artefact in OF_METRICS:
                 paths += self.of_metric(artefact, ids)
             else:
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
@@ -309,7 +297,7 @@ class Experiment(ResolvedConfig):
 
     def of_metric(self, artefact: str, ids: Cell) -> list[str]:
         """Return the file of an artefact that a metric needs, if it does."""
-        if ids["metric"] not in self.metrics_that_need(_OF_METRICS[artefact]):
+        if ids["metric"] not in self.metrics_that_need(OF_METRICS[artefact]):
             return []
         return [f"{self.results}/{layout.path_of(artefact, ids)}"]
 
@@ -352,6 +340,11 @@ def in_order(makers: Mapping[str, tuple[Iterable[str], Iterable[str]]]) -> list[
     maker = {artefact: name for name, (_, writes) in makers.items() for artefact in writes}
     needs = {name: [maker[r] for r in reads if r in maker] for name, (reads, _) in makers.items()}
     return [*TopologicalSorter(needs).static_order()]
+
+
+def text_bytes(path: Path) -> int:
+    """Return the bytes of text in a file, uncompressed."""
+    return path.stat().st_size * _COMPRESSED.get(path.suffix.lower(), 1)
 
 
 def _reads_explanations(facts: AnalysisFacts) -> bool:

@@ -12,10 +12,10 @@ from exparity.costs.planned import PlannedExamples, planned_jobs
 from exparity.metrics import limits
 from exparity.metrics.foresight import Design
 
-_TOKENS = 20
-"""Units of a text, roughly."""
-_SAMPLES = ("num_samples", "n_samples", "max_evals")
-"""Options of methods and metrics that say how many texts they ask about."""
+TOKENS = 20
+"""Units of a text where its length is not known, roughly."""
+_SAMPLES = ("num_samples", "n_samples", "max_evals", "n_steps")
+"""Options of methods and metrics that say how many passes they make."""
 
 
 def planned_calls(
@@ -63,29 +63,49 @@ def calls_of(experiment: Experiment, job: JobCost, examples: PlannedExamples) ->
     """Return the texts that a job sends to its function, roughly."""
     if job.stage == "finetune":  # which predicts the test split
         return len(examples.test(str(job.ids["dataset"])))
-    texts, options = job.examples or 0, experiment.options(job.stage, job.ids)
-    if job.stage == "removal_limits":
-        draws = int(options["draws"])
-        stages = int(options["stages"])
+    texts = job.examples or 0
+    if job.stage in ("removal_limits", "negative_control"):  # whose examples count for each draw
+        texts //= int(experiment.options(job.stage, job.ids)["draws"])
+    return texts * passes_of(experiment, job.stage, job.ids)
+
+
+def passes_of(
+    experiment: Experiment, stage: str, ids: Mapping[str, str | int], tokens: int = TOKENS
+) -> int:
+    """Return the passes that a job makes for each of its texts, roughly.
+
+    A method or metric counts as its option for samples says, or else by its declared passes.
+
+    Args:
+        experiment: the config.
+        stage: a stage or an analysis that runs a model.
+        ids: of the job's cell.
+        tokens: units of a text, at least 1.
+    """
+    if stage == "removal_limits":
+        options = experiment.options(stage, ids)
         turns = sum(map(len, options["takes"].values()))
-        return texts // draws * limits.passes_of(turns, _TOKENS, draws, stages)
-    if job.stage == "foresee":
-        masks = [Design(**design).draws_of(_TOKENS) for design in options["designs"]]
-        return texts * (sum(masks) + len(masks))
+        return limits.passes_of(turns, tokens, int(options["draws"]), int(options["stages"]))
+    if stage == "foresee":
+        designs = experiment.options(stage, ids)["designs"]
+        return sum(Design(**design).draws_of(tokens) + 1 for design in designs)
     passes = 1
-    if "metric" in job.ids:
-        metric = experiment.metrics[str(job.ids["metric"])]
+    if "metric" in ids:
+        metric = experiment.metrics[str(ids["metric"])]
         if not metric.entry.facts.runs_model:
             return 0
-        passes = _passes(metric.entry.facts.passes, metric.params)
-        if metric.entry.facts.needs != "explainer" or "method" not in job.ids:
-            return texts * passes
-    if "method" in job.ids:
-        method = experiment.methods[str(job.ids["method"])]
-        passes *= _passes(method.entry.facts.passes, method.params)
-    return texts * passes
+        passes = _declared(metric.entry.facts.passes, metric.params)
+        if stage == "negative_control":
+            return passes * experiment.config.controls.random.draws
+        if metric.entry.facts.needs != "explainer":
+            return passes
+    if "method" in ids:
+        method = experiment.methods[str(ids["method"])]
+        passes *= _declared(method.entry.facts.passes, method.params)
+    return passes
 
 
-def _passes(declared: int, params: Mapping[str, object]) -> int:
-    asked = [value for name in _SAMPLES if isinstance(value := params.get(name), int)]
-    return asked[0] if asked else declared
+def _declared(passes: int, params: Mapping[str, object]) -> int:
+    """Return the passes that options say, or else those that are declared."""
+    samples = [value for name in _SAMPLES if isinstance(value := params.get(name), int)]
+    return samples[0] if samples else passes

@@ -44,7 +44,7 @@ REMEDIES = (
     Remedy(
         r"violates .*policy",
         f"the account or qos limits jobs, their size or their time: lower `jobs`, mem_mb, "
-        f"training_minutes or job_minutes {_PROFILE}",
+        f"training_minutes or runtime {_PROFILE}",
     ),
     Remedy(
         r"partition (specified|name)",
@@ -66,7 +66,7 @@ REMEDIES = (
     ),
     Remedy(
         r"time ?limit",
-        f"lower training_minutes and job_minutes {_PROFILE}, or the number under group-components; "
+        f"lower training_minutes, or set runtime of the rule {_PROFILE}; "
         "`sinfo -o '%P %l'` lists time limits",
     ),
     Remedy(
@@ -78,7 +78,8 @@ REMEDIES = (
 WAITS = (
     Remedy(
         r"PartitionTimeLimit|PartitionConfig",
-        f"no node gives so much time or memory: lower training_minutes and job_minutes {_PROFILE}",
+        f"no node gives so much time or memory: lower training_minutes, or set runtime "
+        f"of the rule {_PROFILE}",
     ),
     Remedy(r"JobHeld", "`scontrol release ID` frees a job that is held"),
     Remedy(r"account", f"slurm_account {_PROFILE} must be one that may use the partition"),

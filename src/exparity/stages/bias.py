@@ -46,6 +46,8 @@ _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
     needs=(),
     display="Model bias",
     always=True,
+    memory_mb=4000,
+    minutes=10,
     statistics=("confidence", "resamples"),
 )
 def bias_model(

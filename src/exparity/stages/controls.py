@@ -111,7 +111,7 @@ def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     runs_model=True,
     always=True,
     memory_mb=8000,
-    minutes=240,
+    minutes=None,
     job_options=_limits_options,
 )
 def removal_limits_cell(
@@ -269,7 +269,7 @@ def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
     runs_model=True,
     always=True,
     memory_mb=8000,
-    minutes=240,
+    minutes=None,
     job_options=_random_options,
 )
 def negative_control_cell(

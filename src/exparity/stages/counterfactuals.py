@@ -135,7 +135,7 @@ def n_unchanged(changed: ChangedWords, examples: Sequence[Example]) -> int:
     runs_model=True,
     always=True,
     memory_mb=8000,
-    minutes=60,
+    minutes=None,
     # Not of datasets for which no counterfactuals are made; there is nothing to set.
     job_options=lambda experiment, ids: {} if ids["dataset"] in experiment.generators else None,
 )

@@ -81,7 +81,7 @@ def _options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, An
     runs_model=True,
     always=True,
     memory_mb=8000,
-    minutes=240,
+    minutes=None,
     job_options=_options,
 )
 def foresee_cell(

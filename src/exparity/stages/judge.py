@@ -46,6 +46,8 @@ CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"
     },
     display="Verdicts",
     always=True,
+    memory_mb=4000,
+    minutes=10,
     statistics=("family", "alpha"),
 )
 def judge_cells(

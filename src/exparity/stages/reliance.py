@@ -48,6 +48,8 @@ def _findings(rows: Sequence[Row], study: Any) -> Findings:
     of_metrics={"scores": "counterfactual"},
     display="Attribution on group terms",
     always=True,
+    memory_mb=4000,
+    minutes=10,
     statistics=("confidence",),
     job_options=lambda experiment, ids: {"target": experiment.config.target},
     section=_findings,

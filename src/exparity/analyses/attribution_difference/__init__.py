@@ -114,6 +114,8 @@ def _compared(
     },
     needs=("groups", "rationale"),
     display="Attribution within matched sets",
+    memory_mb=4000,
+    minutes=10,
     section=findings,
 )
 def attribution_difference_cell(

@@ -84,6 +84,8 @@ def _described(scores: FloatArray) -> dict[str, Any]:
     },
     needs=("rationale",),
     of_metrics={"scores": "rationale"},
+    memory_mb=4000,
+    minutes=10,
     section=findings,
 )
 def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:

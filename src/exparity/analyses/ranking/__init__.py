@@ -41,6 +41,7 @@ def _job_options(
     display="Which method",
     always=True,
     memory_mb=4000,
+    minutes=10,
     statistics=("alpha", "confidence"),
     job_options=_job_options,
     section=findings,

@@ -66,6 +66,7 @@ _LEVELS = Table(
     writes={"tests": TESTS, "across_trainings": _ACROSS_TRAININGS, "levels": _LEVELS},
     display="Comparing groups",
     memory_mb=4000,
+    minutes=10,
     always=True,
     statistics=tuple(Statistics.model_fields),  # not how tests are corrected
 )

@@ -15,7 +15,8 @@ from exparity.core.errors import IncompleteReport, InputError
 from exparity.report import context as contexts
 from exparity.report import downloads, figures, render, sections
 from exparity.report.figures import style
-from exparity.report.scores import POINTS, distribution
+from exparity.report.scores import distribution
+from exparity.report.spreads import POINTS, score_spread
 
 SETTINGS = {
     **config(datasets=1, models=1, seeds=2, methods=2, metrics=2),
@@ -161,22 +162,17 @@ class TestRanges:
 
     @pytest.mark.parametrize("scores", ROUNDING.values(), ids=ROUNDING)
     def test_scores_that_differ_by_rounding_are_constant(self, scores):
-        low, high, groups = distribution(scores, np.array(["a", "b"] * 20), ("a", "b"))
-        assert low == high == np.median(scores)
-        assert groups == [[20, [low] * 5, []]] * 2
-        spread = figures.score_spread(scores)
-        assert spread.at[0] == spread.at[-1]
+        found = distribution(scores, np.array(["a", "b"] * 20), ("a", "b"))
+        assert found.numbers == [(20, [np.median(scores)] * 5)] * 2
+        assert all(spread.is_flat for spread in found.spreads)
+        assert score_spread(scores).is_flat
 
     @pytest.mark.parametrize("scale", [1.0, 1e300, 1e-300])
     def test_a_density_is_the_same_on_any_scale(self, scale):
         rng = np.random.default_rng(0)
-        scores, groups = rng.normal(size=40), np.array(["a", "b"] * 20)
-        known, scaled = (distribution(x, groups, ("a", "b")) for x in (scores, scale * scores))
-        for (n, _, density), (_, _, other) in zip(known[2], scaled[2], strict=True):
-            assert n == 20
-            assert len(density) == POINTS
-            assert other == pytest.approx(density, abs=1)
-        spreads = [figures.score_spread(x) for x in (scores, scale * scores)]
+        scores = rng.normal(size=40)
+        spreads = [score_spread(x) for x in (scores, scale * scores)]
+        assert len(spreads[0].density) == POINTS
         assert spreads[1].density == pytest.approx(spreads[0].density)
         assert spreads[1].at == pytest.approx(spreads[0].at * scale)
 

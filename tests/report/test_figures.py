@@ -18,13 +18,14 @@ from exparity.artefacts.files import read_results
 from exparity.report import figures
 from exparity.report.failures import Failures
 from exparity.report.figures import write_figures
-from exparity.report.figures.distributions import distributions_figure, score_spread
+from exparity.report.figures.distributions import distributions_figure
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import FORMATS, MARKERS, WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import gather
 from exparity.report.names import fitted
 from exparity.report.picture import RANDOM, RANDOM_SCORES, picture_of
+from exparity.report.spreads import score_spread
 from exparity.report.tables import disparity_tables
 from exparity.report.verdicts import is_random
 

@@ -55,16 +55,17 @@ class TestData:
     def test_distributions(self, results, embedded):
         scores = read_results(results, "scores")
         data = embedded["distributions"]
-        ids = itertools.product(data["pairs"], data["methods"], data["metrics"], data["seeds"])
-        for (pair, *others), (low, high, groups) in zip(ids, data["items"], strict=True):
-            rows = scores[(scores[[*KEY, "seed"]] == [*pair, *others]).all(axis=1)]
-            assert (low, high) == (rows["score"].min(), rows["score"].max())
-            for group, (n, five, density) in zip(data["groups"][pair[0]], groups, strict=True):
-                of_group = rows.loc[rows["group"] == group, "score"]
-                assert n == len(of_group) == 12
-                assert five == pytest.approx(list(of_group.quantile([0, 0.25, 0.5, 0.75, 1])))
-                assert len(density) == data["points"]
-            assert max(max(density) for _, _, density in groups) == 99
+        ids = itertools.product(data["pairs"], data["methods"], data["metrics"])
+        for (pair, *others), cell in zip(ids, data["cells"], strict=True):
+            for seed, found in zip(data["seeds"], cell["seeds"], strict=True):
+                rows = scores[(scores[[*KEY, "seed"]] == [*pair, *others, seed]).all(axis=1)]
+                groups = data["groups"][pair[0]]
+                for group, (n, five) in zip(groups, found["numbers"], strict=True):
+                    of_group = rows.loc[rows["group"] == group, "score"]
+                    assert n == len(of_group) == 12
+                    assert five == pytest.approx(list(of_group.quantile([0, 0.25, 0.5, 0.75, 1])))
+                shapes = [style for style, _ in found["shapes"]]
+                assert shapes == ["group-1", "group-2", "box", "median"]
 
     def test_explanations(self, results, embedded):
         explained = read_results(results, "explanations")
@@ -129,7 +130,7 @@ def open_page(browser, results):
 
 def drawn(page, id):
     page.locator(f"#{id}").scroll_into_view_if_needed()
-    page.wait_for_selector(f"#{id}[data-drawn] svg")
+    page.wait_for_selector(f"#{id} svg")
     return page.locator(f"#{id} svg path").count()
 
 
@@ -263,7 +264,7 @@ class TestBrowser:
         page.locator("#distributions-table").wait_for()
         lines = page.locator("#distributions-table tbody tr").all_inner_texts()
         shown, *_ = rows = [line.split("\t") for line in lines]
-        five = embedded["distributions"]["items"][1 * 2 + 1][2][0][1]
+        five = embedded["distributions"]["cells"][1]["seeds"][1]["numbers"][0][1]
         assert shown[:3] == ["Gradient", "male", "12"]
         assert [float(x.replace("−", "-")) for x in shown[3:]] == pytest.approx(five, abs=5e-4)
         for column in list(zip(*rows, strict=True))[3:]:  # one format
@@ -402,14 +403,14 @@ class TestManyGroups:
         window = open_page(file=page)
         window.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         window.locator("td[data-cell]").first.click()
-        window.wait_for_selector("#chart-cell[data-drawn] svg")
+        window.wait_for_selector("#chart-cell svg")
         text = window.locator("#cell-dialog").inner_text()
         assert "(test of a zero mean gap)" in text
         assert "that the mean gap is zero" not in text
         for word in ("undefined that", "undefined to", "signed-rank\tundefined", "R ≤"):
             assert word not in text
-        legend = window.locator("#chart-cell .role-legend-label text").all_text_contents()
-        assert legend == ["group 0", "group 1"]
+        legend = window.locator("#chart-cell .key li").all_text_contents()
+        assert legend == [f"group {i}" for i in range(5)]
 
     def test_a_pair_opens_its_cells(self, open_page, page):
         window = open_page(file=page)

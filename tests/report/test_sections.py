@@ -1,11 +1,9 @@
 """What sections are made from: distributions, the sample, cost, formulas, embedded data."""
 
-import hashlib
 import json
 import math
 import re
 import tracemalloc
-from importlib.resources import files
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -23,7 +21,7 @@ from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.reading import read_costs, totals_by_part
 from exparity.report.render import embedded_json, render_page
-from exparity.report.scores import POINTS, ExampleScores, distribution
+from exparity.report.scores import ExampleScores, distribution
 from exparity.report.sections import explanations
 from exparity.report.sections.definitions import source_html, to_html
 from exparity.report.sections.explanations import _example, choose_sets
@@ -78,33 +76,24 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
 
 
 class TestDistribution:
-    def test_the_density_is_that_of_a_naive_sum(self):
+    def test_numbers_are_quartiles_of_each_group(self):
         rng = np.random.default_rng(0)
         values = {"a": rng.normal(size=200), "b": rng.normal(1, 2, size=150)}
         scores = np.concatenate([*values.values()])
         groups = np.repeat(["a", "b"], [200, 150])
         found = distribution(scores, groups, ("a", "b"))
-        naive = {}
-        for group, part in values.items():
-            iqr = np.quantile(part, 0.75) - np.quantile(part, 0.25)
-            width = 0.9 * min(part.std(), iqr / 1.34) * len(part) ** -0.2
-            width = max(width, (scores.max() - scores.min()) / POINTS)
-            naive[group] = [
-                sum(math.exp(-(((x - v) / width) ** 2) / 2) for v in part) / width / len(part)
-                for x in np.linspace(scores.min(), scores.max(), POINTS)
-            ]
-        top = max(max(heights) for heights in naive.values())
-        assert found[:2] == [scores.min(), scores.max()]
-        for (n, five, density), (group, heights) in zip(found[2], naive.items(), strict=True):
-            assert n == len(values[group])
-            assert five == np.quantile(values[group], (0, 0.25, 0.5, 0.75, 1)).tolist()
-            wanted = [99 * height / top for height in heights]
-            assert density == pytest.approx(wanted, abs=1.5)
+        for numbers, spread, part in zip(
+            found.numbers, found.spreads, values.values(), strict=True
+        ):
+            quartiles = np.quantile(part, (0, 0.25, 0.5, 0.75, 1)).tolist()
+            assert numbers == (len(part), quartiles)
+            assert spread.numbers[2] == quartiles[2]
 
     def test_a_group_without_defined_scores_is_none(self):
         found = distribution(np.array([1.0, np.nan]), np.array(["b", "a"]), ("a", "b"))
-        # One value, or equal ones, have no density.
-        assert found == [1.0, 1.0, [None, [1, [1.0] * 5, []]]]
+        assert found.numbers == [None, (1, [1.0] * 5)]
+        assert found.spreads[0] is None
+        assert found.spreads[1].is_flat  # one value, or equal ones, have no density
         assert distribution(np.array([np.nan]), np.array(["a"]), ("a", "b")) is None
 
 
@@ -199,15 +188,6 @@ def test_embedded_data_come_back_and_end_no_element():
     for text in ("</script>", "<!--", "<script>"):
         assert "<" not in embedded_json([text])
         assert json.loads(embedded_json([text])) == [text]
-
-
-def test_vendored_scripts_are_those_that_are_listed():
-    vendor = files("exparity.report") / "assets" / "vendor"
-    listed = dict(
-        re.findall(r"\| `(\S+\.js)` \|.*?`([0-9a-f]{64})`", (vendor / "README.md").read_text())
-    )
-    present = {f.name: f.read_bytes() for f in vendor.iterdir() if f.name.endswith(".js")}
-    assert {n: hashlib.sha256(b).hexdigest() for n, b in present.items()} == listed
 
 
 def test_memory_of_explanations_is_that_of_the_sample(tmp_path):

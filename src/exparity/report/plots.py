@@ -19,13 +19,13 @@ from exparity.core.settings import DEFAULTS
 from exparity.report.figures.distributions import (
     distributions_panel,
     group_marks,
-    score_spread,
 )
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.style import WIDTHS, house_style, new_figure
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.names import fitted, registered_name
 from exparity.report.picture import panels_of
+from exparity.report.spreads import score_spread
 from exparity.report.tables import tables_of
 from exparity.stats.informative import of_quantity
 from exparity.stats.verdicts import standing

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -31,8 +30,8 @@ _BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
 def render_page(context: Context) -> str:
     """Return the page as HTML.
 
-    Styles, scripts and data are inside. Its content security policy allows these very scripts and
-    styles, by their SHA-256, and nothing else: no request, no evaluated code, no inline handler.
+    Styles, scripts and data are inside. Its content security policy allows this very script and
+    style, by their SHA-256, and nothing else: no request, no evaluated code, no inline handler.
 
     A section that fails is a line that says why, and is among the failures of the context. A page
     with failures carries no lineage, so that the next run makes it again.
@@ -47,16 +46,16 @@ def render_page(context: Context) -> str:
             drawn[section.id] = _draw(section, context, shared)
     parts = [drawn.get(section.id, _failed(section, context)) for section in sections]
     shown = [part for part in parts if part is not None]
-    scripts = _scripts([section for section in sections if drawn.get(section.id)])
+    script = _script([section for section in sections if drawn.get(section.id)])
     style = asset("page.css")
     failures = context.failures.reasons
     return environment.get_template("page.html.j2").render(
         shared,
         lineage="" if failures else current_run().lineage,
         failed=listed(failures),
-        policy=_policy(scripts, style),
+        policy=_policy(script, style),
         style=Markup(style),
-        scripts=[Markup(script) for script in scripts],
+        script=Markup(script),
         sections=shown,
         data={part.id: part.data for part in shown if part.data is not None},
     )
@@ -98,30 +97,17 @@ def template_of(environment: Environment, section: Section) -> Template:
     return environment.get_template(f"sections/{section.id}.html.j2")
 
 
-def _scripts(sections: Sequence[Section]) -> list[str]:
-    """Return the scripts of a page: the charting library, and our own scripts as one."""
-    own = [*_CORE, *(s.script for s in sections if s.script), _LAST]
-    library = [
-        asset("vendor/vega.min.js"),
-        asset("vendor/vega-lite.min.js"),
-        _as_script(asset("vendor/vega-interpreter.js")),
-    ]
-    scripts = ["\n".join(library), "\n".join(asset(name) for name in own)]
-    assert not any("</script" in script.lower() for script in scripts)
-    return scripts
+def _script(sections: Sequence[Section]) -> str:
+    """Return the script of a page."""
+    files = [*_CORE, *(section.script for section in sections if section.script), _LAST]
+    script = "\n".join(asset(name) for name in files)
+    assert "</script" not in script.lower()
+    return script
 
 
-def _as_script(module: str) -> str:
-    """Return vega-interpreter as a plain script; it is published as a module only."""
-    module = re.sub(r"^import (.*) from .*$", r"const \1 = vega;", module, flags=re.MULTILINE)
-    body = re.sub(r"^(export|//# sourceMappingURL) ?.*$", "", module, flags=re.MULTILINE)
-    return f"(() => {{\n{body}\nvega.expressionInterpreter = expression;\n}})();"
-
-
-def _policy(scripts: Sequence[str], style: str) -> str:
-    hashes = " ".join(_hash(script) for script in scripts)
+def _policy(script: str, style: str) -> str:
     return (
-        f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 

@@ -1,4 +1,4 @@
-"""Summaries of the scores behind the tests: five numbers and a density for each group."""
+"""Summaries of the scores behind the tests: five numbers and a distribution for each group."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,9 @@ from exparity.artefacts.seal import open_sealed
 from exparity.core.grouping import grouped
 from exparity.report.gather import Ids, Study
 from exparity.report.means import NEEDED, MeanLine, mean_lines
-from exparity.report.ranges import is_constant, shares_of
+from exparity.report.ranges import is_constant
+from exparity.report.spreads import Spread, score_spread
 from exparity.types import FloatArray
-
-POINTS = 32
-"""Points of a density."""
-_BINS = 256
-_HEIGHT = 99
 
 
 class ExampleScores(NamedTuple):
@@ -37,11 +33,26 @@ class ExampleScores(NamedTuple):
         return None if place is None else float(self.values[place])
 
 
+class FiveNumbers(NamedTuple):
+    """How many scores a group has, and their minimum, quartiles and maximum."""
+
+    n_scores: int
+    quartiles: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The scores of one cell and seed, by group; None for a group without scores."""
+
+    numbers: Sequence[FiveNumbers | None]
+    spreads: Sequence[Spread | None]
+
+
 @dataclass(frozen=True)
 class Scores:
     """The scores of a grid."""
 
-    distributions: Mapping[Ids, list[Any]]  # see :func:`distribution`
+    distributions: Mapping[Ids, Distribution]
     examples: Mapping[Ids, ExampleScores]  # of the first seed
     means: Sequence[MeanLine]
 
@@ -93,48 +104,27 @@ def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Tabl
         return file.read(columns=list(columns), use_threads=False)
 
 
-def distribution(scores: FloatArray, groups: np.ndarray, order: Sequence[str]) -> list[Any] | None:
-    """Summarise the scores of one cell for the page's script; None if none is defined.
+def distribution(
+    scores: FloatArray, groups: np.ndarray, order: Sequence[str]
+) -> Distribution | None:
+    """Summarise the scores of one cell by group; None if no score is defined.
 
-    Scores that are equal up to rounding are told as their median, without a density.
+    Scores that are equal up to rounding are told as their median.
     """
     parts = [scores[(groups == group) & np.isfinite(scores)] for group in order]
     defined = [part for part in parts if len(part)]
     if not defined:
         return None
-    low, high = float(min(map(np.min, defined))), float(max(map(np.max, defined)))
+    low = float(min(map(np.min, defined)))
+    high = float(max(map(np.max, defined)))
     if is_constant(low, high):
-        low = high = float(np.median(np.concatenate(defined)))
-        parts = [np.full_like(part, low) for part in parts]
-    densities = [_density(part, low, high) if len(part) and high > low else [] for part in parts]
-    top = max((height for density in densities for height in density), default=0.0)
-    summaries = [
-        [
-            len(part),
-            np.quantile(part, (0, 0.25, 0.5, 0.75, 1)).tolist(),
-            [round(_HEIGHT * height / top) for height in density],
-        ]
-        if len(part)
-        else None
-        for part, density in zip(parts, densities, strict=True)
-    ]
-    return [low, high, summaries]
+        median = float(np.median(np.concatenate(defined)))
+        parts = [np.full_like(part, median) for part in parts]
+    return Distribution([_five_numbers(part) for part in parts], [score_spread(x) for x in parts])
 
 
-def _density(values: FloatArray, low: float, high: float) -> list[float]:
-    """Return a Gaussian kernel density of values at even steps from low to high, unscaled.
-
-    The width is Silverman's (1986), but at least the distance of two points. Values are put into
-    narrow bins first, which no plot can tell from the exact density.
-    """
-    shares = shares_of(values, low, high)
-    sd = float(shares.std())
-    q1, q3 = np.quantile(shares, (0.25, 0.75)).tolist()
-    spread = min(sd, (q3 - q1) / 1.34) or sd
-    width = max(0.9 * spread * len(shares) ** -0.2, 1 / POINTS)
-    counts, edges = np.histogram(shares, _BINS, (0.0, 1.0))
-    centres = (edges[:-1] + edges[1:]) / 2
-    points = np.linspace(0.0, 1.0, POINTS)
-    kernel = np.exp(-0.5 * ((points[:, None] - centres[None, :]) / width) ** 2) / width
-    density: list[float] = (kernel @ counts / len(shares)).tolist()
-    return density
+def _five_numbers(values: FloatArray) -> FiveNumbers | None:
+    """Return the number of values and their quartiles; None if there are none."""
+    if not len(values):
+        return None
+    return FiveNumbers(len(values), np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist())

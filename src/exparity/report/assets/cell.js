@@ -79,36 +79,14 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
   }
 
   function draw(i, table, metric) {
-    const rows = seeds(i).map((t) => ({
-      seed: `seed ${tests.seed[t]}`, d: number.value(tests.cohens_d[t]), low: number.value(tests.d_ci_low[t]),
-      high: number.value(tests.d_ci_high[t]), verdict: tests.significant[t] ? "significant" : "not significant",
-    })).filter((row) => Number.isFinite(row.d));
-    charts.draw(document.getElementById("chart-effects"), (c, width) => {
-      const y = { field: "seed", type: "nominal", title: null, sort: null };
-      const x = { type: "quantitative", title: `Cohen's d, ${table.a} − ${table.b}` };
-      return {
-        width: Math.min(420, width - 80), height: { step: 26 }, data: { values: rows },
-        layer: [
-          { data: { values: [{ from: -threshold, to: threshold }] }, mark: { type: "rect", color: c.soft },
-            encoding: { x: { field: "from", ...x }, x2: { field: "to" } } },
-          { data: { values: [{ zero: 0 }] }, mark: { type: "rule", color: c.quiet }, encoding: { x: { field: "zero", ...x } } },
-          { transform: [{ filter: "isValid(datum.low) && isValid(datum.high)" }], mark: { type: "rule", size: 2, color: c.ink },
-            encoding: { y, x: { field: "low", ...x }, x2: { field: "high" } } },
-          { mark: { type: "point", size: 70, filled: true, opacity: 1, color: c.ink },
-            encoding: { y, x: { field: "d", ...x }, shape: { field: "verdict", type: "nominal",
-              scale: { domain: ["significant", "not significant"], range: ["circle", "cross"] }, legend: { title: null, orient: "top" } } } },
-        ],
-      };
-    });
+    const effects = cells.effects[i];
+    document.getElementById("chart-effects").replaceChildren(...(effects ? [charts.svg(effects)] : []));
     const node = document.getElementById("chart-cell");
     if (!node) return;
-    const plots = seeds(i).map((t) => distributionOf(table.dataset, cells.model[i], cells.method[i], cells.metric[i], tests.seed[t]))
-      .map((row, k) => row && { ...row, label: `seed ${tests.seed[cells.start[i] + k]}` }).filter(Boolean);
-    const pair = data("distributions").groups[table.dataset].map((name) => [table.a, table.b].includes(name));
-    const ofPair = (list) => list.filter((_, k) => pair[k]);
-    const shown = plots.map((row) => ({ ...row, groups: ofPair(row.groups) }));
-    const groups = ofPair(data("distributions").groups[table.dataset]);
-    if (plots.length) charts.draw(node, violins(shown, groups, data("distributions").points, { title: metric.unit, shared: true, height: 180 }));
+    const groups = data("distributions").groups[table.dataset];
+    const panels = seeds(i).map((t) => [tests.seed[t], distributionOf(table.dataset, cells.model[i], cells.method[i], cells.metric[i], tests.seed[t])])
+      .filter(([, panel]) => panel).map(([seed, panel]) => ({ ...panel, label: `seed ${seed}` }));
+    if (panels.length) node.replaceChildren(...charts.panels(panels, groups, metric.unit));
     else node.replaceChildren(make("p", { class: "absent" }, "The scores of this cell are missing."));
   }
 

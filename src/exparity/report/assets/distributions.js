@@ -1,25 +1,21 @@
 /* Scores by group, one panel a method. */
 
-/** The distribution of one cell as violins() takes it; null where there is none. */
+/** The panel of one cell and seed, and its numbers by group; null where there is none. */
 function distributionOf(dataset, model, method, metric, seed) {
   const all = data("distributions");
   if (!all) return null;
   const pair = all.pairs.findIndex(([d, m]) => d === dataset && m === model);
-  const [x, y, s] = [all.methods.indexOf(method), all.metrics.indexOf(metric), all.seeds.indexOf(seed)];
-  const item = all.items[((pair * all.methods.length + x) * all.metrics.length + y) * all.seeds.length + s];
+  const [x, y] = [all.methods.indexOf(method), all.metrics.indexOf(metric)];
+  const cell = all.cells[(pair * all.methods.length + x) * all.metrics.length + y];
+  const item = cell?.seeds[all.seeds.indexOf(seed)];
   if (!item) return null;
-  const [low, high, groups] = item;
-  return {
-    low, high,
-    groups: groups.map((numbers, g) => numbers && {
-      name: all.groups[dataset][g], n: numbers[0], numbers: numbers[1], density: numbers[2],
-    }),
-  };
+  const groups = item.numbers.map((numbers, g) => numbers && { name: all.groups[dataset][g], n: numbers[0], numbers: numbers[1] });
+  return { axis: cell.axis, shapes: item.shapes, groups };
 }
 
 sections.distributions = () => {
   const form = document.getElementById("distribution-filters");
-  const { pairs, methods, metrics, seeds, groups, datasets, points, names } = data("distributions");
+  const { pairs, methods, metrics, seeds, groups, datasets, names } = data("distributions");
   const control = form.elements;
   const scored = pairs.map(([dataset, model]) => metrics.filter((metric) => methods.some((method) =>
     seeds.some((seed) => distributionOf(dataset, model, method, metric, seed)))));
@@ -46,8 +42,7 @@ sections.distributions = () => {
     document.getElementById("distributions-caption").textContent =
       `${metric.name} (${metric.unit}; ${metric.preference ? `${metric.preference} is better` : "neither end is better"})${groups[dataset].length > 1 ? " by group" : ""}, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +
       (rows.length < methods.length ? ` ${methods.length - rows.length} methods have no scores.` : "");
-    charts.show(document.getElementById("chart-distributions"),
-      violins(rows, groups[dataset], points, { title: metric.unit, shared: false }));
+    document.getElementById("chart-distributions").replaceChildren(...charts.panels(rows, groups[dataset], metric.unit));
     const head = ["Method", "Group", "n", "Minimum", "1st quartile", "Median", "3rd quartile", "Maximum"];
     const lines = rows.flatMap((row) => row.groups.filter(Boolean).map((group) => [row.label, group]));
     const columns = head.slice(3).map((_, k) => number.alike(lines.map(([, group]) => group.numbers[k])));

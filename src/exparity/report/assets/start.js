@@ -62,7 +62,6 @@ for (const section of document.querySelectorAll("main > section")) inView.observ
 addEventListener("beforeprint", () => {
   document.querySelectorAll("details").forEach((d) => { d.open = true; });
   document.querySelectorAll("main > section").forEach(begin);
-  charts.rest();
 });
 
 /** Say how far the edges of a place fade beyond which it scrolls. */

@@ -22,7 +22,7 @@ from exparity.report.bias import RATES
 from exparity.report.class_gaps import ClassGap
 from exparity.report.failures import Failures
 from exparity.report.figures.class_gaps import class_gaps_figure
-from exparity.report.figures.distributions import Spreads, distributions_figure, score_spread
+from exparity.report.figures.distributions import Spreads, distributions_figure
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.roc import roc_figure
 from exparity.report.figures.style import WIDTHS, house_style, save
@@ -30,6 +30,7 @@ from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
 from exparity.report.picture import picture_of
 from exparity.report.quality import quality_tables
+from exparity.report.spreads import score_spread
 from exparity.report.tables import Table
 
 log = logging.getLogger(__name__)

@@ -24,42 +24,16 @@ from exparity.report.failures import FILES
 from exparity.report.means import mean_tables
 from exparity.report.names import display_name
 from exparity.report.reading import totals_by_part
-from exparity.report.scores import POINTS
 from exparity.report.sections import (
     answers,
     definitions,
     disparity,
+    distributions,
     explanations,
     overview,
 )
 from exparity.stats.informative import informative
 from exparity.stats.outlying import OUTLYING, deviations
-
-
-def _distributions(context: Context) -> Content | None:
-    study, scores = context.study, context.scores
-    if not scores.distributions:
-        return None
-    return Content(
-        data={
-            "pairs": study.pairs,
-            "methods": list(study.methods),
-            "metrics": list(study.metrics),
-            "names": disparity.view_names(study),
-            "seeds": study.seeds,
-            "groups": {d: [g or "all" for g in study.declared(d).parts] for d, _ in study.pairs},
-            "datasets": {d: study.display("dataset", d) for d, _ in study.pairs},
-            "points": POINTS,
-            # Nested in the order of pairs, methods, metrics and seeds, so that no ids are repeated.
-            "items": [
-                scores.distributions.get((dataset, model, seed, method, metric))
-                for dataset, model in study.pairs
-                for method in study.methods
-                for metric in study.metrics
-                for seed in study.seeds
-            ],
-        },
-    )
 
 
 def _means(context: Context) -> Content | None:
@@ -171,7 +145,7 @@ SECTIONS = (
     Section("disparity", "Disparity", disparity.build, script="disparity.js"),
     Section("prompts", "Prompts", _prompts),
     Section("means", "Explanation quality", _means),
-    Section("distributions", "Distributions", _distributions, script="distributions.js"),
+    Section("distributions", "Distributions", distributions.build, script="distributions.js"),
     Section("explanations", "Explanations", explanations.build, script="explanations.js"),
     Section("accuracy", "Accuracy", _accuracy),
     Section("classifiers", "Quality of the classifiers", _classifiers),

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from exparity.core.formats import coverage, signed
+from exparity.report.charts import effects_chart
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import look_of
@@ -148,7 +149,10 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
         for key, cell in table.cells.items():
             ids = dict(zip(("model", "method", "metric"), key, strict=True))
             place = {"table": number, "start": len(tests["seed"])}
-            for name, value in {**place, **ids, **_facts_of(cell, threshold)}.items():
+            d = f"Cohen’s d, {table.group_a} − {table.group_b}"
+            effects = effects_chart(cell.tests["score"], threshold, d)
+            drawn = {"effects": effects.data() if effects else None}
+            for name, value in {**place, **ids, **_facts_of(cell, threshold), **drawn}.items():
                 cells[name].append(value)
             for view, style in cell_styles(cell, threshold).items():
                 views[view].append(style._asdict())

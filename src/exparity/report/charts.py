@@ -1,0 +1,150 @@
+"""The plots of the page: distributions by group, and effects by seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from exparity.report.spreads import Spread, range_of, violin_of
+from exparity.report.svg import (
+    Drawing,
+    Scale,
+    Shape,
+    Words,
+    dots,
+    horizontal_axis,
+    line,
+    segments,
+    vertical_axis,
+)
+from exparity.report.tables import Row
+
+_AXIS = 48  # pixels for the numbers of a vertical axis
+_PANEL = 170
+_PER_GROUP = 44
+_PANEL_HEIGHT = 190
+_EDGE = 8
+_EFFECTS = 300
+_SEED = 62
+_ROW = 24
+_CROSS = 4
+
+
+def violins_axis(spreads: Iterable[Spread | None], n_groups: int) -> Drawing | None:
+    """Return the axis of a panel that holds all these spreads; None if there are none."""
+    scale = _scale_of(spreads)
+    if scale is None:
+        return None
+    right = _AXIS + _panel_width(n_groups)
+    axis = vertical_axis(scale, _AXIS, right)
+    return Drawing(right, _PANEL_HEIGHT, axis.shapes, axis.words)
+
+
+def violins(spreads: Sequence[Spread | None], over: Iterable[Spread | None]) -> list[Shape]:
+    """Return the violins of groups, to lie on the axis of the spreads ``over`` which they are.
+
+    A violin is a shape of class ``group-1`` and so on, with a box on it.
+    """
+    scale = _scale_of(over)
+    if scale is None:
+        return []
+    width = _panel_width(len(spreads))
+    slots = Scale(-0.5, 0.5, _AXIS, _AXIS + width)
+    shapes = []
+    boxes = []
+    medians = []
+    for index, spread in enumerate(spreads):
+        if spread is None:
+            continue
+        violin = violin_of(spread, 0.0, index, len(spreads))
+        heights = scale.places(violin.at)
+        left = slots.places(violin.left)
+        right = slots.places(violin.right)
+        around = [*zip(left, heights, strict=True), *zip(right[::-1], heights[::-1], strict=True)]
+        if spread.is_flat:
+            around = [(left.min(), heights[0]), (right.max(), heights[0])]
+        shapes.append(Shape(f"group-{index + 1}", line(_without_middles(around), closed=True)))
+        low, q1, median, q3, high = scale.places(spread.numbers).tolist()
+        centre = slots.place(violin.centre)
+        half = violin.half_box * width
+        sides = (centre - half, centre + half)
+        boxes.append(segments([((centre, low), (centre, q1)), ((centre, q3), (centre, high))]))
+        corners = [(sides[0], q1), (sides[1], q1), (sides[1], q3), (sides[0], q3)]
+        boxes.append(line(corners, closed=True))
+        medians.append(((sides[0], median), (sides[1], median)))
+    return [*shapes, Shape("box", "".join(boxes)), Shape("median", segments(medians))]
+
+
+def _without_middles(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return points without those that lie straight between their neighbours, up or down."""
+    xs = np.array([x for x, _ in points])
+    straight = np.zeros(len(points), dtype=bool)
+    straight[1:-1] = (xs[1:-1] == xs[:-2]) & (xs[1:-1] == xs[2:])
+    return [point for point, is_middle in zip(points, straight, strict=True) if not is_middle]
+
+
+def _scale_of(spreads: Iterable[Spread | None]) -> Scale | None:
+    limits = range_of(spreads)
+    return None if limits is None else Scale(*limits, _PANEL_HEIGHT - _EDGE, _EDGE)
+
+
+def _panel_width(n_groups: int) -> int:
+    return max(_PANEL, _PER_GROUP * n_groups) - _AXIS
+
+
+def effects_chart(tests: Sequence[Row], threshold: float, words: str) -> Drawing | None:
+    """Return Cohen's d of every seed with its interval; None if all are undefined.
+
+    Dots are significant effects, crosses the others; ``words`` say what d is.
+    """
+    rows = [row for row in tests if math.isfinite(row["cohens_d"])]
+    if not rows:
+        return None
+    ends = [row[end] for row in rows for end in ("cohens_d", "d_ci_low", "d_ci_high")]
+    finite = [end for end in ends if math.isfinite(end)]
+    low = min(-threshold, *finite)
+    high = max(threshold, *finite)
+    room = (high - low) / 20
+    bottom = _EDGE + _ROW * len(rows)
+    scale = Scale(low - room, high + room, _SEED, _EFFECTS - _EDGE)
+    axis = horizontal_axis(scale, _EDGE, bottom)
+    heights = [_EDGE + _ROW * (place + 0.5) for place in range(len(rows))]
+    marks = list(zip(rows, heights, strict=True))
+    shapes = [
+        _band(scale, threshold, bottom),
+        *axis.shapes,
+        Shape("zero", line([(scale.place(0.0), _EDGE), (scale.place(0.0), bottom)])),
+        Shape("interval", segments(_interval(row, scale, y) for row, y in marks if _has_ends(row))),
+        Shape("dots", dots((scale.place(r["cohens_d"]), y) for r, y in marks if r["significant"])),
+        Shape("crosses", "".join(_cross(r, scale, y) for r, y in marks if not r["significant"])),
+    ]
+    names = [Words("end", _SEED - _EDGE, y + 4, f"seed {row['seed']}") for row, y in marks]
+    title = Words("middle quiet", (_SEED + _EFFECTS) / 2, bottom + 34, words)
+    drawn = [shape for shape in shapes if shape.path]
+    return Drawing(_EFFECTS, bottom + 40, drawn, [*axis.words, *names, title])
+
+
+def _band(scale: Scale, threshold: float, bottom: float) -> Shape:
+    left, right = scale.places([-threshold, threshold]).tolist()
+    corners = [(left, _EDGE), (right, _EDGE), (right, bottom), (left, bottom)]
+    return Shape("band", line(corners, closed=True))
+
+
+def _has_ends(row: Row) -> bool:
+    return math.isfinite(row["d_ci_low"]) and math.isfinite(row["d_ci_high"])
+
+
+def _interval(row: Row, scale: Scale, y: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    return (scale.place(row["d_ci_low"]), y), (scale.place(row["d_ci_high"]), y)
+
+
+def _cross(row: Row, scale: Scale, y: float) -> str:
+    """Return a cross at the effect of a row."""
+    x = scale.place(row["cohens_d"])
+    strokes = [
+        ((x - _CROSS, y - _CROSS), (x + _CROSS, y + _CROSS)),
+        ((x - _CROSS, y + _CROSS), (x + _CROSS, y - _CROSS)),
+    ]
+    return segments(strokes)

@@ -1,0 +1,140 @@
+"""Plots of the page: where shapes lie, what axes say, and that names stay text."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from made_up import HOSTILE
+
+from exparity.report.charts import effects_chart, violins, violins_axis
+from exparity.report.spreads import POINTS, range_of, score_spread
+from exparity.report.svg import Drawing, Scale, Shape, Words, dots, horizontal_axis, line
+
+_FINITE = st.floats(-1e300, 1e300)
+
+
+def points_of(path):
+    """The absolute points of path data of moves, relative lines and `h0`."""
+    points = []
+    for command, numbers in re.findall(r"([Mlhz])([^Mlhz]*)", path):
+        values = [float(x) for x in re.findall(r"-?\d*\.?\d+", numbers)]
+        pairs = list(zip(values[::2], values[1::2], strict=False))
+        for x, y in pairs:
+            before = points[-1] if command == "l" else (0, 0)
+            points.append((before[0] + x, before[1] + y))
+    return points
+
+
+class TestPaths:
+    @given(st.lists(st.tuples(st.floats(0, 400), st.floats(0, 400)), min_size=1, max_size=20))
+    def test_reading_a_line_gives_its_points_to_a_quarter_of_a_pixel(self, points):
+        found = points_of(line(points))
+        rounded = [(round(2 * x) / 2, round(2 * y) / 2) for x, y in points]
+        kept = [p for i, p in enumerate(rounded) if not i or p != rounded[i - 1]]
+        assert found == kept
+
+    def test_dots_have_no_length(self):
+        assert dots([(10, 20.5), (0, 3)]) == "M10 20.5h0M0 3h0"
+
+
+class TestScale:
+    @given(_FINITE, _FINITE)
+    def test_ticks_are_inside_and_their_numbers_tell_them_apart(self, first, second):
+        low = min(first, second)
+        high = max(first, second)
+        assume(high - low > 1e-6 * max(abs(low), abs(high)))
+        assume(high - low > 1e-290)
+        ticks = Scale(low, high, 100, 0).ticks()
+        assert 1 <= len(ticks) <= 7
+        assert all(low <= value <= high for value, _ in ticks)
+        assert len({text for _, text in ticks}) == len(ticks)
+        for value, text in ticks:
+            assert float(text.replace("−", "-")) == pytest.approx(value, abs=(high - low) / 100)
+
+    def test_numbers_are_short(self):
+        assert [text for _, text in Scale(-0.1, 0.65, 0, 1).ticks(4)] == [
+            "0.0",
+            "0.2",
+            "0.4",
+            "0.6",
+        ]
+        assert [text for _, text in Scale(0, 2.1e7, 0, 1).ticks(3)] == ["0e+00", "1e+07", "2e+07"]
+
+    def test_an_axis_has_a_line_and_a_number_at_each_tick(self):
+        scale = Scale(0, 1, 50, 250)
+        axis = horizontal_axis(scale, 0, 100)
+        assert [words.text for words in axis.words][::5] == ["0.0", "1.0"]
+        (grid,) = axis.shapes
+        assert [x for x, _ in points_of(grid.path)][::2] == [words.x for words in axis.words]
+
+
+class TestDrawing:
+    def test_words_and_titles_from_outside_stay_text(self):
+        drawing = Drawing(
+            10, 10, [Shape("dots", "M1 1h0", HOSTILE)], [Words("end", 1, 2, f"{HOSTILE}\x1b")]
+        )
+        root = ElementTree.fromstring(drawing.markup(HOSTILE))
+        assert root.attrib["aria-label"] == HOSTILE
+        assert [node.text for node in root.iter() if node.text] == [HOSTILE, HOSTILE + r"\x1b"]
+
+
+class TestViolins:
+    @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+    def test_sides_are_the_density_and_boxes_the_quantiles(self, scale):
+        rng = np.random.default_rng(0)
+        spreads = [score_spread(scale * rng.normal(size=200)) for _ in range(2)]
+        axis = violins_axis(spreads, 2)
+        first, _, box, median = violins(spreads, spreads)
+        assert (first.style, box.style, median.style) == ("group-1", "box", "median")
+        points = points_of(first.path)
+        low, high = range_of(spreads)
+        heights = Scale(low, high, axis.height - 8, 8).places(spreads[0].at)
+        assert [y for _, y in points[:POINTS]] == pytest.approx(list(heights), abs=0.3)
+        edge = max(x for x, _ in points)
+        widths = edge - np.array([x for x, _ in points[:POINTS]])
+        assert widths / widths.max() == pytest.approx(spreads[0].density, abs=0.02)
+        middle = Scale(low, high, axis.height - 8, 8).place(spreads[0].numbers[2])
+        assert points_of(median.path)[0][1] == pytest.approx(middle, abs=0.3)
+
+    def test_the_density_is_that_of_a_naive_sum(self):
+        values = np.random.default_rng(1).normal(size=300)
+        found = score_spread(values)
+        kept = values[(values >= found.at[0]) & (values <= found.at[-1])]
+        iqr = np.quantile(kept, 0.75) - np.quantile(kept, 0.25)
+        width = 0.9 * min(kept.std(), iqr / 1.34) * len(kept) ** -0.2
+        width = max(width, (found.at[-1] - found.at[0]) / POINTS)
+        naive = np.array(
+            [sum(math.exp(-(((x - v) / width) ** 2) / 2) for v in kept) for x in found.at]
+        )
+        assert found.density == pytest.approx(naive / naive.max(), abs=0.01)
+
+    def test_equal_scores_are_a_line(self):
+        spreads = [score_spread([0.3] * 9), None, score_spread([0.3 + 1e-17] * 4)]
+        shapes = violins(spreads, spreads)
+        assert [shape.style for shape in shapes] == ["group-1", "group-3", "box", "median"]
+        assert len({y for _, y in points_of(shapes[0].path)}) == 1
+        assert violins_axis([None], 1) is None
+
+
+ROW = {"seed": 3, "cohens_d": 0.5, "d_ci_low": 0.1, "d_ci_high": 0.9, "significant": True}
+
+
+class TestEffects:
+    def test_dots_are_significant_and_crosses_are_not(self):
+        other = {**ROW, "seed": 4, "d_ci_low": math.nan, "significant": False}
+        undefined = {**ROW, "seed": 5, "cohens_d": math.nan}
+        chart = effects_chart([ROW, other, undefined], 0.2, "d")
+        shapes = {shape.style: points_of(shape.path) for shape in chart.shapes}
+        assert len(shapes["dots"]) == 1
+        assert len(shapes["crosses"]) == 4
+        (left, right) = shapes["interval"]
+        assert left[0] < shapes["dots"][0][0] < right[0]
+        assert [words.text for words in chart.words if words.text.startswith("seed")] == [
+            "seed 3",
+            "seed 4",
+        ]
+        assert effects_chart([undefined], 0.2, "d") is None

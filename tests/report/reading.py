@@ -1,4 +1,4 @@
-"""The tables, tags, texts and data of a page."""
+"""The tables, tags, texts, shapes and data of a page."""
 
 import json
 import re
@@ -13,6 +13,17 @@ def data_of(source):
         r'<script type="application/json" id="data-(\w+)">(.*?)</script>', source, re.DOTALL
     )
     return {name: json.loads(text) for name, text in blocks}
+
+
+def points_of(path):
+    """Return the absolute points of SVG path data of moves and relative lines."""
+    points = []
+    for command, numbers in re.findall(r"([Ml])([^Mlhz]*)", path):
+        values = [float(x) for x in re.findall(r"-?\d*\.?\d+", numbers)]
+        for x, y in zip(values[::2], values[1::2], strict=True):
+            left, top = points[-1] if command == "l" else (0, 0)
+            points.append((left + x, top + y))
+    return points
 
 
 class Page(HTMLParser):

@@ -8,14 +8,17 @@ from functools import cache
 import numpy as np
 import pytest
 from made_up import Results
-from report.reading import Page
+from report.reading import Page, points_of
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
+from exparity.report.context import Context
 from exparity.report.downloads import confusion_export, roc_export
 from exparity.report.figures import roc_figure
 from exparity.report.figures.style import house_style
 from exparity.report.gather import gather
 from exparity.report.quality import MOST_CLASSES, quality_tables
+from exparity.report.render import template_of
+from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
 from exparity.stats.bootstrap import Draws
 from exparity.stats.model_bias import model_bias
@@ -74,9 +77,10 @@ def tables(study):
 
 
 @pytest.fixture(scope="module")
-def page(study, tables):
-    template = html_environment().get_template("sections/classifiers.html.j2")
-    return template.render(study=study, quality_tables=list(tables.values()))
+def page(study):
+    (section,) = (section for section in SECTIONS if section.id == "classifiers")
+    content = section.build(Context(study, study.results))
+    return template_of(html_environment(), section).render(content.values, study=study)
 
 
 def members(dataset, model, seed, group):
@@ -147,11 +151,14 @@ class TestPage:
                     assert "".join(cell) == f"{count:.4g}{share_text}"
 
     def test_a_curve_for_every_training_group_and_class(self, page, tables):
-        polylines = re.findall(r"<polyline points=\"([^\"]*)\"", page)
-        assert len(polylines) == len(MODELS) * len(SEEDS) * (3 + 2 + 3 * 3)
-        for points in polylines:
-            assert points.startswith("0,100 ")
-            assert points.endswith(" 100,0")
+        curves = re.findall(r'<path class="curve-\w+" d="(M30 [^"]*)"', page)
+        assert len(curves) == len(MODELS) * (3 + 2 + 3 * 3)
+        for path in curves:
+            by_training = [points_of(f"M{part}") for part in path.split("M")[1:]]
+            assert len(by_training) == len(SEEDS)
+            for points in by_training:
+                assert points[0] == (30, 234)
+                assert points[-1] == (248, 16)
 
     def test_what_has_no_curve_or_no_room_says_so(self, page):
         assert "No curve for m: all texts are of this class, or none is." in page

@@ -1,12 +1,11 @@
-"""The plots of the page: distributions by group, and effects by seed."""
+"""The plots of the page: distributions by group, effects by seed, and ROC curves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
+from exparity.report.quality import QualityTable
 from exparity.report.spreads import Spread, range_of, violin_of
 from exparity.report.svg import (
     Drawing,
@@ -30,6 +29,9 @@ _EFFECTS = 300
 _SEED = 62
 _ROW = 24
 _CROSS = 4
+_SQUARE = 256
+_SQUARE_AXIS = 30
+_CURVES = 3  # looks of curves in the style sheet
 
 
 def violins_axis(spreads: Iterable[Spread | None], n_groups: int) -> Drawing | None:
@@ -65,7 +67,7 @@ def violins(spreads: Sequence[Spread | None], over: Iterable[Spread | None]) -> 
         around = [*zip(left, heights, strict=True), *zip(right[::-1], heights[::-1], strict=True)]
         if spread.is_flat:
             around = [(left.min(), heights[0]), (right.max(), heights[0])]
-        shapes.append(Shape(f"group-{index + 1}", line(_without_middles(around), closed=True)))
+        shapes.append(Shape(f"group-{index + 1}", line(around, closed=True)))
         low, q1, median, q3, high = scale.places(spread.numbers).tolist()
         centre = slots.place(violin.centre)
         half = violin.half_box * width
@@ -75,14 +77,6 @@ def violins(spreads: Sequence[Spread | None], over: Iterable[Spread | None]) -> 
         boxes.append(line(corners, closed=True))
         medians.append(((sides[0], median), (sides[1], median)))
     return [*shapes, Shape("box", "".join(boxes)), Shape("median", segments(medians))]
-
-
-def _without_middles(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return points without those that lie straight between their neighbours, up or down."""
-    xs = np.array([x for x, _ in points])
-    straight = np.zeros(len(points), dtype=bool)
-    straight[1:-1] = (xs[1:-1] == xs[:-2]) & (xs[1:-1] == xs[2:])
-    return [point for point, is_middle in zip(points, straight, strict=True) if not is_middle]
 
 
 def _scale_of(spreads: Iterable[Spread | None]) -> Scale | None:
@@ -148,3 +142,32 @@ def _cross(row: Row, scale: Scale, y: float) -> str:
         ((x - _CROSS, y + _CROSS), (x + _CROSS, y - _CROSS)),
     ]
     return segments(strokes)
+
+
+def roc_chart(table: QualityTable, model: str, class_name: str) -> Drawing:
+    """Return the ROC curves of a model and class: a shape for each group, with all its seeds.
+
+    The class of a shape is :func:`curve_style`.
+    """
+    bottom = _SQUARE - _SQUARE_AXIS + _EDGE
+    across = Scale(0.0, 1.0, _SQUARE_AXIS, _SQUARE - _EDGE)
+    upwards = Scale(0.0, 1.0, bottom, bottom - (_SQUARE - _EDGE - _SQUARE_AXIS))
+    axes = [
+        horizontal_axis(across, upwards.end, bottom, most=2),
+        vertical_axis(upwards, across.start, across.end, most=2),
+    ]
+    corners = [(across.start, bottom), (across.end, upwards.end)]
+    paths: dict[str, str] = {}
+    for curve in table.plot(model, class_name):
+        places = zip(across.places(curve.fpr), upwards.places(curve.tpr), strict=True)
+        paths[curve.group] = paths.get(curve.group, "") + line(places)
+    shapes = [shape for axis in axes for shape in axis.shapes]
+    shapes.append(Shape("grid", line(corners)))
+    shapes += [Shape(curve_style(table, group), path) for group, path in paths.items()]
+    words = [words for axis in axes for words in axis.words]
+    return Drawing(_SQUARE, _SQUARE + _EDGE, shapes, words)
+
+
+def curve_style(table: QualityTable, group: str) -> str:
+    """Return the class of a group's curves; of all examples if empty."""
+    return f"curve-{table.parts.index(group) % _CURVES + 1}" if group else "curve-all"

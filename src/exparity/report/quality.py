@@ -14,9 +14,6 @@ from exparity.types import FloatArray
 
 MOST_CLASSES = 6
 """Classes of a dataset up to which the page draws its matrices and curves."""
-# Points of a curve on the page; the table to download has all.
-_POINTS = 60
-_SIDE = 100  # of the square that curves are drawn in
 _OF_CURVE = itemgetter("model", "seed", "group", "class_name", "value", "roc_fpr", "roc_tpr")
 
 
@@ -60,14 +57,6 @@ class RocCurve:
     auc: float
     fpr: Sequence[float]
     tpr: Sequence[float]
-
-    @property
-    def path(self) -> str:
-        """The curve as points of an SVG polyline, from the lower left to the upper right."""
-        step = max(1, len(self.fpr) // _POINTS)
-        places = sorted({*range(0, len(self.fpr), step), len(self.fpr) - 1})
-        points = ((_SIDE * self.fpr[i], _SIDE * (1 - self.tpr[i])) for i in places)
-        return " ".join(f"{x:.4g},{y:.4g}" for x, y in points)
 
 
 @dataclass(frozen=True)

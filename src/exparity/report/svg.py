@@ -172,19 +172,32 @@ def horizontal_axis(scale: Scale, top: float, bottom: float, most: int = 5) -> D
 
 
 def line(points: Iterable[Point], *, closed: bool = False) -> str:
-    """Return path data that joins points by straight lines, in whole steps of half a pixel."""
-    steps = [(_steps(x), _steps(y)) for x, y in points]
-    if not steps:
+    """Return path data that joins points by straight lines, in whole steps of half a pixel.
+
+    Points that lie straight between their neighbours are left out.
+    """
+    corners = [(_steps(x), _steps(y)) for x, y in points]
+    if not corners:
         return ""
-    parts = [f"M{_pixels(steps[0][0])}"]
-    parts.append(_pixels(steps[0][1]))
-    command = "l"
-    for (x, y), (next_x, next_y) in pairwise(steps):
-        if (x, y) == (next_x, next_y):
-            continue
-        parts += [command + _pixels(next_x - x), _pixels(next_y - y)]
-        command = ""
+    moves: list[tuple[int, int]] = []
+    for (x, y), (next_x, next_y) in pairwise(corners):
+        move = (next_x - x, next_y - y)
+        if moves and _is_straight(moves[-1], move):
+            before = moves.pop()
+            move = (before[0] + move[0], before[1] + move[1])
+        if move != (0, 0):
+            moves.append(move)
+    parts = [f"M{_pixels(corners[0][0])}", _pixels(corners[0][1])]
+    for place, (right, down) in enumerate(moves):
+        parts += [("" if place else "l") + _pixels(right), _pixels(down)]
     return _joined(parts) + "z" * closed
+
+
+def _is_straight(move: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Return whether one move goes on in the direction of the one before."""
+    right, down = move
+    next_right, next_down = after
+    return right * next_down == down * next_right and right * next_right + down * next_down >= 0
 
 
 def segments(lines: Iterable[tuple[Point, Point]]) -> str:

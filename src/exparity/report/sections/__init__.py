@@ -18,6 +18,7 @@ from exparity.metrics import METRICS
 from exparity.published import output
 from exparity.published.cells import Agreement, CellComparison
 from exparity.report.bias import RATES
+from exparity.report.charts import curve_style, roc_chart
 from exparity.report.context import Content, Context, Section
 from exparity.report.downloads import part_of
 from exparity.report.failures import FILES
@@ -73,7 +74,10 @@ def _bias(context: Context) -> Content | None:
 
 def _classifiers(context: Context) -> Content | None:
     tables = context.quality_tables
-    return Content({"quality_tables": tables}) if tables else None
+    if not tables:
+        return None
+    drawn = {"roc_chart": roc_chart, "curve_style": curve_style}
+    return Content({"quality_tables": tables, **drawn})
 
 
 def _causal_bias(context: Context) -> Content | None:

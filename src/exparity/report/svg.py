@@ -80,7 +80,7 @@ class Drawing:
         ]
 
     def markup(self, label: str) -> Markup:
-        """Return it as SVG that is one image to a screen reader, called by its label."""
+        """Return it as SVG, one image to screen readers by its label, or hidden without one."""
         size = Markup('width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}"').format(
             self.width, self.height
         )
@@ -91,8 +91,10 @@ class Drawing:
             )
             for words in self.words
         ]
-        start = Markup('<svg class="plot" {} role="img" aria-label="{}">')
-        return start.format(size, visible(label)) + Markup("").join(parts) + Markup("</svg>")
+        hidden = Markup('aria-hidden="true"')
+        image = Markup('role="img" aria-label="{}"').format(visible(label)) if label else hidden
+        start = Markup('<svg class="plot" {} {}>').format(size, image)
+        return start + Markup("").join(parts) + Markup("</svg>")
 
 
 def _shape_markup(shape: Shape) -> Markup:

@@ -69,6 +69,20 @@ MORE_KINDS = {
     "methods": {"occlusion": {}, "lime": {"num_samples": 8}},
     "metrics": {"loo_correlation": {}, "comprehensiveness": {}, "forward_simulation": {}},
 }
+# Explainers of other libraries on enough texts for several parts of the slow ones.
+PACKAGES = {
+    "datasets": {"pairs_all": {"n_pairs": 100}},
+    "training": {**TINY["training"], "epochs": 1},
+    "methods": {
+        "shap_package": {
+            "algorithm": "KernelExplainer", "options": {"nsamples": 16, "l1_reg": 0}
+        },
+        "lime_package": {"options": {"num_samples": 8}},
+        "captum": {"algorithm": "ShapleyValueSampling", "options": {"n_samples": 2}},
+    },
+    "metrics": {"gini": {}},
+    "controls": {"random": {"draws": 0}},
+}  # fmt: skip
 BOX = """
 import zlib
 import numpy as np
@@ -162,6 +176,33 @@ def test_kill_everything_and_a_job_and_snakemake_at_some_stages(
     assert checkout.plan() == {}
     # Neither what a job had written when it was killed, nor the state of a training.
     assert not [p for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
+
+
+def test_explainers_of_packages_go_on_from_their_parts(checkout, repository, tmp_path):
+    """All is killed before one of them keeps its result, and two of them their second parts."""
+    undisturbed = copy_checkout(repository, tmp_path / "undisturbed")
+    for copy in (undisturbed, checkout):
+        copy.configure(**PACKAGES)
+    undisturbed.snakemake("--until", "evaluate")
+    places = {name: f"results/explanations/{CELL}/{name}.parquet" for name in PACKAGES["methods"]}
+    whole = places.pop("captum")
+    with held(whole) as job:
+        run = checkout.start("--cores", "2", whole)
+        job.wait(run)
+        run.kill_all()
+    first_parts = [checkout.root / f"{place}.parts" / "00000.part" for place in places.values()]
+    with held("00001.part") as job:
+        run = checkout.start("--cores", "2", *places.values())
+        job.wait(run)
+        wait_until(lambda: all(path.exists() for path in first_parts), 600)
+        run.kill_all()
+    assert not list((checkout.results / "explanations").rglob("*.parquet"))
+    checkout.snakemake("--until", "evaluate")
+    for name in places:
+        log = (checkout.results / f"logs/explain/{CELL}/{name}.log").read_text()
+        assert "examples are taken over from an earlier run" in log
+    for artefact in ("explanations", "scores"):
+        assert tables(checkout, artefact) == tables(undisturbed, artefact)
 
 
 def page_of(checkout) -> str:

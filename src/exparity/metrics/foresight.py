@@ -118,12 +118,23 @@ def ceiling_of(left_out: BoolArray, falls: FloatArray) -> float:
     num_masks, n_units = left_out.shape
     if not num_masks or n_units > _MOST_UNITS_OF_CEILING or falls.std() < ROUNDING:
         return float("nan")
-    design = left_out - left_out.mean()
     centred = falls - falls.mean()
-    penalty = num_masks * _PENALTY_PER_DRAW * np.eye(n_units)
-    hat = design @ np.linalg.solve(design.T @ design + penalty, design.T)
+    hat = (left_out - left_out.mean()) @ _ridge(left_out)
     predictions = centred - (centred - hat @ centred) / (1 - np.diag(hat))
     return correlation(predictions, centred)
+
+
+def ridge_weights(left_out: BoolArray, falls: FloatArray) -> FloatArray:
+    """Return (n,) weights of a ridge regression of (k,) falls on what is left out."""
+    return np.asarray(_ridge(left_out) @ (falls - falls.mean()))
+
+
+def _ridge(left_out: BoolArray) -> FloatArray:
+    """Return (n, k) what makes weights of centred falls; the penalty grows with the draws."""
+    num_masks, n_units = left_out.shape
+    design = left_out - left_out.mean()
+    penalty = num_masks * _PENALTY_PER_DRAW * np.eye(n_units)
+    return np.asarray(np.linalg.solve(design.T @ design + penalty, design.T))
 
 
 def correlation(one: FloatArray, other: FloatArray) -> float:

@@ -186,11 +186,7 @@ def read_foresights(
     for row in table.to_pylist():
         if Design(row["unit"], row["left_out"], row["num_masks"]) != design:
             continue
-        shape = len(row["falls"]), row["n_units"]
-        masks = np.unpackbits(np.array(row["masks"], dtype=np.uint8), count=shape[0] * shape[1])
-        left_out = locked(masks.astype(bool).reshape(shape))
-        falls = locked(np.array(row["falls"], dtype=np.float64))
-        content[row["example_id"]] = row["target"], Foresight(left_out, falls, row["ceiling"])
+        content[row["example_id"]] = row["target"], foresight_of(row)
     if table.num_rows and not content:
         raise InputError(
             f"{path}: has no draws of unit: {design.unit}, left_out: {design.left_out:g} and "
@@ -198,3 +194,12 @@ def read_foresights(
             "cannot change these, so name a second metric with them"
         )
     return Lookup(path, "foresight of example", content.items())
+
+
+def foresight_of(row: Mapping[str, Any]) -> Foresight:
+    """Return what the classifier does with a text, from a row of the artefact."""
+    shape = len(row["falls"]), row["n_units"]
+    masks = np.unpackbits(np.array(row["masks"], dtype=np.uint8), count=shape[0] * shape[1])
+    left_out = locked(masks.astype(bool).reshape(shape))
+    falls = locked(np.array(row["falls"], dtype=np.float64))
+    return Foresight(left_out, falls, row["ceiling"])

@@ -71,7 +71,7 @@ def rank_methods(
         InputError: a file is damaged or of another dataset or model than the first.
     """
     model = read_scores(scores, random_scores, None)
-    classifiers = read_classifiers(predictions, model)
+    classifiers = read_classifiers(predictions, model.ids)
     counted = (cell for cell in model.cells if cell.seed not in classifiers.uninformative)
     rows = []
     for (metric, preference), cells in grouped(counted, _metric_of).items():

@@ -105,7 +105,7 @@ def compare_model(
     """
     settings = complete(Statistics, statistics, "statistics")
     model = read_scores(scores, random_scores, removal_limits)
-    classifiers = read_classifiers(predictions, model)
+    classifiers = read_classifiers(predictions, model.ids)
     tests = rows_of_tests(model, settings, classifiers, read_covariates(data, model))
     across = training_rows(model, settings, classifiers)
     levels = level_rows(model, settings, classifiers)

@@ -197,12 +197,12 @@ class Classifiers:
         return float(np.mean(gaps)) if gaps else np.nan
 
 
-def read_classifiers(predictions: Sequence[Path], model: Scores) -> Classifiers:
+def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Classifiers:
     """Read what the predictions of each training say of its classifier."""
     accuracy: dict[int, float] = {}
     certainty: dict[int, dict[str, FloatArray]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
-    of_scores = "the scores", model.ids
+    of_scores = "the scores", ids
     for table, metadata in read_all("predictions", predictions, of_scores, over=("seed",)):
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
         labels = table.column("label").to_numpy()

@@ -1,0 +1,165 @@
+"""Analysis positive_control: would this study have found worse explanations of one group?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.analyses import ExperimentView, StageResult, Table, analysis
+from exparity.analyses.positive_control.section import findings
+from exparity.artefacts.columns import Examples
+from exparity.core.grouping import grouped
+from exparity.core.seeding import generator
+from exparity.core.settings import DEFAULTS
+from exparity.metrics.foresight import (
+    FEWEST_UNITS,
+    ROUNDING,
+    Design,
+    Foresight,
+    correlation,
+    predictions,
+    ridge_weights,
+)
+from exparity.stages.cell import compared_in, read_all
+from exparity.stages.compare import read_classifiers
+from exparity.stages.foresee import foresight_of
+from exparity.stats.planted import PlantedGap, planted_gaps
+from exparity.types import FloatArray, IntArray
+
+
+def _job_options(
+    experiment: ExperimentView, ids: Mapping[str, Any], **settings: Any
+) -> dict[str, Any] | None:
+    """Return the options of a job; none where no metric asks what the classifier does."""
+    applying = experiment.applying("metrics", ids["dataset"])
+    is_asked = any(metric in applying for metric in experiment.metrics_that_need("foresight"))
+    return dict(settings) if is_asked else None
+
+
+@analysis(
+    "positive_control",
+    level="model",
+    reads=("predictions", "foresight"),
+    writes={
+        "positive_control": Table(
+            "unit: string",
+            "left_out: float64",
+            "num_masks: int32",
+            PlantedGap,
+            keys=("unit", "left_out", "num_masks", "group_a", "group_b", "worse_group", "share"),
+        )
+    },
+    display="Positive control",
+    always=True,
+    memory_mb=4000,
+    statistics=("alpha",),
+    job_options=_job_options,
+    section=findings,
+)
+def control_power(
+    predictions: Sequence[Path],
+    foresight: Sequence[Path],
+    *,
+    alpha: float = DEFAULTS.alpha,
+) -> StageResult:
+    """Worsen explanations that foresee the classifier well, in one group, and test the gap.
+
+    The good explanation of a text is the ridge regression of the classifier's falls on what was
+    left out, fitted on one half of the draws and scored on the other; the random one has the same
+    weights on other units. Nothing is asked of the model. Classifiers that predict one class are
+    left out.
+
+    Args:
+        predictions: predictions artefacts, one per seed.
+        foresight: foresight artefacts of one dataset and model, one per seed.
+        alpha: level of the tests.
+
+    Raises:
+        InputError: a file is damaged or of another dataset or model than the first.
+    """
+    examples = Examples()
+    by_design: dict[Design, list[_Controls]] = {}
+    tables = [*read_all("foresight", foresight, over=("seed",))]
+    ids = {name: tables[0][1]["wildcards"][name] for name in ("dataset", "model")}
+    classifiers = read_classifiers(predictions, ids)
+    for table, metadata in tables:
+        seed = int(metadata["wildcards"]["seed"])
+        places = examples.places(table)
+        if seed not in classifiers.uninformative:
+            for design, controls in _of_training(table, places, seed).items():
+                by_design.setdefault(design, []).append(controls)
+    rows = []
+    for design, trainings in by_design.items():
+        good, random = (
+            np.array([_laid(own.places, values, len(examples)) for own, values in each])
+            for each in (
+                [(own, own.good) for own in trainings],
+                [(own, own.random) for own in trainings],
+            )
+        )
+        order = list(tables[0][1]["groups"])
+        gaps = planted_gaps(good, random, examples.groups, order, examples.sets, alpha=alpha)
+        rows += [{**design._asdict(), **asdict(gap)} for gap in gaps]
+    return StageResult(rows, ids, compared_in(tables[0][1]))
+
+
+class _Controls(NamedTuple):
+    """(n,) places of the texts of a training, and scores of good and of random explanations."""
+
+    places: IntArray
+    good: FloatArray
+    random: FloatArray
+
+
+def _of_training(table: pa.Table, places: IntArray, seed: int) -> dict[Design, _Controls]:
+    """Return the controls of a training, by how parts of texts are left out."""
+    rows = zip(table.to_pylist(), places.tolist(), strict=True)
+    of_designs = grouped(
+        rows, lambda row: Design(row[0]["unit"], row[0]["left_out"], row[0]["num_masks"])
+    )
+    controls = {}
+    for design, members in of_designs.items():
+        scores = []
+        for row, _ in members:
+            rng = generator(seed, "positive_control", row["example_id"], *map(str, design))
+            scores.append(control_scores(foresight_of(row), rng))
+        good, random = np.array(scores).T
+        controls[design] = _Controls(np.array([place for _, place in members]), good, random)
+    return controls
+
+
+def control_scores(foresight: Foresight, rng: np.random.Generator) -> tuple[float, float]:
+    """Return how well a good and a random explanation of a text foresee its classifier.
+
+    Both are means over two halves of the draws: weights are fitted on one and scored on the other.
+
+    Args:
+        foresight: what the classifier does with the text.
+        rng: draws the random explanation.
+
+    Returns:
+        Two correlations in [−1, 1]; NaN where the falls are constant or the text is short.
+    """
+    left_out, falls, _ = foresight
+    if left_out.shape[1] < FEWEST_UNITS or not len(falls) or falls.std() < ROUNDING:
+        return np.nan, np.nan
+    half = np.arange(len(falls)) % 2 == 0
+    good, random = [], []
+    for fitted in (half, ~half):
+        weights = ridge_weights(left_out[fitted], falls[fitted])
+        tried, seen = left_out[~fitted], falls[~fitted]
+        good.append(correlation(predictions(weights, tried), seen))
+        random.append(correlation(predictions(rng.permutation(weights), tried), seen))
+    return float(np.mean(good)), float(np.mean(random))
+
+
+def _laid(places: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Return values at their places among all texts, NaN at the others."""
+    row = np.full(size, np.nan)
+    row[places] = values
+    return row

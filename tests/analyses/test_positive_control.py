@@ -1,0 +1,116 @@
+"""The analysis positive_control: what is planted in good explanations, and what the page says."""
+
+import html
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from analyses.page import page_of
+from made_up import Results
+
+from exparity.analyses.positive_control import control_power, control_scores
+from exparity.analyses.positive_control.section import findings
+from exparity.artefacts.files import read_artefact
+from exparity.metrics.foresight import Design, Foresight, correlation, draw_parts
+
+GROUPS = ("female", "male")
+UNITS = 12
+DESIGN = Design("word")
+
+
+def asked(rng, i, noise=0.2):
+    """What a classifier does with a text: additive falls, but for some noise."""
+    left_out = draw_parts(np.array([i]), UNITS, DESIGN)
+    falls = left_out @ rng.normal(size=UNITS)
+    return Foresight(left_out, falls + noise * rng.normal(size=len(falls)), 0.9)
+
+
+def study(root, texts=80, seeds=range(4), collapsed=(), noise=0.2):
+    """Rows of the artefact of a study, half of whose texts are of each group."""
+    results, rng = Results(root, GROUPS), np.random.default_rng(0)
+    keys = [{"example_id": f"{i}", "group": GROUPS[i % 2], "match_id": None} for i in range(texts)]
+    labels = [i // 2 % 2 for i in range(texts)]
+    paths = []
+    for seed in seeds:
+        predicted = [0] * texts if seed in collapsed else labels
+        results.write_predictions(keys, labels, predicted, "d", "m", seed)
+        rows = []
+        for i, key in enumerate(keys):
+            known = asked(rng, i, noise)
+            rows.append({
+                **key, **DESIGN._asdict(), "target": 0, "n_units": UNITS,
+                "masks": np.packbits(known.left_out).tolist(), "falls": known.falls.tolist(),
+                "ceiling": known.ceiling,
+            })  # fmt: skip
+        paths.append(results.write("foresight", rows, "d", "m", seed))
+    output = root / "positive_control.parquet"
+    control_power(results.of_model("predictions", "d", "m"), paths, output)
+    return read_artefact(output, "positive_control")[0].to_pylist()
+
+
+def page(rows, cells=1):
+    judged = [
+        {
+            "dataset": "d", "stands": True, "verdict": "undecided", "quantity": "score",
+            "metric_kind": "simulatability",
+        }
+    ] * cells  # fmt: skip
+    known = SimpleNamespace(
+        display=lambda kind, id: id,
+        pairs=[("d", "m")],
+        judged=judged,
+        statistics={"alpha": 0.05},
+    )
+    return page_of("positive_control", findings(rows, known), known)
+
+
+def test_a_good_explanation_is_fitted_and_scored_on_other_draws():
+    rng = np.random.default_rng(1)
+    known = asked(rng, 0, noise=0.0)
+    good, random = control_scores(known, np.random.default_rng(2))
+    assert good > 0.97
+    assert abs(random) < good / 2
+    # Falls that no weights explain are not foreseen, however many weights there are.
+    chance = known._replace(falls=rng.normal(size=len(known.falls)))
+    scores = [control_scores(chance._replace(falls=rng.normal(size=64)), rng)[0] for _ in range(40)]
+    assert abs(np.mean(scores)) < 0.1
+
+
+def test_good_scores_are_those_of_ridge_regression():
+    from sklearn.linear_model import Ridge
+
+    known = asked(np.random.default_rng(3), 0)
+    expected = []
+    for part in (slice(0, None, 2), slice(1, None, 2)):
+        other = slice(1 - part.start, None, 2)
+        left_out, falls = known.left_out[part].astype(float), known.falls[part]
+        centred = left_out - left_out.mean()
+        model = Ridge(alpha=len(falls) / 40, fit_intercept=False)
+        weights = model.fit(centred, falls - falls.mean()).coef_
+        expected.append(correlation(known.left_out[other] @ weights, known.falls[other]))
+    good, _ = control_scores(known, np.random.default_rng(0))
+    assert good == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.parametrize("changes", [{"falls": np.zeros(64)}, {"left_out": np.ones((64, 3))}])
+def test_undefined(changes):
+    known = asked(np.random.default_rng(0), 0)._replace(**changes)
+    assert np.isnan(control_scores(known, np.random.default_rng(0))).all()
+
+
+def test_a_worsening_is_found_where_there_are_texts_enough(tmp_path):
+    rows = study(tmp_path)
+    assert {row["n_seeds"] for row in rows} == {4}
+    assert {row["worse_group"] for row in rows} == set(GROUPS)
+    assert all(row["mean_a"] > 0.9 for row in rows)
+    said = html.unescape(page(rows))
+    assert "A worsening of 30 % planted in one group's explanations would have been found." in said
+
+
+def test_what_would_not_have_been_found_is_said(tmp_path):
+    rows = study(tmp_path, texts=8)
+    assert "Not even a worsening of 50 %" in page(rows, cells=6)
+
+
+def test_classifiers_of_one_class_are_left_out(tmp_path):
+    assert {row["n_seeds"] for row in study(tmp_path, texts=40, collapsed=[1])} == {3}

@@ -29,6 +29,7 @@ from exparity.report.downloads import (
 )
 from exparity.report.failures import Failures
 from exparity.report.gather import Study
+from exparity.report.levels import read_levels
 from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.quality import QualityTable, quality_tables
@@ -154,6 +155,7 @@ class Context:
         makers: dict[str, Callable[[], Iterable[Export]]] = {
             "disparity": lambda: (disparity_export(study, table) for table in self.tables),
             "verdicts": lambda: [self._verdicts_export()],
+            "levels": lambda: [self._levels_export()],
             "bias": lambda: (bias_export(study, table) for table in self.bias_tables),
             "causal bias": lambda: (bias_export(study, table) for table in self.causal_tables),
             "gaps of classes": lambda: [self._class_gaps_export()],
@@ -174,6 +176,10 @@ class Context:
     def _verdicts_export(self) -> Export:
         judged = [row for row in self.study.judged if not is_random(row)]
         return Export("verdicts", "Verdicts", schema_of("verdicts"), judged)
+
+    def _levels_export(self) -> Export:
+        rows = [row for row in read_levels(self.study) if row["metric"] in self.study.metrics]
+        return Export("levels", "Levels of each group", schema_of("levels"), rows)
 
     def _cost_export(self) -> Export:
         rows = totals(self.costs) if self.costs else ()

@@ -11,12 +11,21 @@ from exparity.report.conclusions.answer import Answer
 from exparity.report.conclusions.explanations import is_gap
 from exparity.report.context import Context
 from exparity.report.gather import Study
+from exparity.report.row_plots import GapParts, RowPlot, source_plot
 from exparity.report.tables import Row
 from exparity.report.verdicts import standing_of
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.sources import SOURCES
 from exparity.stats.verdicts import foresees, is_description
 
+_NAMES = {
+    "chance": "there with random explanations",
+    "room": "texts leave more to find",
+    "explanations": "explanations",
+}
+"""Sources as they are called beside a plot."""
+_DRAWN = 12
+"""Gaps that are drawn."""
 _FEW = 6
 """Gaps that are told beside the largest."""
 
@@ -87,6 +96,19 @@ def divided_gaps(study: Study) -> list[DividedGap]:
         gaps.append(DividedGap(study, row, skill is not None and is_gap(skill)))
         assert len(ids) == len(CELL_IDS)
     return sorted(gaps, key=lambda gap: -abs(gap.row["d"]))
+
+
+def sources_plot(study: Study) -> RowPlot | None:
+    """Return the largest gaps in scores as bars of their sources; None without any."""
+    bars = []
+    for gap in divided_gaps(study)[:_DRAWN]:
+        method = study.display("method", gap.row["method"])
+        metric = study.display("metric", gap.row["metric"])
+        dataset = study.display("dataset", gap.row["dataset"])
+        word = "" if gap.share != gap.share else f"{100 * gap.share:.0f} % explanations"
+        parts = {_NAMES[source]: value for source, value in gap.parts.items()}
+        bars.append(GapParts(f"{metric}, {method}, {dataset}", parts, word))
+    return source_plot(bars)
 
 
 def about_sources(context: Context) -> Answer:

@@ -12,8 +12,10 @@ from exparity.artefacts import layout
 from exparity.core.grouping import grouped
 from exparity.report.cautions import numbers_of
 from exparity.report.conclusions import conclusions_of
+from exparity.report.conclusions.sources import sources_plot
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
+from exparity.report.levels import level_panels
 from exparity.report.picture import RANDOM_LINES, SIGNS, measured, picture_of
 from exparity.report.provenance import (
     SETTLED,
@@ -155,6 +157,8 @@ def build(context: Context) -> Content:
             "quantities": QUANTITIES,
             "missed_line": missed_line,
             "conclusions": conclusions_of(context),
+            "levels": level_panels(study),
+            "sources": sources_plot(study),
             **finding_words(study, context.tables),
             "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
             "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},

@@ -1,0 +1,126 @@
+"""Levels of groups, and the picture of them: how well explanations do for each group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from exparity.artefacts.files import read_artefact
+from exparity.core.grouping import grouped
+from exparity.methods.facts import RANDOM
+from exparity.report import picture
+from exparity.report.gather import Study
+from exparity.report.preference import favoured_group
+from exparity.report.row_plots import Level, RowPlot, level_plot
+from exparity.report.tables import Row
+from exparity.report.verdicts import is_random, named
+from exparity.stats.verdicts import RANKS, foresees, rank_of
+
+
+@dataclass(frozen=True)
+class LevelPanel:
+    """The levels by one metric on one dataset and model.
+
+    Attributes:
+        caption: dataset, model where there are several, and metric with what its values mean.
+        plot: a row a method, a dot with an interval for each group.
+    """
+
+    caption: str
+    plot: RowPlot
+
+
+def read_levels(study: Study) -> list[Row]:
+    """Return the rows of all levels artefacts that there are, with the ids of their cells."""
+    rows: list[Row] = []
+    for dataset, model in study.pairs:
+        path = study.path("levels", dataset=dataset, model=model)
+        if path.is_file():
+            rows += read_artefact(path, "levels")[0].to_pylist()
+    return rows
+
+
+def level_panels(study: Study) -> list[LevelPanel]:
+    """Return a panel for each dataset, model and metric whose verdicts come first."""
+    cell_of = itemgetter("dataset", "model", "metric")
+    rows = grouped(read_levels(study), cell_of)
+    judged = grouped((row for row in study.judged if row["stands"]), cell_of)
+    panels = []
+    for cell, standing in judged.items():
+        if cell not in rows or not any(map(_comes_first, standing)):
+            continue
+        panel = _panel(study, cell, rows[cell], standing)
+        if panel is not None:
+            panels.append(panel)
+    return panels
+
+
+def _comes_first(row: Row) -> bool:
+    return not is_random(row) and rank_of(row) == RANKS[0]
+
+
+def _panel(
+    study: Study, cell: tuple[str, str, str], rows: Sequence[Row], standing: Sequence[Row]
+) -> LevelPanel | None:
+    """Return the panel of a dataset, model and metric; None without any level."""
+    dataset, model, metric = cell
+    quantity = next(row["quantity"] for row in standing if _comes_first(row))
+    verdicts = grouped(standing, itemgetter("method"))
+    of_quantity = [row for row in rows if row["quantity"].removeprefix("random_") == quantity]
+    by_method = grouped(of_quantity, itemgetter("method"))
+    levels = [
+        level
+        for method in (*study.methods, RANDOM)
+        for level in _levels(study, method, by_method.get(method, ()), verdicts.get(method, ()))
+    ]
+    is_lower_better = rows[0]["metric_direction"] == "lower" and quantity != "skill"
+    plot = level_plot(levels, higher_is_better=not is_lower_better)
+    name = study.display("dataset", dataset)
+    several = len({other for _, other in study.pairs}) > 1
+    place = f"{name}, {model}" if several else name
+    caption = f"{place}. {study.display('metric', metric)}: {_meaning(standing, quantity)}"
+    return None if plot is None else LevelPanel(caption, plot)
+
+
+def _levels(
+    study: Study, method: str, rows: Sequence[Row], verdicts: Sequence[Row]
+) -> Iterator[Level]:
+    """Yield a method's levels in the order of the groups, with the verdict on two of them."""
+    by_group = {row["group"]: row for row in rows}
+    ceilings = {
+        row[f"group_{side}"]: row.get(f"ceiling_{side}", math.nan)
+        for row in verdicts
+        for side in "ab"
+    }
+    verdict = ""
+    favoured = ""
+    if method != RANDOM and len(verdicts) == 1 and verdicts[0]["verdict"]:
+        known = named(verdicts[0]["verdict"])
+        verdict = known.label.lower()
+        favoured = (favoured_group(verdicts[0]) or "") if known.favours else ""
+    name = picture.RANDOM if method == RANDOM else study.display("method", method)
+    groups = study.declared(rows[0]["dataset"]).groups if rows else ()
+    for group in groups:
+        row = by_group.get(group)
+        if row is not None:
+            yield Level(
+                name,
+                group,
+                level=row["level"],
+                ci_low=row["ci_low"],
+                ci_high=row["ci_high"],
+                ceiling=ceilings.get(group, math.nan),
+                verdict=verdict,
+                favoured=favoured,
+            )
+
+
+def _meaning(standing: Sequence[Row], quantity: str) -> str:
+    """Return what the values of a panel mean."""
+    if foresees(standing[0]):
+        return "0 foresees nothing, 1 everything"
+    if quantity == "skill":
+        return "skill, from 0 (as random words) to 1 (as the best words found)"
+    return "excess over random explanations" if quantity == "excess" else "score"

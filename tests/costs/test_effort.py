@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from exparity.costs.effort import CORE_GFLOPS, LEAST_MINUTES, MOST_MINUTES, Effort
+from exparity.costs.effort import (
+    CORE_GFLOPS,
+    LEAST_MINUTES,
+    MOST_MINUTES,
+    Effort,
+    effort_or_exit,
+)
 
 V100 = 9400
 GECO = {"dataset": "geco_all", "model": "bert", "seed": 0}
@@ -108,3 +114,11 @@ def test_long_texts_of_a_table_count(study, tmp_path, words):
     searched = words * (5 + 1) + words * (10 + 1) // 2
     expected = minutes_of(searched, texts=100, tokens=words)
     assert Effort(long, V100).minutes("removal_limits", ids) == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("gflops", [0, -1, "fast", "9.4"])
+def test_a_rate_that_is_none_is_refused(study, gflops, capsys):
+    with pytest.raises(SystemExit) as end:
+        effort_or_exit(study(), gflops)
+    assert end.value.code == 2
+    assert f"gflops {gflops}, among default-resources of the profile: " in capsys.readouterr().err

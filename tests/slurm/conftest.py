@@ -74,6 +74,15 @@ class ClusterCheckout(Checkout):
     def said(self) -> str:
         return (self.root / "run.log").read_text()
 
+    @property
+    def submissions_said(self) -> str:
+        """What SLURM and Snakemake wrote in submissions that failed.
+
+        Snakemake repeats it, but not where the log of a job alone is empty.
+        """
+        logs = (self.root / ".snakemake" / "slurm_logs").rglob("*.log")
+        return "".join(log.read_text() for log in logs)
+
     def evaluated(self) -> list[str]:
         """Return the examples that the slow plug-in has worked on, as often as it did."""
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []

@@ -69,7 +69,7 @@ def run_out_of_time(checkout: ClusterCheckout) -> forked.Run:
 def test_a_job_that_was_ended_goes_on(unevaluated, undisturbed, start, settings, limit, ends):
     checkout = unevaluated(start.__name__, **settings)
     assert start(checkout).wait(timeout=900) == 0, checkout.said
-    assert limit in checkout.said
+    assert limit in checkout.submissions_said
     assert "Trying to restart" in checkout.said
     assert tables(checkout, "scores") == tables(undisturbed, "scores")
     assert checkout.plan(*SCORES) == {}

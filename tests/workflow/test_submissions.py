@@ -73,12 +73,7 @@ def test_on_one_machine_nothing_is_grouped(checkout, repository):
 
 @pytest.mark.parametrize(
     ("gres", "of_two"),
-    [
-        ("gpu:v100:1", "gpu:v100:2"),
-        ("gpu:1", "gpu:2"),
-        ("gpu:a100", "gpu:a100:2"),
-        ("''", ""),
-    ],
+    [("gpu:1", "gpu:2"), ("gpu:a100", "gpu:a100:2"), ("''", "")],
 )
 def test_a_training_of_two_processes_asks_for_two_gpus(checkout, repository, gres, of_two):
     training = {"epochs": 1, "learning_rate": 0.003, "processes": 2}

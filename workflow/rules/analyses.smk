@@ -17,9 +17,9 @@ for analysis in EXPERIMENT.analyses:
             get_environment()
         threads: 1
         resources:
-            **get_analysis_gpu_slots(analysis.facts),
             mem_mb=get_analysis_memory(analysis.id, analysis.facts),
             runtime=get_runtime(analysis.id),
+            gpu_slot=get_gpu_slots(runs_model=analysis.facts.runs_model),
         params:
             command=command_of(analysis.id),
             options=get_options(analysis.id),

@@ -24,7 +24,7 @@ try:
     from exparity.core.command_line import command_of
     from exparity.core.errors import InputError
     from exparity.core.strict import canonical
-    from exparity.costs.effort import Effort
+    from exparity.costs.effort import effort_or_exit
     from exparity.runs.begin import (
         before_jobs,
         before_plan,
@@ -44,7 +44,7 @@ except ModuleNotFoundError as error:
 
     # The workflow catalogue lints with nothing but Snakemake installed: the rules, and no cells.
     EXPERIMENT = MagicMock(results="results")
-    Effort = Groups = MagicMock()
+    effort_or_exit = Groups = MagicMock()
 
     def pattern_of(artefact):
         return artefact

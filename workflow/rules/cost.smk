@@ -14,6 +14,7 @@ rule cost:
     resources:
         mem_mb=2000,
         runtime=30,
+        gpu_slot=get_gpu_slots(runs_model=False),
     message:
         "Gathering what the jobs took"
     shell:

@@ -18,7 +18,7 @@ rule evaluate:
     resources:
         mem_mb=get_memory("evaluate"),
         runtime=get_runtime("evaluate"),
-        gpu_slot=get_gpu_slots(),
+        gpu_slot=get_gpu_slots(of_metric=True),
     params:
         options=get_options("evaluate"),
     message:

@@ -33,6 +33,7 @@ rule report:
     resources:
         mem_mb=4000,
         runtime=30,
+        gpu_slot=get_gpu_slots(runs_model=False),
     params:
         options=get_options("report"),
         statistics=EXPERIMENT.config.statistics.whole,

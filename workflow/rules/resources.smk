@@ -9,16 +9,26 @@ def get_environment():
     return "../envs/exparity.yaml" if asked else None
 
 
-def get_gpu_slots():
-    """One for jobs that run a model on this machine's GPU; some metrics do without a model."""
-    if not EXPERIMENT.gpu_slots():
-        return 0
-    return lambda wildcards: EXPERIMENT.gpu_slots(wildcards.get("metric"))
+def has_submissions_of_several():
+    """Whether jobs go to a cluster whose profile names submissions of several jobs."""
+    # Snakemake does not know it yet while it reads rules.
+    return TRAINING in workflow.group_settings.group_components
 
 
-def get_analysis_gpu_slots(facts):
-    """Return the slots of an analysis; of one without a model a cluster's profile says them."""
-    return {"gpu_slot": EXPERIMENT.gpu_slots()} if facts.runs_model else {}
+def get_gpu_slots(of_metric=False, runs_model=True):
+    """One for jobs that run a model on this machine's GPU; some metrics do without a model.
+
+    A submission of several jobs has one slot, so that it runs them one after the other, on one CPU.
+    """
+
+    @with_signature
+    def slots(wildcards):
+        if has_submissions_of_several():
+            return 1
+        metric = wildcards.metric if of_metric else None
+        return EXPERIMENT.gpu_slots(metric) if runs_model else 0
+
+    return slots
 
 
 def get_processes():
@@ -29,10 +39,10 @@ def get_processes():
 def get_gflops():
     """The operations a second of what a cluster's jobs run on, in billions; None if its profile tells none."""
     resources = workflow.resource_settings.default_resources or {}
-    return resources["gflops"].value if "gflops" in resources else None
+    return resources["gflops"].raw if "gflops" in resources else None
 
 
-EFFORT = Effort(EXPERIMENT, get_gflops())
+EFFORT = effort_or_exit(EXPERIMENT, get_gflops())
 GROUPS = Groups(EXPERIMENT, EFFORT)
 
 
@@ -55,8 +65,7 @@ def get_group(stage):
 
     @with_signature
     def group(wildcards):
-        # They are not known yet while rules are read.
-        if TRAINING not in workflow.group_settings.group_components:
+        if not has_submissions_of_several():
             return None
         name = GROUPS.group_of(stage, get_ids(wildcards))
         # As Snakemake does with a group that is text, so that `group-components` holds for it.

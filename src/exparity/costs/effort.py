@@ -13,6 +13,7 @@ from typing import NamedTuple
 from exparity.artefacts.analyses import ANALYSES
 from exparity.config.experiment import Experiment, text_bytes
 from exparity.config.resolved import Cell
+from exparity.core.errors import InputError, exit_on_bad_input
 from exparity.costs.calls import TOKENS, passes_of
 
 CORE_GFLOPS = 50
@@ -117,6 +118,22 @@ class Effort:
             texts = math.ceil(_TEST_SHARE * size / mean) if mean else _TEXTS
         tokens = round(mean / _BYTES_OF_TOKEN) if mean else TOKENS
         return Length(texts, min(max(tokens, TOKENS), _LONGEST))
+
+
+def effort_or_exit(experiment: Experiment, gflops: object) -> Effort:
+    """Return the minutes of an experiment's jobs; on a bad rate, say so and exit with 2.
+
+    Args:
+        experiment: the config.
+        gflops: the rate as Snakemake read it from a profile; None if there is none.
+    """
+    with exit_on_bad_input():
+        if gflops is not None and not (isinstance(gflops, int) and gflops >= 1):
+            raise InputError(
+                f"gflops {gflops}, among default-resources of the profile: write a whole number, "
+                "at least 1; see docs/cluster.md"
+            )
+    return Effort(experiment, gflops)
 
 
 def _line_bytes(path: Path) -> float:

@@ -20,6 +20,7 @@ from exparity.report.preference import favoured_group
 from exparity.report.tables import by_table
 from exparity.report.verdicts import (
     QUANTITIES,
+    ceiling_line,
     certainty,
     counts_of,
     is_random,
@@ -28,6 +29,7 @@ from exparity.report.verdicts import (
     named,
     nothing_found,
     only_certainty,
+    right_line,
     run_of,
     untested_sentences,
     untested_text,
@@ -88,6 +90,7 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
                 methods[row["model"], row["metric"], sentence].append(row["method"])
         heads = (*_KINDS[1:], *reversed(STANDING), f"R, {coverage(confidence)}", "verdict")
         yield table_of(heads, lines)
+        yield from map(plain_text, _beside(of_table))
         for (model, metric, sentence), of in methods.items():
             yield plain_text(f"{model}, {metric} of {', '.join(of)}: {sentence}")
     yield ""
@@ -104,6 +107,18 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
     last = [nothing_found(compared, one_training=n_seeds < 2), *untested_sentences(of_methods)]
     last += [missed_line(n_seeds, run)]
     yield from (plain_text(sentence) for sentence in last if sentence)
+
+
+def _beside(rows: Rows) -> Iterator[str]:
+    """Yield ceilings, and verdicts that are others among rightly predicted texts."""
+    ceilings = {(row["model"], row["metric"]): ceiling_line(row) for row in rows}
+    for (model, metric), line in ceilings.items():
+        if line:
+            yield f"{model}, {metric}: {line}"
+    for row in rows:
+        line = right_line(row)
+        if line and row["verdict"] and row["verdict_right"] != row["verdict"]:
+            yield f"{row['model']}, {row['method']}, {row['metric']}. {line}"
 
 
 def _judged(row: Mapping[str, Any]) -> tuple[str, str]:

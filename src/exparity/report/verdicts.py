@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from exparity.core.formats import percent
 from exparity.report.preference import (
     favoured_group,
     levels_of,
@@ -23,6 +24,7 @@ from exparity.report.preference import (
 )
 from exparity.report.templating import asset
 from exparity.stats import verdicts
+from exparity.stats.among import CEILINGS_DIFFER
 from exparity.stats.crossed import TRAINING
 from exparity.stats.skill import LITTLE_ROOM, SCALES, Scale
 from exparity.stats.untested import Untested, main_reason
@@ -53,7 +55,10 @@ QUANTITIES = {
 """Display name of each judged quantity; a cell is judged by its skill, else its excess or score."""
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
-_TOLD = ("depends_on_scale", "driven_by_one_training", "no_room", "room_differs", "stepless")
+_TOLD = (
+    *("depends_on_scale", "driven_by_one_training", "no_room", "room_differs", "stepless"),
+    *("texts_left_out", "texts_not_comparable"),
+)
 """Flags of a verdict that readers must know of before they believe it."""
 
 
@@ -168,6 +173,38 @@ def skill_line(cell: Mapping[str, Row]) -> str:
     return f"{line} d by {', by '.join(gaps)}: a gap has to show in all of them."
 
 
+def ceiling_line(row: Row) -> str:
+    """Return a line on what an additive explanation could reach in each group; else nothing."""
+    ceilings = {row.get(f"group_{side}"): row.get(f"ceiling_{side}", math.nan) for side in "ab"}
+    if not all(map(math.isfinite, ceilings.values())):
+        return ""
+    each = " and ".join(f"{_Number(c):.2f} for {group}" for group, c in ceilings.items())
+    line = f"The best additive explanation found would reach {each}."
+    if CEILINGS_DIFFER not in row.get("flags", ()):
+        return line
+    harder = min(ceilings, key=lambda group: ceilings[group])
+    return f"{line} The classifier itself is harder to foresee on {harder} texts."
+
+
+def right_line(row: Row) -> str:
+    """Return a line on the verdict among texts that are predicted rightly; else nothing."""
+    shares = [row.get(f"share_right_{side}", math.nan) for side in "ab"]
+    if not all(map(math.isfinite, shares)):
+        return ""
+    of_groups = " and ".join(
+        f"{percent(share)} of {row[f'group_{side}']}"
+        for side, share in zip("ab", shares, strict=True)
+    )
+    line = f"Among the texts that are predicted rightly ({of_groups}): "
+    if not row["verdict_right"]:
+        return f"{line}not tested."
+    levels = ", ".join(
+        f"{row[f'group_{side}']} {_Number(row[f'right_mean_{side}']):.3g}" for side in "ab"
+    )
+    d = f"d = {_Number(row['right_d']):.2f}"
+    return f"{line}{named(row['verdict_right']).label.lower()} ({levels}; {d})."
+
+
 def notes_of(row: Row) -> list[str]:
     """Return the meanings of a verdict's flags that limit its conclusions."""
     return [f"{_capital(meaning_of(flag))}." for flag in _TOLD if flag in row.get("flags", ())]
@@ -179,17 +216,31 @@ def _capital(text: str) -> str:
 
 def certainty(rows: Iterable[Row], threshold: float) -> str:
     """Return which group the classifiers of a dataset are surer of; empty if unknown."""
-    gaps = dict.fromkeys(
-        (row["model"], row["group_a"], row["group_b"], row["certainty_d"]) for row in rows
-    )
+    gaps = {
+        (row["model"], row["group_a"], row["group_b"], row["certainty_d"]): row
+        for row in reversed([*rows])
+    }
     several = len({(a, b) for _, a, b, _ in gaps}) > 1
     words = []
-    for model, a, b, d in gaps:
+    for (model, a, b, d), row in reversed(gaps.items()):
         surer = f"surer of {a if d > 0 else b}"
         sure = f"is {surer if abs(d) >= threshold else 'about as sure of both'}"
         pair = f", {a} − {b}" if several else ""
-        words += [f"{model} {sure} (d = {_Number(d):+.2f}{pair})"] if d == d else []
+        facts = f"d = {_Number(d):+.2f}{pair}{_right_and_length(row)}"
+        words += [f"{model} {sure} ({facts})"] if d == d else []
     return "; ".join(words)
+
+
+def _right_and_length(row: Row) -> str:
+    """Return how often the classifiers are right for each group, and d of the length of texts."""
+    shares = [row.get(f"share_right_{side}", math.nan) for side in "ab"]
+    length = row.get("length_d", math.nan)
+    words = ""
+    if all(map(math.isfinite, shares)):
+        words += f"; right for {100 * shares[0]:.0f} and {100 * shares[1]:.0f} %"
+    if math.isfinite(length):
+        words += f"; number of words d = {_Number(length):+.2f}"
+    return words
 
 
 def is_random(row: Row) -> bool:

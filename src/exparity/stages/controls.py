@@ -262,6 +262,8 @@ def _random_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
             "reference: float64??",
             "sizes: list<int32>??",
             "falls falls_log_odds: list<float64>??",
+            "n_units: int32??",
+            "ceiling: float64??",
             keys=("example_id", "draw"),
         )
     },

@@ -273,6 +273,8 @@ class Scoring:
         for index, of_text in falls.items():
             columns = zip(("sizes", "falls", "falls_log_odds"), of_text, strict=True)
             rows[index] |= {name: column.tolist() for name, column in columns}
+        for row, foresight in zip(rows, foresights or (), strict=bool(foresights)):
+            row |= {"n_units": foresight.left_out.shape[1], "ceiling": foresight.ceiling}
         return rows, dict(notes)
 
 

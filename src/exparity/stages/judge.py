@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import DEFAULTS
 from exparity.stages.compare import OVER_TRAININGS, TESTS
+from exparity.stats.among import AmongRight, GroupFacts, among_right
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.multiplicity import FamilyId, adjust
 from exparity.stats.skill import Rooms, ScaleTests
@@ -33,6 +33,7 @@ CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"
             "stands headline: bool",
             *OVER_TRAININGS,
             *JUDGED_COLUMNS,
+            "verdict_right: string?",
             keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
             ids=("dataset", "model", "method", "metric"),
         ),
@@ -63,8 +64,9 @@ def judge_cells(
     Scores, their excess over random explanations and skill are judged apart from each other. So are
     random explanations, and the ``change`` of gaps by debiasing. The row that ``stands`` is the
     first that a cell has of skill, excess and score; of the standing rows of a method, those of
-    forward simulation are the ``headline`` where it has them. The tests within each training are
-    corrected in families of the same ids.
+    forward simulation are the ``headline`` where it has them. ``verdict_right`` is the verdict in
+    the same family among the texts that the classifiers predict rightly. The tests within each
+    training are corrected in families of the same ids.
 
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.
@@ -79,7 +81,12 @@ def judge_cells(
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
     compared = adjust(read_tables(tests, "tests").to_pylist(), family, alpha=alpha)
-    judged = judge(standing(rows), family, alpha=alpha)
+    stood = standing(rows)
+    of_right = judge([among_right(row) for row in stood], family, alpha=alpha)
+    judged = [
+        {**row, "verdict_right": right["verdict"]}
+        for row, right in zip(judge(stood, family, alpha=alpha), of_right, strict=True)
+    ]
     return StageResult(judged, {}, further={"disparity": compared})
 
 
@@ -89,7 +96,7 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         if row["seed"] is None:
             nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
             nothing |= {**vars(ScaleTests()), **vars(Rooms()), **vars(GapSources())}
-            nothing["certainty_d"] = math.nan
+            nothing |= {**vars(GroupFacts()), **vars(AmongRight())}
             # A change of d is in units of the standard deviation already.
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}

@@ -33,7 +33,7 @@ from exparity.stats.skill import (
     on_all_scales,
     step_among,
 )
-from exparity.types import Falls, FloatArray
+from exparity.types import BoolArray, Falls, FloatArray
 
 STEPLESS = "stepless"
 """Flag of a cell in which some explanation takes no step."""
@@ -121,6 +121,12 @@ class Quantity:
         """(n,) values on the scale that is shown."""
         return next(iter(self.values.values()))
 
+    def among(self, chosen: BoolArray) -> Quantity:
+        """Return the quantity of some of its (n,) texts; NaN elsewhere."""
+        return Quantity(
+            {scale: np.where(chosen, own, np.nan) for scale, own in self.values.items()}
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Skill(Quantity):
@@ -165,6 +171,12 @@ class Skill(Quantity):
             for scale, of in arrays.items()
         }
         return cls(values, arrays, groups, least_room > 0, **facts)
+
+    def among(self, chosen: BoolArray) -> Skill:
+        """Return the skill of some of its (n,) texts."""
+        steps = {scale: np.where(chosen[:, None], own, np.nan) for scale, own in self.steps.items()}
+        least = LEAST_ROOM if self.is_share else 0.0
+        return Skill.of(steps, self.groups, least, flags=self.flags, claims_means=self.claims_means)
 
     @property
     def shown_room(self) -> FloatArray:

@@ -64,6 +64,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
       make("div", { class: "pair" }, make("div", null,
         cells.moved[i] ? make("p", { class: "measure" }, make("strong", null, `${cells.moved[i]}. `), cells.certainty[i]) : null,
         cells.skill[i] ? make("p", { class: "measure" }, cells.skill[i]) : null,
+        ...cells.beside[i].map((text) => make("p", { class: "measure" }, text)),
         ...cells.notes[i].map((text) => make("p", { class: "note" }, text)),
         sentences.length ? make("ul", { class: "measure" }, sentences) : null,
         make("p", { class: "measure" }, ...sentence),

@@ -14,11 +14,13 @@ from exparity.report.gather import Study
 from exparity.report.picture import look_of
 from exparity.report.tables import MOST_PAIRS, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import (
+    ceiling_line,
     effect_size,
     moved,
     named,
     notes_of,
     only_certainty,
+    right_line,
     sentence_of,
     skill_line,
 )
@@ -169,11 +171,13 @@ def cell_data(tables: Sequence[Table], threshold: float) -> dict[str, Any]:
 def _facts_of(cell: Cell, threshold: float) -> dict[str, Any]:
     """Return the sentences and verdicts of a cell's dialog."""
     verdicts = cell.verdicts
+    row = cell.standing
     facts = {
         "moved": moved(verdicts),
         "certainty": only_certainty(verdicts, threshold),
         "skill": skill_line(verdicts),
         "notes": notes_of(cell.standing),
+        "beside": [line for line in (right_line(row), ceiling_line(row)) if line],
         "mean_d": cell.mean_d_all,
         "both_signs": has_both_signs(cell.tests["score"]),
     }

@@ -15,6 +15,7 @@ from exparity.stages.compare._levels import level_rows
 from exparity.stages.compare._scores import Cell, Scores, read_classifiers, read_scores
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
+from exparity.stats.among import AmongRight, GroupFacts
 from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.levels import GroupLevel
@@ -41,7 +42,7 @@ TESTS = Table(
     ids=("seed", "method", "metric"),
 )
 """The tests artefact, beside the ids of its level."""
-OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, GapSources, "certainty_d: float64")
+OVER_TRAININGS = (CrossedTest, ScaleTests, Rooms, GapSources, GroupFacts, AmongRight)
 """Columns of a gap over trainings, and of the skill that it may be of."""
 _ACROSS_TRAININGS = Table(
     "quantity: string",
@@ -106,8 +107,9 @@ def compare_model(
     settings = complete(Statistics, statistics, "statistics")
     model = read_scores(scores, random_scores, removal_limits)
     classifiers = read_classifiers(predictions, model.ids)
-    tests = rows_of_tests(model, settings, classifiers, read_covariates(data, model))
-    across = training_rows(model, settings, classifiers)
+    covariates = read_covariates(data, model)
+    tests = rows_of_tests(model, settings, classifiers, covariates)
+    across = training_rows(model, settings, classifiers, covariates["length"])
     levels = level_rows(model, settings, classifiers)
     return StageResult(
         [*tests],

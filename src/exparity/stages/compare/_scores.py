@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from exparity.stages.skill import Controls, Quantity, is_skill, quantities_of, r
 from exparity.stats.crossed import PROMPT, TRAINING
 from exparity.stats.effect import cohens_d
 from exparity.stats.model_bias import is_collapsed
-from exparity.types import FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 _CONTROLLED = ("model", "seed", "metric")
 """Ids that scores share with those of random explanations."""
@@ -39,6 +39,8 @@ class Cell:
         draw: number of a random explanation; None of a method.
         places: (n,) numbers of its examples.
         quantities: what is compared; the first is what was measured.
+        n_units: (n,) units of each text, of metrics of forward simulation alone.
+        ceilings: (n,) what an additive explanation could reach, of the same.
     """
 
     path: Path
@@ -47,6 +49,8 @@ class Cell:
     draw: int | None
     places: IntArray
     quantities: Mapping[str, Quantity]
+    n_units: FloatArray | None = None
+    ceilings: FloatArray | None = None
 
     @property
     def seed(self) -> int:
@@ -85,6 +89,11 @@ class Cell:
     def measured(self) -> FloatArray:
         """(n,) what the metric gave."""
         return next(iter(self.quantities.values())).shown
+
+    def among(self, chosen: BoolArray) -> Cell:
+        """Return the cell of some of its (n,) texts, whose quantities are undefined elsewhere."""
+        some = {name: quantity.among(chosen) for name, quantity in self.quantities.items()}
+        return replace(self, quantities=some)
 
     def laid(self, places: IntArray, values: FloatArray) -> FloatArray:
         """Return values of its examples at those of rising places, NaN at the others."""
@@ -126,6 +135,10 @@ class Scores:
         """The groups."""
         return list(self.metadata["groups"])
 
+    def ids_at(self, cell: Cell) -> list[str]:
+        """Return the ids of the examples of a cell."""
+        return [self.examples.ids[place] for place in cell.places]
+
     @cached_property
     def groups(self) -> np.ndarray[Any, Any]:
         """(n,) group of each example."""
@@ -153,7 +166,8 @@ def read_scores(
     def add(path: Path, table: pa.Table, facts: Any, own: Any, draw: int | None = None) -> None:
         method = str(facts["wildcards"]["method"]) if draw is None else RANDOM
         quantities = quantities_of(table, facts, own, controls, is_drawn=draw is not None)
-        cells.append(Cell(path, facts, method, draw, examples.places(table), quantities))
+        known = {"n_units": _known(table, "n_units"), "ceilings": _known(table, "ceiling")}
+        cells.append(Cell(path, facts, method, draw, examples.places(table), quantities, **known))
 
     over = ("seed", "model") if models else ("seed",)
     for path, (table, metadata) in zip(scores, read_all("scores", scores, over=over), strict=True):
@@ -168,6 +182,13 @@ def read_scores(
     return every
 
 
+def _known(table: pa.Table, name: str) -> FloatArray | None:
+    """Return a column that scores may lack."""
+    if name not in table.column_names:
+        return None
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class Classifiers:
     """The classifiers of a model, by seed.
@@ -178,6 +199,8 @@ class Classifiers:
         uninformative: those, and prompts that the model hardly answers with a class.
         run: a training or a prompt.
         certainty: probability of the true class of the texts of each group.
+        right: whether each text, by its id, is predicted rightly.
+        share_right: share of each group that is.
     """
 
     accuracy: Mapping[int, float]
@@ -185,6 +208,22 @@ class Classifiers:
     uninformative: frozenset[int]
     run: str
     certainty: Mapping[int, Mapping[str, FloatArray]]
+    right: Mapping[int, Mapping[str, bool]]
+    share_right: Mapping[int, Mapping[str, float]]
+
+    def are_right(self, seed: int, ids: Sequence[str]) -> BoolArray:
+        """Return (n,) whether a training is known to predict each text rightly."""
+        right = self.right[seed]
+        return np.array([right.get(id, False) for id in ids], dtype=bool)
+
+    def mean_share_right(self, group: str) -> float:
+        """Return the share of a group that is predicted rightly, mean over the informative ones."""
+        shares = [
+            of_groups[group]
+            for seed, of_groups in self.share_right.items()
+            if seed not in self.uninformative and group in of_groups
+        ]
+        return float(np.mean(shares)) if shares else np.nan
 
     def certainty_d(self, group_a: str, group_b: str) -> float:
         """Return d of the probability of the true class, mean over the informative trainings."""
@@ -201,16 +240,23 @@ def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Cla
     """Read what the predictions of each training say of its classifier."""
     accuracy: dict[int, float] = {}
     certainty: dict[int, dict[str, FloatArray]] = {}
+    right: dict[int, dict[str, bool]] = {}
+    share_right: dict[int, dict[str, float]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
     of_scores = "the scores", ids
     for table, metadata in read_all("predictions", predictions, of_scores, over=("seed",)):
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
         labels = table.column("label").to_numpy()
-        accuracy[seed] = float((predicted == labels).mean())
+        is_right = predicted == labels
+        accuracy[seed] = float(is_right.mean())
+        ids = table.column("example_id").to_pylist()
+        right[seed] = dict(zip(ids, is_right.tolist(), strict=True))
         rows = zip(table.column("probabilities").to_pylist(), labels.tolist(), strict=True)
         sure = np.array([row[label] for row, label in rows])
         groups = np.array(table.column("group").to_pylist(), dtype=object)
-        certainty[seed] = {group: sure[groups == group] for group in set(groups.tolist())}
+        names = set(groups.tolist())
+        certainty[seed] = {group: sure[groups == group] for group in names}
+        share_right[seed] = {group: float(is_right[groups == group].mean()) for group in names}
         if is_collapsed(predicted):
             collapsed.add(seed)
         if "label_mass_low" in metadata.get("flags", ()):
@@ -219,4 +265,6 @@ def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Cla
             run = PROMPT
     uninformative = frozenset(collapsed | unanswered)
     accuracy = Lookup("--predictions", "file of seed", accuracy.items())
-    return Classifiers(accuracy, frozenset(collapsed), uninformative, run, certainty)
+    return Classifiers(
+        accuracy, frozenset(collapsed), uninformative, run, certainty, right, share_right
+    )

@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, Scores
 from exparity.stages.compare._sources import divided
 from exparity.stages.skill import Skill, over_scales, rooms_of, scales_of
-from exparity.stats.crossed import OPTIONS, crossed_tests
-from exparity.stats.effect import better_group
-from exparity.stats.skill import Rooms, Scale, of_constant
+from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
+from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
+from exparity.stats.effect import better_group, cohens_d
+from exparity.stats.skill import Rooms, Scale, ScaleTests, of_constant
 from exparity.stats.sources import GapSources, gap_sources
 from exparity.stats.verdicts import HEADLINE
 from exparity.types import FloatArray, IntArray
 
 
 def training_rows(
-    model: Scores, statistics: Mapping[str, Any], classifiers: Classifiers
+    model: Scores,
+    statistics: Mapping[str, Any],
+    classifiers: Classifiers,
+    n_words: FloatArray,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of every method and metric, and of the first random explanation."""
+    """Yield the rows of every method and metric, and of the first random explanation.
+
+    ``n_words`` are the (n,) lengths of all examples.
+    """
     options = {name: statistics[name] for name in OPTIONS}
     for cells in cells_by_training(model):
-        for row in _tested(cells, model, classifiers, options):
+        for row in _tested(cells, model, classifiers, options, n_words):
             yield {**row, "run": classifiers.run}
 
 
@@ -59,57 +65,129 @@ def values_over(
     return values
 
 
+class _Texts(NamedTuple):
+    """The texts that the cells of one method and metric have scores of.
+
+    Attributes:
+        places: (n,) rising places among all examples.
+        groups: (n,) group of each.
+        sets: (n,) matched set of each, None for one without.
+        n_words: (n,) words of each.
+        covariate: (n,) what scores depend on beside what is compared; None of nothing.
+    """
+
+    places: IntArray
+    groups: Sequence[str]
+    sets: Sequence[str | None]
+    n_words: FloatArray
+    covariate: FloatArray | None
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], model: Scores, n_words: FloatArray) -> _Texts:
+        """Return the texts of the cells of a model, whose examples have so many words."""
+        places = np.unique(np.concatenate([cell.places for cell in cells]))
+        covariate = None
+        if cells[0].kind == HEADLINE:  # with few units, correlations are higher at the same noise
+            known = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
+            covariate = np.fmax.reduce(known) if known else None
+        groups = model.groups[places].tolist()
+        sets = model.sets[places].tolist()
+        return cls(places, groups, sets, n_words[places], covariate)
+
+
+def _tests(
+    cells: Sequence[Cell],
+    quantity: str,
+    uninformative: Collection[int],
+    texts: _Texts,
+    order: Sequence[str],
+    options: Mapping[str, Any],
+) -> list[tuple[CrossedTest, ScaleTests]]:
+    """Test a quantity of one method and metric, for each pair of groups."""
+    each = [
+        cell.quantities[quantity]
+        for cell in cells
+        if cell.seed not in uninformative and quantity in cell.quantities
+    ]
+    tests = {}
+    for scale in scales_of(each):
+        values = list(values_over(cells, texts.places, quantity, uninformative, scale))
+        tests[scale] = crossed_tests(
+            values, texts.groups, order, texts.sets, covariate=texts.covariate, **options
+        )
+    pairs = over_scales(each, tests)
+    if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say much
+        return [(of_constant(test), scales) for test, scales in pairs]
+    return pairs
+
+
+def _facts(
+    cells: Sequence[Cell], texts: _Texts, classifiers: Classifiers, group_a: str, group_b: str
+) -> GroupFacts:
+    """Return what two groups differ in beside the explanations of one method."""
+    of_groups = [np.array(texts.groups, dtype=object) == group for group in (group_a, group_b)]
+    lengths = [texts.n_words[chosen] for chosen in of_groups]
+    known = [cell.laid(texts.places, c) for cell in cells if (c := cell.ceilings) is not None]
+    ceilings = np.array(known).reshape(len(known), len(texts.places))
+    ceiling_a, ceiling_b = (mean_ceiling(ceilings[:, chosen]) for chosen in of_groups)
+    return GroupFacts(
+        certainty_d=classifiers.certainty_d(group_a, group_b),
+        length_d=float(cohens_d(*lengths)) if min(map(len, lengths)) > 1 else np.nan,
+        share_right_a=classifiers.mean_share_right(group_a),
+        share_right_b=classifiers.mean_share_right(group_b),
+        ceiling_a=ceiling_a,
+        ceiling_b=ceiling_b,
+    )
+
+
 def _tested(
     cells: Sequence[Cell],
     model: Scores,
     classifiers: Classifiers,
     options: Mapping[str, Any],
+    n_words: FloatArray,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one method and metric, from its cell in each training."""
-    used = np.unique(np.concatenate([cell.places for cell in cells]))
-    groups, sets = model.groups[used].tolist(), model.sets[used].tolist()
+    texts = _Texts.of(cells, model, n_words)
     # What is left out says nothing of the others.
     counted = [cell for cell in cells if cell.seed not in classifiers.uninformative]
+    right = [cell.among(classifiers.are_right(cell.seed, model.ids_at(cell))) for cell in cells]
     of_scores = {flag for cell in counted for flag in cell.flags}
     if not counted:
         is_collapsed = any(cell.seed in classifiers.collapsed for cell in cells)
         of_scores.add("collapsed" if is_collapsed else "label_mass_low")
     measured, *others = dict.fromkeys(name for cell in cells for name in cell.quantities)
-
-    values_of = partial(values_over, cells, used, uninformative=classifiers.uninformative)
-    scores = values_of(measured)
-    parts = divided(counted, used)
+    bad = classifiers.uninformative
+    scores = values_over(cells, texts.places, measured, bad)
+    parts = divided(counted, texts.places)
     for quantity in (measured, *others):
         preference = cells[0].preference_of(quantity)
         each = [cell.quantities[quantity] for cell in counted if quantity in cell.quantities]
         skills = [one for one in each if isinstance(one, Skill)]
-        tests = {
-            scale: crossed_tests(
-                list(values_of(quantity, scale=scale)), groups, model.order, sets, **options
-            )
-            for scale in scales_of(each)
-        }
-        for test, scales in over_scales(each, tests):
+        tests = _tests(cells, quantity, bad, texts, model.order, options)
+        of_right = _tests(right, quantity, bad, texts, model.order, options)
+        for (test, scales), (among_right, _) in zip(tests, of_right, strict=True):
             rooms, flags = Rooms(), set(of_scores)
             if skills:
                 rooms, of_rooms = rooms_of(skills, test.group_a, test.group_b)
                 flags.update(of_rooms)
             elif not test.n_seeds and quantity != measured:
                 continue  # there are no random explanations
-            pair = np.isin(groups, (test.group_a, test.group_b))
+            facts = _facts(counted, texts, classifiers, test.group_a, test.group_b)
+            flags.update(facts.flags)
+            pair = np.isin(texts.groups, (test.group_a, test.group_b))
             compared = scores[:, pair][~np.isnan(scores[:, pair]).all(axis=1)]
-            if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say something
-                test = of_constant(test)
-            elif len(compared) and not np.any(np.nanmax(compared, 1) - np.nanmin(compared, 1)):
+            differ = len(compared) and np.any(np.nanmax(compared, 1) - np.nanmin(compared, 1))
+            if cells[0].kind != HEADLINE and len(compared) and not differ:
                 flags.add("constant")  # in no training two scores differ
             test.flags.extend(sorted(flags.difference(test.flags)))
             sources = GapSources()
             if quantity == measured:
                 sources = gap_sources(
                     parts,
-                    groups,
+                    texts.groups,
                     (test.group_a, test.group_b),
-                    sets,
+                    texts.sets,
                     confidence=options["confidence"],
                 )
             yield {
@@ -123,5 +201,6 @@ def _tested(
                 **asdict(scales),
                 **asdict(rooms),
                 **asdict(sources),
-                "certainty_d": classifiers.certainty_d(test.group_a, test.group_b),
+                **asdict(facts),
+                **asdict(AmongRight.of(among_right)),
             }

@@ -1,0 +1,96 @@
+"""What else two groups differ in, beside their explanations, and their gap among some texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exparity.stats.crossed import CrossedTest
+from exparity.stats.skill import ScaleTests
+from exparity.types import FloatArray
+
+LEAST_CEILING = 0.2
+"""Mean ceiling of a group below which there is hardly anything for explanations to foresee."""
+UNLIKE_CEILINGS = 0.05
+"""Difference of the ceilings of two groups from which readers are told."""
+NO_ROOM = "no_room"
+CEILINGS_DIFFER = "ceilings_differ"
+
+
+@dataclass(frozen=True)
+class AmongRight:
+    """The gap between two groups among the texts that classifiers predict rightly; NaN without.
+
+    Fields are those of :class:`~exparity.stats.crossed.CrossedTest`, behind ``right_``.
+    """
+
+    right_n_seeds: int = 0
+    right_n_a: int = 0
+    right_n_b: int = 0
+    right_mean_a: float = np.nan
+    right_mean_b: float = np.nan
+    right_estimate: float = np.nan
+    right_d: float = np.nan
+    right_p_mean: float = np.nan
+    right_p_large: float = np.nan
+    right_p_large_others: float = np.nan
+    right_p_small: float = np.nan
+    right_p_cross: float = np.nan
+    right_equivalence_p: float = np.nan
+
+    @classmethod
+    def of(cls, test: CrossedTest) -> AmongRight:
+        """Return what a test of these texts says."""
+        known: dict[str, Any] = {name: getattr(test, name[len(_RIGHT) :]) for name in _FIELDS}
+        return cls(**known)
+
+
+_RIGHT = "right_"
+_FIELDS = tuple(AmongRight.__dataclass_fields__)
+
+
+def among_right(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a gap as it is among rightly predicted texts.
+
+    Nothing is known of them on one scale of skill alone.
+    """
+    own = {name[len(_RIGHT) :]: row[name] for name in _FIELDS}
+    return {**row, **vars(ScaleTests()), **own}
+
+
+@dataclass(frozen=True)
+class GroupFacts:
+    """What two groups differ in beside their explanations; mean over trainings, NaN where unknown.
+
+    Attributes:
+        certainty_d: d of the probability of the true class, first minus second group.
+        length_d: d of the number of words of a text.
+        share_right_a, share_right_b: share of each group that is predicted rightly.
+        ceiling_a, ceiling_b: correlation that the best additive explanation found would have with
+            what the classifier does, of metrics of forward simulation.
+    """
+
+    certainty_d: float = np.nan
+    length_d: float = np.nan
+    share_right_a: float = np.nan
+    share_right_b: float = np.nan
+    ceiling_a: float = np.nan
+    ceiling_b: float = np.nan
+
+    @property
+    def flags(self) -> list[str]:
+        """What readers must know of the ceilings."""
+        ceilings = np.array([self.ceiling_a, self.ceiling_b])
+        flags = [NO_ROOM] if (ceilings < LEAST_CEILING).any() else []
+        if abs(self.ceiling_a - self.ceiling_b) >= UNLIKE_CEILINGS:
+            flags.append(CEILINGS_DIFFER)
+        return flags
+
+
+def mean_ceiling(ceilings: FloatArray) -> float:
+    """Return the mean of (s, n) ceilings; NaN where none is known."""
+    known = ceilings[np.isfinite(ceilings)]
+    return float(known.mean()) if known.size else np.nan

@@ -1,7 +1,9 @@
 """The tables, tags, texts, shapes and data of a page."""
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 
 VOID = {"meta", "input", "br", "hr", "img", "link", "col", "wbr"}
@@ -9,10 +11,13 @@ VOID = {"meta", "input", "br", "hr", "img", "link", "col", "wbr"}
 
 def data_of(source):
     """Return the data inside a page, by section."""
-    blocks = re.findall(
-        r'<script type="application/json" id="data-(\w+)">(.*?)</script>', source, re.DOTALL
-    )
-    return {name: json.loads(text) for name, text in blocks}
+    blocks = re.findall(r'<script type="text/plain" data-section="(\w+)">(.*?)</script>', source)
+    return {name: unpacked(text) for name, text in blocks}
+
+
+def unpacked(text):
+    """Return the data that a page holds in this form."""
+    return json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
 def points_of(path):

@@ -229,7 +229,12 @@ class TestPage:
         for tag, attrs in page.tags:
             assert not {"src", "style"} & set(attrs)
             assert not any(name.startswith("on") for name in attrs)
-            assert tag != "script" or set(attrs) <= {"type", "id"}
+            assert tag != "script" or set(attrs) <= {"type", "data-section"}
+
+    def test_scripts_and_styles_are_a_small_part_of_a_page(self, source):
+        found = re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", source, re.DOTALL)
+        assert len(found) == 2
+        assert sum(len(text.encode()) for text in found) < 80_000
 
     def test_links_lead_to_files_and_anchors(self, page, study):
         assert len(page.ids) == len(set(page.ids))

@@ -1,6 +1,5 @@
 """What sections are made from: distributions, the sample, cost, formulas, embedded data."""
 
-import json
 import math
 import re
 import tracemalloc
@@ -10,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from made_up import Results, config, make_study, options_of
-from report.reading import Page
+from report.reading import Page, unpacked
 from support import need
 
 from exparity.artefacts.files import read_artefact
@@ -20,7 +19,7 @@ from exparity.report.context import Context
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
 from exparity.report.reading import read_costs, totals_by_part
-from exparity.report.render import embedded_json, render_page
+from exparity.report.render import packed_json, render_page
 from exparity.report.scores import ExampleScores, distribution
 from exparity.report.sections import explanations
 from exparity.report.sections.definitions import source_html, to_html
@@ -180,14 +179,14 @@ class TestDefinitions:
         )
 
 
-def test_embedded_data_come_back_and_end_no_element():
+def test_packed_data_come_back_and_end_no_element():
     values = [0.1 + 0.2, 1e-300, 2**53 - 1, -0.0, 1 / 3]
-    assert json.loads(embedded_json(values)) == values
-    found = embedded_json({"a": math.nan, "b": (math.inf, -math.inf)})
-    assert json.loads(found) == {"a": None, "b": ["inf", "-inf"]}
+    assert unpacked(packed_json(values)) == values
+    found = packed_json({"a": math.nan, "b": (math.inf, -math.inf)})
+    assert unpacked(found) == {"a": None, "b": ["inf", "-inf"]}
     for text in ("</script>", "<!--", "<script>"):
-        assert "<" not in embedded_json([text])
-        assert json.loads(embedded_json([text])) == [text]
+        assert "<" not in packed_json([text])
+        assert unpacked(packed_json([text])) == [text]
 
 
 def test_memory_of_explanations_is_that_of_the_sample(tmp_path):

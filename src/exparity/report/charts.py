@@ -20,8 +20,8 @@ from exparity.report.svg import (
 )
 from exparity.report.tables import Row
 
-_AXIS = 48  # pixels for the numbers of a vertical axis
-_PANEL = 170
+_AXIS = 42  # pixels for the numbers of a vertical axis
+_PANEL = 154  # two beside each other in the dialog of a phone
 _PER_GROUP = 44
 _PANEL_HEIGHT = 190
 _EDGE = 8

@@ -70,7 +70,7 @@ const cellDetail = ({ cells, tests, excess, views, alpha, threshold, coverage })
         make("p", { class: "measure" }, ...sentence),
         flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,
         make("figure", null, make("div", { class: "chart", id: "chart-effects", role: "img", "aria-label": "Cohen's d and its interval by seed, as in the table" }),
-          make("figcaption", null, `Cohen's d by seed with its ${coverage} interval; shaded: |d| < ${threshold}.`))),
+          make("figcaption", null, `Cohen's d by seed with its ${coverage} interval; ● significant, × not; shaded: |d| < ${threshold}.`))),
         data("distributions") ? make("figure", null, make("div", { class: "chart", id: "chart-cell", role: "img", "aria-label": "Distributions of the scores by seed and group" }),
           make("figcaption", null, "Scores by group, one panel a seed.")) : null),
       tabled("Tests", columns),

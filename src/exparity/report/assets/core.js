@@ -6,15 +6,17 @@
     it returns is called when the address has changed. */
 const sections = {};
 
+/** `data(id)` is the data of a section, null without any; all are there once `data.unpacked` is fulfilled. */
 const data = (() => {
   const parsed = {};
-  return (id) => {
-    if (!(id in parsed)) {
-      const node = document.getElementById(`data-${id}`);
-      parsed[id] = node ? JSON.parse(node.textContent) : null;
-    }
-    return parsed[id];
-  };
+  async function unpack(node) {
+    const packed = Uint8Array.from(atob(node.textContent), (character) => character.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    parsed[node.dataset.section] = await new Response(stream).json();
+  }
+  const read = (id) => parsed[id] ?? null;
+  read.unpacked = Promise.all([...document.querySelectorAll("script[data-section]")].map(unpack));
+  return read;
 })();
 
 /** Make an element; children that are no nodes become text. */

@@ -34,18 +34,6 @@ function reveal(id) {
   section.scrollIntoView();
 }
 
-for (const section of document.querySelectorAll("main > section")) {
-  const fold = section.querySelector(":scope > .fold");
-  if (!fold) begin(section);
-  else fold.addEventListener("toggle", () => begin(section), { once: true });
-}
-if (location.hash) reveal(address.read());
-addEventListener("hashchange", () => {
-  const id = address.read();
-  reveal(id);
-  if (followers.has(id)) address.put(id, {});
-});
-
 const links = new Map([...document.querySelectorAll(".contents a")].map((a) => [a.hash.slice(1), a]));
 const inView = new IntersectionObserver(
   (entries) => {
@@ -59,11 +47,6 @@ const inView = new IntersectionObserver(
   { rootMargin: "-10% 0px -80%" },
 );
 for (const section of document.querySelectorAll("main > section")) inView.observe(section);
-addEventListener("beforeprint", () => {
-  document.querySelectorAll("details").forEach((d) => { d.open = true; });
-  document.querySelectorAll("main > section").forEach(begin);
-});
-
 /** Say how far the edges of a place fade beyond which it scrolls. */
 function fade(place) {
   const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = place;
@@ -83,4 +66,29 @@ function watch() {
   }
 }
 watch();
-document.documentElement.dataset.ready = String(Math.round(performance.now()));
+
+/** Make the page interactive once its data are there. */
+async function start() {
+  await data.unpacked;
+  for (const section of document.querySelectorAll("main > section")) {
+    const fold = section.querySelector(":scope > .fold");
+    if (!fold || fold.open) begin(section);
+    else fold.addEventListener("toggle", () => begin(section), { once: true });
+  }
+  if (location.hash) reveal(address.read());
+  addEventListener("hashchange", () => {
+    const id = address.read();
+    reveal(id);
+    if (followers.has(id)) address.put(id, {});
+  });
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((d) => { d.open = true; });
+    document.querySelectorAll("main > section").forEach(begin);
+  });
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+}
+start().catch((error) => {
+  console.error(error);
+  const note = `Plots and controls do not work in this browser: ${error}`;
+  document.getElementById("main").prepend(make("p", { class: "callout", role: "alert" }, note));
+});

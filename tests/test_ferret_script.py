@@ -172,6 +172,49 @@ def test_plausibility_is_scored_for_the_class_that_people_marked(corpus, model, 
     assert "auprc_plau" not in other["Gradient (x Input)"]
 
 
+def test_explanations_of_all_classes_have_a_score_over_them(model, tokenizer):
+    explainers = [GradientExplainer(model, tokenizer), LIMEExplainer(model, tokenizer)]
+    bench = Benchmark(model, tokenizer, explainers=explainers)
+    by_class = [bench.explain(TEXT, target=target) for target in (0, 1)]
+    evaluated = bench.evaluate_explanations(by_class[1], target=1, class_explanations=by_class)
+    for place, of_explainer in enumerate(evaluated):
+        expected = [
+            next(
+                evaluation.score
+                for evaluation in bench.evaluate_explanation(
+                    explanations[place], target
+                ).evaluation_scores
+                if evaluation.name == "aopc_compr"
+            )
+            for target, explanations in enumerate(by_class)
+        ]
+        scores = {one.name: one.score for one in of_explainer.evaluation_scores}
+        assert scores["aopc_class_compr"] == pytest.approx(np.mean(expected), abs=1e-12)
+    assert "aopc_class_compr" in bench.show_evaluation_table(evaluated).data
+
+
+def test_the_code_of_the_papers_figure_runs(folder):
+    """Its text and calls, with a folder in place of a checkpoint of the Hub."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    bench = Benchmark(model, tokenizer)
+
+    query = "Great movie for a great nap!"
+    scores = bench.score(query)
+    explanations = bench.explain(query, target=1)
+    bench.show_table(explanations)
+    class_explanations = [bench.explain(query, target=target) for target in range(len(scores))]
+    evaluations = bench.evaluate_explanations(
+        explanations, target=1, class_explanations=class_explanations
+    )
+    table = bench.show_evaluation_table(evaluations).data
+    assert list(table.columns) == ["aopc_compr", "aopc_suff", "taucorr_loo", "aopc_class_compr"]
+    assert len(table) == 6
+    assert table["aopc_class_compr"].notna().all()
+
+
 def test_an_unknown_corpus_is_refused_with_those_that_there_are(model, tokenizer):
     with pytest.raises(InputError, match=r"no dataset 'imdb'.*hatexplain"):
         Benchmark(model, tokenizer).load_dataset("imdb")

@@ -245,6 +245,28 @@ class TokenIOU_PlausibilityEvaluation(_Evaluator):
     metric = "rationale_iou"
 
 
+class AOPC_Comprehensiveness_Evaluation_by_class:
+    """Comprehensiveness of the explanations of all classes: its mean over the classes."""
+
+    NAME = "aopc_class_comprehensiveness"
+    SHORT_NAME = "aopc_class_compr"
+    BEST_SORTING_ASCENDING = False
+
+    def __init__(self, model: Model, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.evaluator = AOPC_Comprehensiveness_Evaluation(model, tokenizer)
+
+    def compute_evaluation(
+        self, class_explanation: Sequence[Explanation], **evaluation_args: Any
+    ) -> Evaluation:
+        """Score a text's explanations, of which the i-th explains class i."""
+        evaluations = (
+            self.evaluator.compute_evaluation(explanation, target, **evaluation_args)
+            for target, explanation in enumerate(class_explanation)
+        )
+        scores = [evaluation.score for evaluation in evaluations if evaluation is not None]
+        return Evaluation(self.SHORT_NAME, float(np.mean(scores)))
+
+
 EVALUATORS = (
     AOPC_Comprehensiveness_Evaluation,
     AOPC_Sufficiency_Evaluation,
@@ -366,6 +388,7 @@ class Benchmark:
         tokenizer: its tokenizer.
         explainers: explainers; by default the six of ferret.
         evaluators: evaluators; by default the six of ferret.
+        class_based_evaluators: evaluators of explanations of all classes; by default ferret's one.
     """
 
     def __init__(
@@ -374,6 +397,7 @@ class Benchmark:
         tokenizer: PreTrainedTokenizerFast,
         explainers: Sequence[_Explainer] | None = None,
         evaluators: Sequence[_Evaluator] | None = None,
+        class_based_evaluators: Sequence[AOPC_Comprehensiveness_Evaluation_by_class] | None = None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
@@ -381,6 +405,10 @@ class Benchmark:
         self.explainers = list(explainers or _default_explainers(self.classifier, tokenizer))
         self.evaluators = list(
             evaluators or (kind(self.classifier, tokenizer) for kind in EVALUATORS)
+        )
+        self.class_based_evaluators = list(
+            class_based_evaluators
+            or [AOPC_Comprehensiveness_Evaluation_by_class(self.classifier, tokenizer)]
         )
 
     def score(self, text: str, return_dict: bool = True) -> dict[str, float] | FloatArray:
@@ -424,6 +452,7 @@ class Benchmark:
         explanation: Explanation,
         target: int | None = None,
         human_rationale: Sequence[int] | None = None,
+        class_explanation: Sequence[Explanation] | None = None,
         show_progress: bool = True,
         **evaluation_args: Any,
     ) -> ExplanationEvaluation:
@@ -433,6 +462,8 @@ class Benchmark:
             explanation: the explanation.
             target: the class that is scored; the one that it explains if None.
             human_rationale: a 0 or 1 for each token, special ones left out.
+            class_explanation: explanations of the text by the same explainer, the i-th of class i,
+                for scores over all classes.
             show_progress: show a bar on a terminal.
             evaluation_args: ``top_k_rationale``, the words that a rationale has on average.
 
@@ -445,26 +476,51 @@ class Benchmark:
                 "no such argument here; the options of metrics do what ferret's do: exparity list"
             )
             require_known(name, _ARGUMENTS, f"{name}: {known}")
-        told = _with_rationale(explanation, human_rationale)
+        explanation = _with_rationale(explanation, human_rationale)
         chosen = explanation.target if target is None else target
-        found = (e.compute_evaluation(told, chosen, **evaluation_args) for e in self.evaluators)
-        return ExplanationEvaluation(told, [one for one in found if one is not None])
+        evaluations = [
+            evaluator.compute_evaluation(explanation, chosen, **evaluation_args)
+            for evaluator in self.evaluators
+        ]
+        if class_explanation is not None:
+            evaluations += [
+                evaluator.compute_evaluation(class_explanation, **evaluation_args)
+                for evaluator in self.class_based_evaluators
+            ]
+        scored = [evaluation for evaluation in evaluations if evaluation is not None]
+        return ExplanationEvaluation(explanation, scored)
 
     def evaluate_explanations(
         self,
         explanations: Sequence[Explanation],
         target: int | None = None,
         human_rationale: Sequence[int] | None = None,
+        class_explanations: Sequence[Sequence[Explanation]] | None = None,
         show_progress: bool = True,
         **evaluation_args: Any,
     ) -> list[ExplanationEvaluation]:
-        """Score explanations; see :meth:`evaluate_explanation`."""
+        """Score explanations; see :meth:`evaluate_explanation`.
+
+        The i-th of ``class_explanations`` has what ``explain`` returns for class i.
+        """
         from tqdm.auto import tqdm
 
-        shown = tqdm(explanations, "Explanation eval", leave=False, disable=not show_progress)
+        by_explainer: Sequence[Sequence[Explanation] | None] = [None] * len(explanations)
+        if class_explanations is not None:
+            by_explainer = list(zip(*class_explanations, strict=True))
+        pairs = zip(explanations, by_explainer, strict=True)
+        shown = tqdm(
+            pairs,
+            "Explanation eval",
+            total=len(explanations),
+            leave=False,
+            disable=not show_progress,
+        )
         return [
-            self.evaluate_explanation(one, target, human_rationale, **evaluation_args)
-            for one in shown
+            self.evaluate_explanation(
+                explanation, target, human_rationale, class_explanation, **evaluation_args
+            )
+            for explanation, class_explanation in shown
         ]
 
     def get_dataframe(self, explanations: Sequence[Explanation]) -> pd.DataFrame:
@@ -581,7 +637,8 @@ class Benchmark:
 
     def _coloured(self, table: pd.DataFrame, apply_style: bool) -> Styler:
         style = table.style.format("{:.2f}")
-        for evaluator in self.evaluators if apply_style else ():
+        evaluators = [*self.evaluators, *self.class_based_evaluators] if apply_style else []
+        for evaluator in evaluators:
             if evaluator.SHORT_NAME in table.columns:
                 palette = _PALETTES[not evaluator.BEST_SORTING_ASCENDING]
                 style = style.background_gradient(

@@ -61,7 +61,7 @@ class Direct:
         def predict(kept: FloatArray) -> FloatArray:
             rows = np.tile(ids, (len(kept), 1))
             rows[:, 1:-1][np.asarray(kept) == 0] = self.tokenizer.mask_token_id
-            parts = torch.tensor(rows).split(64)
+            parts = torch.split(torch.tensor(rows), 64)
             return np.concatenate(
                 [self._probabilities(part, torch.ones_like(part)) for part in parts]
             )
@@ -105,7 +105,8 @@ class Pair:
         content = ~explanation.special_mask
         if self.unit == "token":
             return np.asarray(explanation.scores[content])
-        return np.bincount(explanation.word_ids[content], explanation.scores[content])
+        words = explanation.word_ids[content]
+        return np.bincount(words, explanation.scores[content]).astype(float)
 
     def direct_scores(self, direct: Direct, texts: Sequence[str], seed: int) -> Values:
         """Explain texts with the package, with the draws that the method has for this seed."""

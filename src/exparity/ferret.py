@@ -637,7 +637,9 @@ class Benchmark:
 
     def _coloured(self, table: pd.DataFrame, apply_style: bool) -> Styler:
         style = table.style.format("{:.2f}")
-        evaluators = [*self.evaluators, *self.class_based_evaluators] if apply_style else []
+        evaluators: list[_Evaluator | AOPC_Comprehensiveness_Evaluation_by_class] = []
+        if apply_style:
+            evaluators = [*self.evaluators, *self.class_based_evaluators]
         for evaluator in evaluators:
             if evaluator.SHORT_NAME in table.columns:
                 palette = _PALETTES[not evaluator.BEST_SORTING_ASCENDING]

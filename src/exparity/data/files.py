@@ -35,7 +35,7 @@ _FILE_OF_ARROW = b"ARROW1"
 FETCH = "where there is a network, `snakemake fetch` with the run's config gets it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class DataSource:
     """The folder of raw files, and whether missing ones may be downloaded to it.
 
@@ -47,8 +47,9 @@ class DataSource:
     folder: Path
     download: bool = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "folder", Path(self.folder))  # also of a string
+    def __init__(self, folder: str | Path, download: bool = True) -> None:
+        object.__setattr__(self, "folder", Path(folder))
+        object.__setattr__(self, "download", download)
 
     def fetch(self, file: RemoteFile) -> Path:
         """Return the path of a raw file, downloading it if it is missing.

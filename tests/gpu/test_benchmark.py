@@ -18,6 +18,7 @@ def gpu(repository, monkeypatch):
     return gpu
 
 
+@pytest.mark.exhaustive
 def test_a_dry_run_walks_every_part_and_fills_the_page(gpu, repository, tmp_path):
     output, page = tmp_path / "gpu.jsonl", tmp_path / "page.md"
     command = [sys.executable, repository / "benchmarks" / "gpu.py", "--dry-run", "--minutes", "30"]

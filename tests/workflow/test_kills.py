@@ -281,7 +281,11 @@ def assert_ended_with_one_line(run, number, news) -> None:
 
 @pytest.mark.parametrize(
     ("number", "send"),
-    [(signal.SIGINT, os.killpg), (signal.SIGINT, os.kill), (signal.SIGTERM, os.kill)],
+    [
+        (signal.SIGINT, os.killpg),
+        pytest.param(signal.SIGINT, os.kill, marks=pytest.mark.exhaustive),
+        (signal.SIGTERM, os.kill),
+    ],
     ids=["ctrl-c", "INT", "TERM"],
 )
 def test_a_signal_ends_a_run_and_its_jobs_with_one_line(checkout, tmp_path, number, send):

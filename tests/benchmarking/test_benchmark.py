@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import exparity
 from exparity import Benchmark, InputError
@@ -91,6 +92,76 @@ def test_the_best_is_marked_by_the_metrics_direction(made):
     for column, (metric, best) in enumerate([("comprehensiveness", max), ("sufficiency", min)]):
         marked = {method for method, values in cells.items() if values[column][1]}
         assert marked == set(table.index[table[metric] == best(table[metric])])
+
+
+def scored(made, metric, scores):
+    """The benchmark with other scores of as many texts as there are values."""
+    shown = copy.copy(made)
+    shown.explanations = dict.fromkeys(scores)
+    shown.scores = {(id, metric): np.asarray(values) for id, values in scores.items()}
+    shown._texts = ["a text"] * len(next(iter(scores.values())))
+    shown.seconds = dict.fromkeys(scores, 1.0)
+    return shown
+
+
+@pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency"])
+def test_the_best_methods_are_those_that_a_paired_test_does_not_tell_apart(made, metric):
+    rng = np.random.default_rng(0)
+    texts = rng.normal(size=40)
+    sign = 1 if metric == "comprehensiveness" else -1
+    scores = {
+        "gradient": texts + sign * 1.0 + rng.normal(0, 0.3, 40),
+        "lime": texts + sign * 1.0 + rng.normal(0, 0.3, 40),
+        "occlusion": texts + rng.normal(0, 0.3, 40),
+        "uniform_random": texts + sign * 9.0,
+    }
+    shown = scored(made, metric, scores)
+    assert shown.best() == {metric: []}  # no method is as good as random ones here
+    del shown.explanations["uniform_random"]
+    assert shown.best() == {metric: ["gradient", "lime"]}
+    marked = {method for method, ((_, best),) in shown._mean_cells().items() if best}
+    assert marked == {"gradient", "lime"}
+
+
+def test_one_text_shows_no_method_to_be_better(made):
+    shown = scored(made, "comprehensiveness", {"gradient": [0.9], "lime": [0.1]})
+    assert shown.best() == {"comprehensiveness": ["gradient", "lime"]}
+    assert not any(best for ((_, best),) in shown._mean_cells().values())
+
+
+def test_intervals_are_those_of_the_t_test_over_texts(made):
+    values = np.random.default_rng(1).normal(size=30)
+    values[3] = np.nan
+    table = scored(made, "gini", {"gradient": values}).table(intervals=True)
+    defined = values[~np.isnan(values)]
+    own = stats.ttest_1samp(defined, 0).confidence_interval(0.95)
+    row = table.loc["gradient"]
+    found = row[["gini", "gini_low", "gini_high", "gini_n"]]
+    assert list(found) == pytest.approx([defined.mean(), *own, 29])
+    assert list(table) == ["gini", "gini_low", "gini_high", "gini_n", "seconds"]
+
+
+def test_explanations_of_other_tools_join_and_are_scored(checkpoint):
+    bench = Benchmark(checkpoint, TEXTS, [0, 1]).explain("occlusion")
+    theirs = [
+        exparity.Explanation.from_words(
+            bench.classifier, text, np.arange(len(text.split()), dtype=float), target
+        )
+        for target, text in enumerate(TEXTS)
+    ]
+    bench.add("theirs", theirs).evaluate("comprehensiveness")
+    alone = exparity.evaluate(bench.classifier, theirs, "comprehensiveness")
+    np.testing.assert_allclose(bench.scores["theirs", "comprehensiveness"], alone)
+    assert list(bench.table().index) == ["occlusion", "theirs"]
+    assert ">theirs<" in bench._repr_html_()
+    for name, given, message in (
+        ("lime", theirs, "'lime' is a method"),
+        ("theirs", theirs, "'theirs' is a method"),
+        ("others", theirs[:1], "1 for 2 texts"),
+        ("others", theirs[::-1], "that of text 0 is of class 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            bench.add(name, given)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from exparity.core.calls import Options, Several, checked, options_of_ids
 from exparity.core.errors import InputError
 from exparity.core.flags import Seed
 from exparity.core.registry import Registry
+from exparity.core.settings import DEFAULTS
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
 from exparity.explanations.markup import notebook_html, number_text
@@ -23,6 +24,8 @@ from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
 from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS, Rationales, evaluate_many
 from exparity.metrics.facts import ARROWS
+from exparity.stats.levels import GroupLevel, group_levels
+from exparity.stats.ranking import EVERYBODY, best_methods, compare_methods
 from exparity.types import FloatArray, Text, TextLike
 
 if TYPE_CHECKING:
@@ -193,15 +196,82 @@ class Benchmark:
         known = self._study.get(block, {})
         return {id: {**known.get(id, {}), **own} for id, own in asked.items()}
 
-    def table(self) -> pd.DataFrame:
+    @checked
+    def add(self, name: str, explanations: Sequence[Explanation]) -> Benchmark:
+        """Add explanations of another tool, to be scored with the others by :meth:`evaluate`.
+
+        Args:
+            name: what they are called in tables; no method of this benchmark.
+            explanations: one for each text, in order, of the explained class; see
+                :meth:`Explanation.from_words` and its like.
+
+        Raises:
+            InputError: the name is taken, or an explanation is missing or of another text or class.
+        """
+        if name in self.explanations or name in METHODS.ids():
+            raise InputError(f"name: '{name}' is a method; call these explanations otherwise")
+        if len(explanations) != len(self._texts):
+            raise InputError(
+                f"explanations: {len(explanations)} for {len(self._texts)} texts; give one for each"
+            )
+        for place, (own, target) in enumerate(zip(explanations, self._targets, strict=True)):
+            if own.target != target:
+                raise InputError(
+                    f"explanations: that of text {place} is of class {own.target}, and the "
+                    f"benchmark explains class {target}"
+                )
+        self.explanations[name] = list(explanations)
+        self.seconds[name] = math.nan
+        return self
+
+    def best(self, *, alpha: float = DEFAULTS.alpha) -> dict[str, list[str]]:
+        """Return the methods that no other is shown to be better than, by metric.
+
+        Every two methods are compared on the same texts by a paired t test of their scores, with
+        p-values corrected by Holm within a metric. Random explanations take part and are not
+        named. With one text nothing is shown, and all methods are returned.
+
+        Args:
+            alpha: largest corrected p-value that is significant.
+        """
+        best = {}
+        for metric in self._metrics:
+            scores = {
+                method: self.scores[method, metric][np.newaxis]
+                for method in self.explanations
+                if (method, metric) in self.scores
+            }
+            tests = compare_methods(
+                scores,
+                [EVERYBODY] * len(self._texts),
+                (),
+                higher_is_better=METRICS.get(metric).facts.direction == "higher",
+                alpha=alpha,
+            )
+            names = best_methods(tests) if len(scores) > 1 else list(scores)
+            best[metric] = [name for name in names if name != RANDOM]
+        return best
+
+    def table(self, *, intervals: bool = False) -> pd.DataFrame:
         """Return the mean of each metric over the texts where it is defined, a row for each method.
 
         The last column, ``seconds``, is the time that explaining took.
+
+        Args:
+            intervals: add the ends of each mean's 95 % interval over other texts, and the number of
+                texts: ``METRIC_low``, ``METRIC_high`` and ``METRIC_n``.
         """
         import pandas as pd
 
-        means = {metric: self._means(metric) for metric in self._metrics}
-        frame = pd.DataFrame(means, index=pd.Index([*self.explanations], name="method"))
+        columns: dict[str, dict[str, float]] = {}
+        for metric in self._metrics:
+            columns[metric] = self._means(metric)
+            if intervals:
+                levels = self._levels(metric)
+                columns[f"{metric}_low"] = {name: own.ci_low for name, own in levels.items()}
+                columns[f"{metric}_high"] = {name: own.ci_high for name, own in levels.items()}
+                columns[f"{metric}_n"] = {name: own.n_texts for name, own in levels.items()}
+        frame = pd.DataFrame(columns, index=pd.Index([*self.explanations], name="method"))
         return frame.assign(seconds=pd.Series(self.seconds))
 
     def save(self, path: str | Path) -> None:
@@ -231,7 +301,7 @@ class Benchmark:
                     {
                         **shaded_words(explanations[i]),
                         "id": method,
-                        "name": METHODS.get(method).display,
+                        "name": self._display(method),
                     }
                     for method, explanations in self.explanations.items()
                 ],
@@ -245,9 +315,15 @@ class Benchmark:
             texts=texts,
             left_out=len(self._texts) - len(texts),
             metrics=[f"{entry.display} {ARROWS[entry.facts.direction]}" for entry in facts],
-            means=self._column_cells(slice(None)),
+            means=self._mean_cells(),
+            n_texts=len(self._texts),
             seconds=self.seconds,
         )
+
+    @staticmethod
+    def _display(method: str) -> str:
+        """Return what a method is called; explanations of another tool have a name of their own."""
+        return METHODS.get(method).display if method in METHODS.ids() else method
 
     def _means(self, metric: str, texts: slice = slice(None)) -> dict[str, float]:
         """Return each method's mean over the texts where a metric is defined; NaN without any."""
@@ -257,6 +333,27 @@ class Benchmark:
             defined = values[~np.isnan(values)]
             means[method] = float(defined.mean()) if defined.size else np.nan
         return means
+
+    def _levels(self, metric: str) -> dict[str, GroupLevel]:
+        """Return each method's mean with its interval over texts."""
+        n = len(self._texts)
+        levels = {}
+        for method in self.explanations:
+            values = self.scores.get((method, metric), np.full(n, np.nan))[np.newaxis]
+            levels[method], *_ = group_levels(values, [EVERYBODY] * n, [EVERYBODY])
+        return levels
+
+    def _mean_cells(self) -> dict[str, list[tuple[str, bool]]]:
+        """Return each method's means, and whether no other method is shown to be better."""
+        best = self.best()
+        cells = defaultdict(list)
+        for metric in self._metrics:
+            n_ranked = sum(method != RANDOM for method in self.explanations)
+            for method, mean in self._means(metric).items():
+                text = number_text(mean, signed=False, like=mean) if mean == mean else "–"
+                is_best = method in best[metric] and len(best[metric]) < n_ranked
+                cells[method].append((text, is_best))
+        return dict(cells)
 
     def _column_cells(self, texts: slice) -> dict[str, list[tuple[str, bool]]]:
         """Return each method's values, and whether they are the best of their metric."""

@@ -23,7 +23,7 @@ from exparity.stats.skill import (
     share_below,
     step_among,
 )
-from exparity.stats.verdicts import judge
+from exparity.stats.verdicts import TWICE, judge
 from exparity.types import Falls
 
 pytestmark = pytest.mark.reference
@@ -312,6 +312,23 @@ class TestOnAllScales:
         assert whole.p_mean == whole.p_large == 1.0
         whole, _ = on_all_scales({"ranks": undefined, "log_odds": ranks, "probability": other})
         assert math.isnan(whole.p_mean)
+
+    def test_the_detectable_effect_is_that_of_the_scale_that_finds_least(self):
+        """A gap must show on each scale, so that the easiest one does not say what is found."""
+        ranks, other = trained(0.5, 0.5)
+        rng = np.random.default_rng(1)
+        groups = ["a"] * 60 + ["b"] * 60
+        trainings = rng.normal(size=(5, 1)) * (np.arange(120) < 60)
+        (unsteady,) = crossed_tests(list(rng.normal(size=(5, 120)) + trainings), groups, ("a", "b"))
+        assert unsteady.minimal_detectable_effect > 2 * ranks.minimal_detectable_effect
+        whole, columns = on_all_scales({"ranks": ranks, "log_odds": other, "probability": unsteady})
+        assert whole.minimal_detectable_effect == unsteady.minimal_detectable_effect
+        ratio = unsteady.minimal_detectable_effect / ranks.minimal_detectable_effect
+        assert columns.detectable_ratio == pytest.approx(ratio)
+        alone, of_both = judge([vars(ranks), {**vars(whole), **vars(columns)}], [])
+        for name in ("minimal_detectable_effect_corrected", *TWICE.values()):
+            assert of_both[name] == pytest.approx(ratio * alone[name])
+        assert of_both["text_share"] == alone["text_share"]
 
     def test_one_scale_claims_no_mean(self):
         (ranks,) = trained(1.0)

@@ -172,6 +172,8 @@ class ScaleTests:
         p_ranks, p_log_odds, p_probability: ``p_mean`` on each scale alone.
         p_small_ranks, p_small_log_odds, p_small_probability: p-value of "the gap is at least the
             threshold" on each scale alone: ``p_small``, of one training ``equivalence_p``.
+        detectable_ratio: minimal detectable effect of the scale that finds least, over that of the
+            scale that is shown, at least 1.
     """
 
     d_ranks: float = np.nan
@@ -183,6 +185,7 @@ class ScaleTests:
     p_small_ranks: float = np.nan
     p_small_log_odds: float = np.nan
     p_small_probability: float = np.nan
+    detectable_ratio: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,8 @@ def on_all_scales(
     Estimates and intervals are those of the first scale: ranks, which certainty cannot change.
     p-values of a gap are the largest of all scales (Berger 1982); that of the mean is 1 if the
     signs of the estimate disagree. p-values of a small gap are the larger of ranks and log odds:
-    ranks count a fall of 1e-6 like one of 0.9. A scale that cannot be tested shows nothing.
+    ranks count a fall of 1e-6 like one of 0.9. A scale that cannot be tested shows nothing. The
+    minimal detectable effect is the largest of all scales, since each must show a gap.
     ``estimate`` names the tested quantity, in units of d. Unless ``claims_means``, neither a mean
     gap nor one that changes between trainings is tested: their p-values and the minimal detectable
     effect are NaN.
@@ -229,6 +233,8 @@ def on_all_scales(
         values = [float(getattr(test, name)) for test in among]
         return max(1.0 if math.isnan(value) else value for value in values)
 
+    known = not math.isnan(shown.minimal_detectable_effect)
+    effects = np.nan_to_num([test.minimal_detectable_effect for test in each])
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
     if any("driven_by_one_training" in test.flags for test in each):
         flags.append("driven_by_one_training")
@@ -240,12 +246,15 @@ def on_all_scales(
         p_cross=largest("p_cross", each),
         p_small=largest("p_small", sized),
         equivalence_p=largest("equivalence_p", sized),
+        minimal_detectable_effect=float(np.max(effects)) if known else math.nan,
         flags=flags,
     )
     if not claims_means:
         nothing: dict[str, Any] = dict.fromkeys(_OF_MEANS, math.nan)
         whole = replace(whole, **nothing)
     columns = {}
+    if known and shown.minimal_detectable_effect > 0:
+        columns["detectable_ratio"] = float(np.max(effects) / shown.minimal_detectable_effect)
     for scale, test in tests.items():
         if scale in SCALES:
             small = test.p_small if test.n_seeds > 1 else test.equivalence_p

@@ -245,8 +245,9 @@ def _planned(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, Float
         TWICE["texts"]: estimate.with_twice_the_texts.errors,
         TWICE["trainings"]: estimate.with_twice_the_trainings.errors,
     }
+    unit = sd / np.nan_to_num(_column(rows, "detectable_ratio", 1.0), nan=1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        planned = {name: detectable_effect(of, alpha=level) / sd for name, of in studies.items()}
+        planned = {name: detectable_effect(of, alpha=level) / unit for name, of in studies.items()}
         planned["text_share"] = errors.second / (estimate.v_seeds + errors.second)
     return planned
 

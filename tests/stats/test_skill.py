@@ -22,6 +22,7 @@ from exparity.stats.skill import (
     on_all_scales,
     share_below,
     step_among,
+    tell_nothing,
 )
 from exparity.stats.verdicts import TWICE, judge
 from exparity.types import Falls
@@ -329,6 +330,23 @@ class TestOnAllScales:
         for name in ("minimal_detectable_effect_corrected", *TWICE.values()):
             assert of_both[name] == pytest.approx(ratio * alone[name])
         assert of_both["text_share"] == alone["text_share"]
+
+    @pytest.mark.parametrize(
+        ("log_odds", "probability", "silent"),
+        [
+            ((1.0, 1.0), (0.3, 0.031), []),
+            ((1.0, 1.0), (0.3, 0.029), ["probability"]),
+            ((1.0, 1.0), (-0.01, 0.3), ["probability"]),
+            ((0.5, 6.0), (0.3, 0.2), ["log_odds"]),
+            ((0.5, 6.0), (0.3, 0.0), ["log_odds", "probability"]),
+            ((1.0, 1.0), (0.3, math.nan), ["probability"]),
+        ],
+    )
+    def test_scales_tell_nothing_where_one_group_has_hardly_any_room(
+        self, log_odds, probability, silent
+    ):
+        rooms = {"ranks": (0.4, 0.01), "log_odds": log_odds, "probability": probability}
+        assert tell_nothing(rooms) == silent
 
     def test_one_scale_claims_no_mean(self):
         (ranks,) = trained(1.0)

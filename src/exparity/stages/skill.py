@@ -32,6 +32,7 @@ from exparity.stats.skill import (
     of_constant,
     on_all_scales,
     step_among,
+    tell_nothing,
 )
 from exparity.types import BoolArray, Falls, FloatArray
 
@@ -285,15 +286,38 @@ def over_scales(
     """
     if None in tests:
         return [(test, ScaleTests()) for test in tests[None]]
-    claims_means = all(one.claims_means for one in quantities if isinstance(one, Skill))
-    return [
-        on_all_scales(
+    skills = [one for one in quantities if isinstance(one, Skill)]
+    claims_means = all(one.claims_means for one in skills)
+    results = []
+    for each in zip(*tests.values(), strict=True):
+        rooms = {
+            scale: (
+                _mean_room(skills, scale, test.group_a),
+                _mean_room(skills, scale, test.group_b),
+            )
+            for scale, test in zip(tests, each, strict=True)
+            if scale
+        }
+        whole, scales = on_all_scales(
             {scale: of_constant(test) for scale, test in zip(tests, each, strict=True) if scale},
             estimate=estimate,
             claims_means=claims_means,
         )
-        for each in zip(*tests.values(), strict=True)
+        whole.flags.extend(f"{scale}_cannot_tell" for scale in tell_nothing(rooms))
+        results.append((whole, scales))
+    return results
+
+
+def _mean_room(skills: Sequence[Skill], scale: Scale, group: str) -> float:
+    """Return the mean room of a group on a scale, over texts and trainings; NaN of no text."""
+    rooms = [
+        skill.steps[scale][np.array(skill.groups) == group, 1]
+        for skill in skills
+        if scale in skill.steps
     ]
+    of_all = np.concatenate(rooms) if rooms else np.zeros(0)
+    known = of_all[np.isfinite(of_all)]
+    return float(known.mean()) if known.size else np.nan
 
 
 def skill_of(

@@ -33,6 +33,9 @@ LEAST_ROOM = 0.05
 """Smallest mean room of a group, where it is a share, of which there is skill."""
 LITTLE_ROOM = 0.1
 """Room below which there is little to tell of a text, and difference in it that is flagged."""
+MOST_UNEQUAL = 10.0
+"""Ratio of the mean rooms of two groups above which a scale cannot tell of a gap between them: in
+one of them nearly nothing is at stake on it."""
 _OF_MEANS = ("p_mean", "p_cross", "minimal_detectable_effect")
 _NO_SIZE: Scale = "probability"
 """Scale that does not say how small a gap is, where two others do: certainty alone moves it."""
@@ -204,6 +207,24 @@ class Rooms:
     room_b: float = np.nan
     little_room_a: float = np.nan
     little_room_b: float = np.nan
+
+
+def tell_nothing(rooms: Mapping[Scale, tuple[float, float]]) -> list[Scale]:
+    """Return the scales on which one group has no room, or over ten times less than the other.
+
+    There, worse explanations of the group with more room hardly move the gap, so that it is missed
+    although the other scales may show it. The scales still count: without them, groups of other
+    numbers of words that matter would differ. The first scale, which is shown, has its own limit.
+
+    Args:
+        rooms: mean room of both groups by scale.
+    """
+    silent: list[Scale] = []
+    for scale, pair in list(rooms.items())[1:]:
+        low, high = sorted(pair)
+        if not (low > 0 and high <= MOST_UNEQUAL * low):
+            silent.append(scale)
+    return silent
 
 
 def on_all_scales(

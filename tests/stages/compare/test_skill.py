@@ -147,6 +147,20 @@ def test_the_gap_of_scores_is_divided_into_its_sources(simulations, planted):
     assert np.isnan([verdicts["excess"]["gap_chance"], verdicts["skill"]["gap_room"]]).all()
 
 
+def test_a_scale_on_which_one_group_has_no_room_is_named(simulations, planted):
+    """The second group is sure without any word: noise in the first shows on two scales only."""
+
+    def sure(odds):
+        return 1 / (1 + np.exp(-(odds + 5.5)))
+
+    skill = planted({"noise": 0.5}, {"changed": sure}).compared()[0]["skill"]
+    assert "probability_cannot_tell" in skill["flags"]
+    assert "log_odds_cannot_tell" not in skill["flags"]
+    assert skill["verdict"] == "undecided"
+    assert max(skill["d_ranks"], skill["d_log_odds"]) < -0.3
+    assert max(skill["p_ranks"], skill["p_log_odds"]) < 0.025 < skill["p_probability"]
+
+
 class TestDebiasing:
     """Changes of the gap by a recipe, beside a base with a gap of its own."""
 

@@ -37,11 +37,10 @@ evaluations = bench.evaluate_explanations(
     explanations, target=1, class_explanations=class_explanations
 )
 tables = [
-    bench.show_table(explanations, apply_style=False),
-    bench.show_evaluation_table(evaluations, apply_style=False),
+    bench.show_table(explanations),
+    bench.show_evaluation_table(evaluations),
 ]
-frames = [getattr(table, "data", table) for table in tables]
-print(json.dumps([scores, *(json.loads(frame.to_json(orient="split")) for frame in frames)]))
+print(json.dumps([scores, *(json.loads(table.data.to_json(orient="split")) for table in tables)]))
 """
 """Lines of a user of ferret; the last two print what a notebook shows."""
 

@@ -1,7 +1,6 @@
 """Limits of removal: one text at a time gives the same, and metrics are scored from them."""
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from stages.cells import control, evaluate, examples_of, explain, inputs_of, rows_of
 from stages.one_by_one import OneByOne
@@ -14,7 +13,7 @@ from exparity.core.seeding import derive_seed
 from exparity.methods import explain_encodings
 from exparity.stages.controls import removal_limits_cell
 from exparity.stages.explain import Choice
-from exparity.stages.skill import alike_by_example, limits_by_example
+from exparity.stages.skill import limits_by_example
 from exparity.types import Origin
 
 DRAWS, STAGES, SEED = 3, 4, 3
@@ -68,28 +67,6 @@ def test_equals_one_text_after_the_other(cell, made, texts, direction, unit):
         expected = [one.fall(order[:size], direction) for size in reference.sizes]
         found = list(zip(reference.probability, reference.log_odds, strict=True))
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("unit", ["token", "word"])
-def test_units_that_matter_are_of_those_left_out_alone(cell, made, texts, unit):
-    classifier, known = texts
-    alike = alike_by_example(made, "removed", unit)
-    assert alike == alike_by_example(made, "kept", unit)
-    assert alike.keys() == known.keys()
-    for example_id, (encoding, target) in list(known.items())[::19]:
-        one = OneByOne(classifier, encoding, target, unit)
-        falls = [abs(one.fall([place], "removed")[1]) for place in range(len(one.content))]
-        number, is_predicted = alike[example_id]
-        assert number == pytest.approx(sum(falls) ** 2 / sum(fall**2 for fall in falls))
-        (probabilities,) = classifier.probabilities([encoding.token_ids])
-        assert is_predicted == (np.argmax(probabilities) == target)
-
-
-def test_artefacts_without_what_matters_say_nothing_of_texts(made, tmp_path):
-    path = tmp_path / "old.parquet"
-    pq.write_table(pq.read_table(made).drop_columns(["is_predicted", "units_that_matter"]), path)
-    assert alike_by_example(path, "removed", "token") == {}
 
 
 @pytest.mark.bits

@@ -137,21 +137,14 @@ def _ridge(left_out: BoolArray) -> FloatArray:
     return np.asarray(np.linalg.solve(design.T @ design + penalty, design.T))
 
 
-def correlations(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return (...) Pearson's correlations of two (..., k) arrays; NaN where one is constant."""
-    first = one - one.mean(axis=-1, keepdims=True)
-    second = other - other.mean(axis=-1, keepdims=True)
-    squares = (first * first).sum(axis=-1) * (second * second).sum(axis=-1)
-    norm = np.sqrt(squares)
-    products = (first * second).sum(axis=-1)
-    values = np.full(norm.shape, np.nan)
-    np.divide(products, norm, out=values, where=norm > 0)
-    return np.clip(values, -1.0, 1.0)
-
-
 def correlation(one: FloatArray, other: FloatArray) -> float:
     """Return Pearson's correlation of two (k,) arrays; NaN where one is constant."""
-    return float(correlations(one, other))
+    first = one - one.mean()
+    second = other - other.mean()
+    norm = np.sqrt((first @ first) * (second @ second))
+    if not norm > 0:
+        return float("nan")
+    return float(np.clip(first @ second / norm, -1.0, 1.0))
 
 
 def predictions(scores: FloatArray, left_out: BoolArray) -> FloatArray:

@@ -37,29 +37,6 @@ def falls_by_size(batch: MetricBatch, scores: Sequence[FloatArray], keep: bool) 
     return batch.falls_of_sets(sets, keep)
 
 
-def effective_number(falls: FloatArray) -> FloatArray:
-    """Return how many units of a text matter, by the (..., n) falls when each alone is left out.
-
-    (Σ|f|)² ÷ Σf², in log odds: n where all matter alike, 1 where one does (the inverse of
-    Herfindahl's index; the participation ratio). NaN where nothing falls.
-    """
-    sizes = np.abs(falls)
-    squares = (sizes * sizes).sum(axis=-1)
-    values = np.full(np.shape(squares), np.nan)
-    np.divide(sizes.sum(axis=-1) ** 2, squares, out=values, where=squares > 0)
-    return values
-
-
-def units_that_matter(batch: MetricBatch) -> FloatArray:
-    """Return the (n,) :func:`effective_number` of texts, without a pass that a search lacks."""
-    sets = []
-    for mask in batch.content_masks:
-        places = np.flatnonzero(mask)
-        sets.append([np.arange(len(mask)) == place for place in places])
-    falls = batch.falls_of_sets(sets, keep=False)
-    return np.array([effective_number(own.log_odds) for own in falls])
-
-
 def reference_scores(batch: MetricBatch, keep: bool, stages: int) -> list[FloatArray]:
     """Return (u,) scores of each text's units by :func:`reference_orders`, the first highest."""
     places = [np.flatnonzero(mask) for mask in batch.content_masks]

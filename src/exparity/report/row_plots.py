@@ -125,7 +125,7 @@ def level_plot(levels: Sequence[Level], *, higher_is_better: bool = True) -> Row
     key = [(f"swatch group-{place}", group) for place, group in enumerate(groups, start=1)]
     if any(math.isfinite(level.ceiling) for level in drawn):
         key.append(("ceiling-key", "best possible"))
-    rows = [_row(method, of_method, groups, scale) for method, of_method in ordered]
+    rows = [_row(method, members, groups, scale) for method, members in ordered]
     return RowPlot(key, rows, _axis(scale))
 
 
@@ -138,7 +138,7 @@ def source_plot(gaps: Sequence[GapParts]) -> RowPlot | None:
     if not drawn:
         return None
     sources = list(dict.fromkeys(chain.from_iterable(gap.parts for gap in drawn)))
-    sums = [[sum(of_sign) for of_sign in _by_sign(gap)] for gap in drawn]
+    sums = [[sum(parts) for parts in _by_sign(gap)] for gap in drawn]
     scale = _scale_over(chain.from_iterable(sums))
     key = [(f"swatch part-{place}", source) for place, source in enumerate(sources, start=1)]
     rows = [_bar(gap, sources, scale) for gap in drawn]

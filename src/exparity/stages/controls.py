@@ -101,8 +101,6 @@ def _limits_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[
         "removal_limits": Table(
             *KEY,
             "direction unit: string",
-            "is_predicted: bool??",
-            "units_that_matter: float64??",
             "size: int32",
             "random random_log_odds: list<float64>",
             "reference reference_log_odds: float64",
@@ -132,9 +130,7 @@ def removal_limits_cell(
 
     A row is of one text, and of ``size`` units that are ``removed`` or alone ``kept``. It has the
     fall from the whole text in the target's probability and in its log odds, for each random order
-    and for the reference explanation. ``units_that_matter`` is how many do
-    (:func:`~exparity.metrics.limits.effective_number`), and ``is_predicted`` whether the target is
-    the class that the classifier predicts. The size 0 of ``kept`` leaves the special tokens alone.
+    and for the reference explanation. The size 0 of ``kept`` leaves the special tokens alone.
 
     Args:
         data: the data artefact.
@@ -190,11 +186,7 @@ def _searching(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
 
         by_text = rest.model.run_by_precision([e.token_ids for e in encodings], limits_of)
         each = zip(part, by_text, strict=True)
-        rows = []
-        for example, own in each:
-            of_text = {**key_of(example), "is_predicted": texts.is_predicted(example)}
-            rows += [{**of_text, **row} for row in own]
-        return rows, {}
+        return [{**key_of(example), **row} for example, own in each for row in own], {}
 
     return compute
 
@@ -221,15 +213,13 @@ def _limits(
     random = limits.falls_by_size(batch(len(every)), scores, keep)
     searched = limits.reference_scores(one_each, keep, stages)
     references = limits.falls_by_size(one_each, searched, keep)
-    matter = limits.units_that_matter(one_each).tolist()
     names = ("size", "random", "random_log_odds", "reference", "reference_log_odds")
     rows = []
     for index, reference in enumerate(references):
         _, *of_draws = (np.array(each).T for each in zip(*random[index :: len(keys)], strict=True))
         columns = (each.tolist() for each in (reference[0], *of_draws, *reference[1:]))
         sizes = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-        of_text = {"direction": direction, "unit": unit, "units_that_matter": matter[index]}
-        rows.append([{**of_text, **row} for row in sizes])
+        rows.append([{"direction": direction, "unit": unit, **row} for row in sizes])
     return rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,7 +115,6 @@ class ChosenTexts:
         flags: those of the predictions, or of stored explanations.
         choice: the options by which texts and classes were chosen.
         classes: class to explain, by example; empty for stored explanations, which hold it.
-        predicted: class that the classifier predicts, by example; empty in the same way.
     """
 
     path: Path
@@ -125,7 +124,6 @@ class ChosenTexts:
     flags: Sequence[str]
     choice: Mapping[str, Any]
     classes: Mapping[str, int]
-    predicted: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, data: Path, checkpoint: Path, predictions: Path, choice: Choice) -> ChosenTexts:
@@ -149,15 +147,11 @@ class ChosenTexts:
         by_label = choice.target == "label"
         classes = {e.example_id: e.label if by_label else predicted[e.example_id] for e in chosen}
         own_flags = metadata.get("flags", [])
-        return cls(data, prepared, chosen, ids, own_flags, asdict(choice), classes, predicted)
+        return cls(data, prepared, chosen, ids, own_flags, asdict(choice), classes)
 
     def classes_of(self, part: Sequence[Example]) -> IntArray:
         """Return the (n,) class to explain of some of the texts."""
         return np.array([self.classes[example.example_id] for example in part])
-
-    def is_predicted(self, example: Example) -> bool:
-        """Return whether the class to explain is the one that the classifier predicts."""
-        return self.classes[example.example_id] == self.predicted[example.example_id]
 
 
 def _explaining(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:

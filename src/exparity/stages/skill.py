@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ from exparity.artefacts.files import facts_of, read_artefact
 from exparity.artefacts.seal import read_metadata
 from exparity.explanations.units import Unit
 from exparity.stages.cell import Lookup
-from exparity.stats.crossed import NOT_COMPARABLE, CrossedTest, crossed_tests
 from exparity.stats.skill import (
     LEAST_ROOM,
     LITTLE_ROOM,
@@ -29,22 +28,16 @@ from exparity.stats.skill import (
     ScaleTests,
     Step,
     Test,
-    alike_texts,
     linearised,
-    linearised_alike,
     of_constant,
     on_all_scales,
     step_among,
     tell_nothing,
 )
-from exparity.stats.strata import LEAST_SHARE
-from exparity.types import BoolArray, Falls, FloatArray, IntArray
+from exparity.types import BoolArray, Falls, FloatArray
 
-REFERENCE_BEATEN = "reference_beaten"
-"""Flag of a cell in which the explanations of a group do better than the reference search."""
 STEPLESS = "stepless"
 """Flag of a cell in which some explanation takes no step."""
-_ROUNDING = 1e-9
 Training = tuple[str, int]
 """Model and seed of a classifier."""
 
@@ -148,8 +141,6 @@ class Skill(Quantity):
         flags: of the cell.
         claims_means: whether a mean gap is ascribed to the explanations: not with a single scale,
             which other ways to count falls might contradict.
-        matter: (n,) how many units of each text matter; None where that is not known.
-        is_predicted: (n,) whether the class that is explained is predicted, where that is known.
     """
 
     steps: Mapping[Scale, FloatArray]
@@ -157,8 +148,6 @@ class Skill(Quantity):
     is_share: bool = True
     flags: Sequence[str] = ()
     claims_means: bool = True
-    matter: FloatArray | None = None
-    is_predicted: BoolArray | None = None
 
     @classmethod
     def of(
@@ -188,15 +177,7 @@ class Skill(Quantity):
         """Return the skill of some of its (n,) texts."""
         steps = {scale: np.where(chosen[:, None], own, np.nan) for scale, own in self.steps.items()}
         least = LEAST_ROOM if self.is_share else 0.0
-        return Skill.of(
-            steps,
-            self.groups,
-            least,
-            flags=self.flags,
-            claims_means=self.claims_means,
-            matter=None if self.matter is None else np.where(chosen, self.matter, np.nan),
-            is_predicted=self.is_predicted,
-        )
+        return Skill.of(steps, self.groups, least, flags=self.flags, claims_means=self.claims_means)
 
     @property
     def shown_room(self) -> FloatArray:
@@ -241,22 +222,6 @@ def limits_by_example(
     return falls_of
 
 
-def alike_by_example(
-    path: Path, direction: Direction, unit: Unit
-) -> Mapping[str, tuple[float, bool]]:
-    """Return how many units of a text matter, and whether its target is predicted, by example.
-
-    It is empty where the artefact does not hold them.
-    """
-    names = ["example_id", "units_that_matter", "is_predicted"]
-    table = read_artefact(path, "removal_limits")[0]
-    if not set(names) <= set(table.column_names):
-        return {}
-    chosen = (pc.field("direction") == direction) & (pc.field("unit") == unit)
-    columns = (table.filter(chosen).column(name).to_pylist() for name in names)
-    return {id: (matter, is_predicted) for id, matter, is_predicted in zip(*columns, strict=True)}
-
-
 class Controls:
     """The limits of removal of trained classifiers, an artefact each."""
 
@@ -265,17 +230,10 @@ class Controls:
         trainings = [(str(ids["model"]), int(ids["seed"])) for ids in wildcards]
         self._files = dict(zip(trainings, paths, strict=True))
         self._read = cache(limits_by_example)
-        self._read_alike = cache(alike_by_example)
         self.limits = cache(self._limits)  # every method and variant of a metric asks for them
 
     def __contains__(self, training: Training) -> bool:
         return training in self._files
-
-    def alike(
-        self, training: Training, higher: bool, unit: Unit
-    ) -> Mapping[str, tuple[float, bool]]:
-        """Return what says which texts are alike; see :func:`alike_by_example`."""
-        return self._read_alike(self._files[training], direction_of(higher), unit)
 
     def _limits(self, training: Training, higher: bool, unit: Unit, example: str) -> Limits:
         falls = self._read(self._files[training], direction_of(higher), unit)(example)
@@ -320,21 +278,18 @@ def over_scales(
     quantities: Sequence[Quantity],
     tests: Mapping[Scale | None, Sequence[Test]],
     estimate: str = "d",
-    alike: Sequence[Sequence[Test]] | None = None,
 ) -> list[tuple[Test, ScaleTests]]:
     """Return the test on all scales, for each pair of groups.
 
     ``tests`` are those of the pairs on each of :func:`scales_of` a quantity; ``estimate`` names
-    what is tested. ``alike`` are the tests of each pair among texts that are alike.
+    what is tested.
     """
     if None in tests:
         return [(test, ScaleTests()) for test in tests[None]]
     skills = [one for one in quantities if isinstance(one, Skill)]
     claims_means = all(one.claims_means for one in skills)
-    of_pairs = list(zip(*tests.values(), strict=True))
-    further: Sequence[Sequence[Test]] = [()] * len(of_pairs) if alike is None else alike
     results = []
-    for each, of_alike in zip(of_pairs, further, strict=True):
+    for each in zip(*tests.values(), strict=True):
         rooms = {
             scale: (
                 _mean_room(skills, scale, test.group_a),
@@ -345,7 +300,6 @@ def over_scales(
         }
         whole, scales = on_all_scales(
             {scale: of_constant(test) for scale, test in zip(tests, each, strict=True) if scale},
-            alike=of_alike,
             estimate=estimate,
             claims_means=claims_means,
         )
@@ -364,84 +318,6 @@ def _mean_room(skills: Sequence[Skill], scale: Scale, group: str) -> float:
     of_all = np.concatenate(rooms) if rooms else np.zeros(0)
     known = of_all[np.isfinite(of_all)]
     return float(known.mean()) if known.size else np.nan
-
-
-class AmongAlike(NamedTuple):
-    """A skill of two groups among texts in which as many units matter.
-
-    Attributes:
-        values: (s, n) values of the texts of both groups by scale, none where nothing is known.
-        are_comparable: whether the groups have enough texts that are alike.
-    """
-
-    values: Mapping[Scale, FloatArray]
-    are_comparable: bool = True
-
-
-def among_alike(
-    skills: Sequence[Skill], places: Sequence[IntArray], of_pair: BoolArray, is_b: IntArray
-) -> AmongAlike:
-    """Return a skill among texts that are alike.
-
-    Args:
-        skills: of each training.
-        places: of the texts of each.
-        of_pair: (m,) whether the text at a place is of one of the groups.
-        is_b: (n,) of these, 0 for those of the first group, 1 for those of the second.
-    """
-    if not skills or any(skill.matter is None for skill in skills):
-        return AmongAlike({})
-    shape = len(skills), len(of_pair)
-    matter, is_predicted = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-    for row, (skill, own) in enumerate(zip(skills, places, strict=True)):
-        matter[row, own] = skill.matter
-        is_predicted[row, own] = skill.is_predicted
-    strata = alike_texts(matter[:, of_pair], is_predicted[:, of_pair], is_b)
-    values: dict[Scale, FloatArray] = {}
-    shares = []
-    for scale in skills[0].steps:
-        values[scale] = np.full(strata.shape, np.nan)
-        for row, (skill, own) in enumerate(zip(skills, places, strict=True)):
-            steps = np.full((len(of_pair), 2), np.nan)
-            steps[own] = skill.steps[scale]
-            gain, room = steps[of_pair].T
-            standard = linearised_alike(gain, room, is_b, strata[row])
-            values[scale][row] = standard.values
-            shares.append((standard.share_a, standard.share_b))
-    return AmongAlike(values, bool(np.mean(shares, axis=0).min() >= LEAST_SHARE))
-
-
-def without_gap(test: Test) -> Test:
-    """Return a test that shows no gap, of texts that are not comparable."""
-    nan = np.nan
-    return replace(test, d=nan, p_mean=nan, p_large=nan, p_large_others=nan, p_cross=nan)
-
-
-def tests_among_alike(
-    skills: Sequence[Skill],
-    places: Sequence[IntArray],
-    groups: Sequence[str],
-    pair: tuple[str, str],
-    sets: Sequence[str | None],
-    options: Mapping[str, Any],
-) -> tuple[list[CrossedTest], list[str]]:
-    """Test the gap of a skill among texts that are alike, scale by scale; see :func:`among_alike`.
-
-    ``groups`` and ``sets`` are (n,) of the texts at all places, and ``options`` those of
-    :func:`~exparity.stats.crossed.crossed_tests`. Returns a test for each scale, none where nothing
-    is known of the texts, and flags of the cell.
-    """
-    of_pair = np.isin(groups, pair)
-    names = np.array(groups)[of_pair]
-    alike = among_alike(skills, places, of_pair, (names == pair[1]).astype(np.int64))
-    own_sets = np.array(sets, dtype=object)[of_pair].tolist()
-    tests = [
-        crossed_tests(list(values), names.tolist(), pair, own_sets, **options)[0]
-        for values in alike.values.values()
-    ]
-    if alike.are_comparable:
-        return tests, []
-    return [without_gap(test) for test in tests], [NOT_COMPARABLE]
 
 
 def skill_of(
@@ -493,9 +369,6 @@ def rooms_of(skills: Sequence[Skill], group_a: str, group_b: str) -> tuple[Rooms
     is_share = all(skill.is_share for skill in skills)
     if is_share and abs(whole.room_a - whole.room_b) > LITTLE_ROOM:
         flags.append("room_differs")
-    has_search = all(len(skill.steps) > 1 for skill in skills)
-    if has_search and np.nanmax([whole.skill_a, whole.skill_b, 0.0]) > 1 + _ROUNDING:
-        flags.append(REFERENCE_BEATEN)
     return whole, [*flags, *(flag for skill in skills for flag in skill.flags)]
 
 
@@ -520,16 +393,7 @@ def _of_removal(
     }
     stepless = any(falls is not None and not (falls.sizes > 0).any() for falls in own)
     flags = [STEPLESS] if stepless else []
-    known = controls.alike(*asked)
-    of_texts = [known[key] for key in table.column("example_id").to_pylist()] if known else None
-    matter, is_predicted = zip(*of_texts, strict=True) if of_texts else (None, None)
-    return Skill.of(
-        steps,
-        table.column("group").to_pylist(),
-        flags=flags,
-        matter=None if matter is None else np.array(matter, dtype=np.float64),
-        is_predicted=None if is_predicted is None else np.array(is_predicted, dtype=bool),
-    )
+    return Skill.of(steps, table.column("group").to_pylist(), flags=flags)
 
 
 def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -20,8 +19,7 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.gap_change import GapChange
-from exparity.stats.strata import NO_STRATUM, Standardised, common_quantiles, standardised
-from exparity.types import BoolArray, Falls, FloatArray, IntArray
+from exparity.types import Falls, FloatArray, IntArray
 
 Test = TypeVar("Test", CrossedTest, GapChange)
 
@@ -48,111 +46,61 @@ NO_STEP: Step = (np.nan, np.nan)
 
 
 def share_below(pool: FloatArray, falls: FloatArray) -> FloatArray:
-    """Return the share of a pool of falls that is below each fall, a tie counting half.
-
-    ``pool`` is (..., m) and ``falls`` are (..., k), with a pool for each of the leading axes.
-    """
-    ordered = np.sort(pool, axis=-1)
-    *lead, size = ordered.shape
-    if not lead:
-        below = np.searchsorted(ordered, falls, "left") + np.searchsorted(ordered, falls, "right")
-        return np.asarray(below / (2 * size), dtype=np.float64)
-    # Complex numbers are ordered by their real part, the number of the pool, and then by the other.
-    count = math.prod(lead)
-    pools = _numbered(ordered.reshape(count, size))
-    asked = _numbered(falls.reshape(count, -1))
-    ends = np.searchsorted(pools.ravel(), asked, "left") + np.searchsorted(
-        pools.ravel(), asked, "right"
-    )
-    inside = ends - 2 * size * np.arange(count)[:, None]
-    return np.asarray(inside / (2 * size), dtype=np.float64).reshape(falls.shape)
-
-
-def _numbered(values: FloatArray) -> np.ndarray:
-    """Return (n, k) complex numbers with the number of a row as real part."""
-    numbered = np.empty(values.shape, dtype=np.complex128)
-    numbered.real = np.arange(len(values))[:, None]
-    numbered.imag = values
-    return numbered
+    """Return the share of a pool of falls that is below each fall, a tie counting half."""
+    ordered = np.sort(pool, axis=None)
+    below = np.searchsorted(ordered, falls, "left") + np.searchsorted(ordered, falls, "right")
+    return np.asarray(below / (2 * ordered.size), dtype=np.float64)
 
 
 class Limits:
-    """Chance and reference of a text, by the number of tokens that a step takes.
+    """Chance and reference of one text, by the number of tokens that a step takes.
 
-    ``random`` are the falls of r random orders of the tokens, (..., r, k) at k rising sizes, and
-    ``reference`` those of the reference explanation, (..., k); leading axes are of several texts of
-    one length. Falls are no linear function of the size, so that limits of other sizes say nothing
-    of a step: each of its size must be there.
+    ``random`` are the falls of r random orders of the tokens, (r, k) at k rising sizes, and
+    ``reference`` those of the reference explanation, (k,). Falls are no linear function of the
+    size, so that limits of other sizes say nothing of a step: each of its size must be there.
     """
 
     def __init__(self, random: Falls, reference: Falls, *, higher_is_better: bool) -> None:
         self.random, self.reference = random, reference
         self._sign = 1.0 if higher_is_better else -1.0
-        self._limits = {}  # (..., k) the mean of the random orders, and the reference
-        for scale in SCALES:
-            by_chance = self._counted(random, scale).mean(axis=-2)
-            self._limits[scale] = by_chance, self._counted(reference, scale)
-
-    def __getitem__(self, texts: BoolArray) -> Limits:
-        """Return the limits of some of several texts."""
-        some = copy(self)
-        some.random = _of_texts(self.random, texts)
-        some.reference = _of_texts(self.reference, texts)
-        some._limits = {
-            scale: (by_chance[texts], by_reference[texts])
-            for scale, (by_chance, by_reference) in self._limits.items()
+        self._limits = {  # (k,) the mean of the random orders, and the reference
+            scale: (self._counted(random, scale).mean(axis=0), self._counted(reference, scale))
+            for scale in SCALES
         }
-        return some
 
     def step(self, falls: Falls, scale: Scale) -> Step:
         """Return gain and room of an explanation at its own steps.
 
-        ``falls`` are (k,) of one text. Steps that take no token are the same for all explanations,
-        and left out; there is nothing without others.
+        Steps that take no token are the same for all explanations, and left out; there is nothing
+        without others.
 
         Raises:
             InputError: there are no limits of a step's size.
         """
-        gain, room = self.steps(falls, scale)
-        return float(gain), float(room)
-
-    def steps(self, falls: Falls, scale: Scale) -> tuple[FloatArray, FloatArray]:
-        """Return the same of (..., k) falls of several texts, whose steps are of the same sizes."""
         taken = falls.sizes > 0
         if not taken.any():
-            nothing = np.full(falls.log_odds.shape[:-1], np.nan)
-            return nothing, nothing
+            return NO_STEP
         places = self._places(falls.sizes[taken])
         by_chance, by_reference = self._limits[scale]
-        chance = by_chance[..., places].mean(axis=-1)
-        reference = by_reference[..., places].mean(axis=-1)
-        own = self._counted(falls, scale)[..., taken].mean(axis=-1)
-        return self._sign * (own - chance), self._sign * (reference - chance)
+        chance = by_chance[places].mean()
+        reference = by_reference[places].mean()
+        own = self._counted(falls, scale)[taken].mean()
+        return float(self._sign * (own - chance)), float(self._sign * (reference - chance))
 
     def _places(self, sizes: IntArray) -> IntArray:
         """Return the places of sizes among those of the limits."""
-        known = self.random.sizes
-        places = np.searchsorted(known, sizes)
-        is_known = known[np.minimum(places, len(known) - 1)] == sizes
-        if not is_known.all():
+        missing = np.setdiff1d(sizes, self.random.sizes)
+        if missing.size:
             raise InputError(
-                f"limits of removal are of {known.tolist()} units, and an explanation takes "
-                f"{sizes[~is_known].tolist()}; run again, so that they are computed for each number"
+                f"limits of removal are of {self.random.sizes.tolist()} units, and an explanation "
+                f"takes {missing.tolist()}; run again, so that they are computed for each number"
             )
-        return places
+        return np.searchsorted(self.random.sizes, sizes)
 
     def _counted(self, falls: Falls, scale: Scale) -> FloatArray:
-        if scale != "ranks":
-            return falls.log_odds if scale == "log_odds" else falls.probability
-        *lead, draws, sizes = self.random.log_odds.shape
-        pool = self.random.log_odds.reshape(*lead, draws * sizes)
-        flat = falls.log_odds.reshape(*lead, -1)
-        return share_below(pool, flat).reshape(falls.log_odds.shape)
-
-
-def _of_texts(falls: Falls, texts: BoolArray) -> Falls:
-    """Return the falls of some texts."""
-    return Falls(falls.sizes, falls.probability[texts], falls.log_odds[texts])
+        if scale == "ranks":
+            return share_below(self.random.log_odds, falls.log_odds)
+        return falls.log_odds if scale == "log_odds" else falls.probability
 
 
 def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -> Step:
@@ -164,7 +112,7 @@ def step_among(pool: FloatArray, falls: FloatArray, *, higher_is_better: bool) -
     if not falls.size or not np.size(pool):
         return NO_STEP
     sign = 1.0 if higher_is_better else -1.0
-    return float(sign * (share_below(np.ravel(pool), falls).mean() - 0.5)), 0.5
+    return float(sign * (share_below(pool, falls).mean() - 0.5)), 0.5
 
 
 def of_constant(test: Test) -> Test:
@@ -216,43 +164,6 @@ def linearised(
             skill = gain[own].sum() / room[own].sum()
             values[own] = skill + (gain[own] - skill * room[own]) / mean_room
     return values
-
-
-def alike_texts(effective: FloatArray, is_predicted: BoolArray, is_b: IntArray) -> IntArray:
-    """Number texts by how many units matter, and by whether the explained class is predicted.
-
-    Args:
-        effective: (s, n) how many units matter in each training, whose mean counts; NaN where
-            unknown.
-        is_predicted: (s, n) whether each classifier predicts the class that is explained.
-        is_b: (n,) 0 for the first group, 1 for the second.
-
-    Returns:
-        (s, n) numbers from 0 of quarters of both groups' texts; −1 for texts without a counterpart.
-    """
-    known = np.isfinite(effective)
-    count = known.sum(axis=0)
-    total = np.where(known, effective, 0.0).sum(axis=0)
-    typical = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
-    quarters = common_quantiles(typical, is_b)
-    return np.where(quarters >= 0, 2 * quarters + is_predicted, NO_STRATUM)
-
-
-def linearised_alike(
-    gain: FloatArray, room: FloatArray, is_b: IntArray, strata: IntArray
-) -> Standardised:
-    """Return :func:`linearised` values of two groups, whose skills are of texts that are alike.
-
-    The skill of a group is the mean of its skills in the (n,) ``strata``, which weigh alike in both
-    groups; texts with a negative number, and strata that a group lacks, are left out.
-    """
-    counted = (strata >= 0) & np.isfinite(gain) & np.isfinite(room)
-    cells = np.where(counted, 2 * strata + is_b, NO_STRATUM)
-    values = np.where(counted, linearised(gain, room, cells), np.nan)
-    # Texts without a counterpart have a skill too: they count in the share that has none.
-    without = np.isnan(values) & np.isfinite(gain) & np.isfinite(room)
-    values = np.where(without, 0.0, values)
-    return standardised(values, is_b, np.where(without, NO_STRATUM, strata))
 
 
 @dataclass(frozen=True)
@@ -317,27 +228,22 @@ def tell_nothing(rooms: Mapping[Scale, tuple[float, float]]) -> list[Scale]:
 
 
 def on_all_scales(
-    tests: Mapping[Scale, Test],
-    *,
-    alike: Sequence[Test] = (),
-    estimate: str = "d",
-    claims_means: bool = True,
+    tests: Mapping[Scale, Test], *, estimate: str = "d", claims_means: bool = True
 ) -> tuple[Test, ScaleTests]:
     """Return the test on all scales: an intersection–union test, which needs no correction.
 
     Estimates and intervals are those of the first scale: ranks, which certainty cannot change.
     p-values of a gap are the largest of all scales (Berger 1982); that of the mean is 1 if the
     signs of the estimate disagree. p-values of a small gap are the larger of ranks and log odds:
-    ranks count a fall of 1e-6 like one of 0.9. A scale that cannot be tested shows nothing. Tests
-    among texts that are ``alike``, one by scale, have to show a gap too, in the same direction. The
-    minimal detectable effect is the largest of all, since each must show a gap. ``estimate`` names
-    the tested quantity, in units of d. Unless ``claims_means``, neither a mean gap nor one that
-    changes between trainings is tested: their p-values and the minimal detectable effect are NaN.
+    ranks count a fall of 1e-6 like one of 0.9. A scale that cannot be tested shows nothing. The
+    minimal detectable effect is the largest of all scales, since each must show a gap.
+    ``estimate`` names the tested quantity, in units of d. Unless ``claims_means``, neither a mean
+    gap nor one that changes between trainings is tested: their p-values and the minimal detectable
+    effect are NaN.
     """
-    each: list[Test] = list(tests.values())
-    shown = each[0]
-    required = each + list(alike)
-    agree = len({np.sign(getattr(test, estimate)) for test in required}) == 1
+    each = list(tests.values())
+    shown, *_ = each
+    agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1
     sized = [test for scale, test in tests.items() if scale != _NO_SIZE]
     sized = sized if len(sized) > 1 else each
 
@@ -349,16 +255,16 @@ def on_all_scales(
         return max(1.0 if math.isnan(value) else value for value in values)
 
     known = not math.isnan(shown.minimal_detectable_effect)
-    effects = np.nan_to_num([test.minimal_detectable_effect for test in required])
+    effects = np.nan_to_num([test.minimal_detectable_effect for test in each])
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
-    if any("driven_by_one_training" in test.flags for test in required):
+    if any("driven_by_one_training" in test.flags for test in each):
         flags.append("driven_by_one_training")
     whole = replace(
         shown,
-        p_mean=largest("p_mean", required) if agree or math.isnan(shown.p_mean) else 1.0,
-        p_large=largest("p_large", required),
-        p_large_others=largest("p_large_others", required),
-        p_cross=largest("p_cross", required),
+        p_mean=largest("p_mean", each) if agree or math.isnan(shown.p_mean) else 1.0,
+        p_large=largest("p_large", each),
+        p_large_others=largest("p_large_others", each),
+        p_cross=largest("p_cross", each),
         p_small=largest("p_small", sized),
         equivalence_p=largest("equivalence_p", sized),
         minimal_detectable_effect=float(np.max(effects)) if known else math.nan,

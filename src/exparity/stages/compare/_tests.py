@@ -15,7 +15,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.stages.cell import Lookup, require_same_cell
 from exparity.stages.compare._scores import Cell, Classifiers, Scores
-from exparity.stages.skill import Skill, over_scales, rooms_of, tests_among_alike
+from exparity.stages.skill import Skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
@@ -140,16 +140,9 @@ def _of_skill(
         scale: crossed_tests([values], groups, order, sets, **options)
         for scale, values in skill.values.items()
     }
-    everywhere = [np.arange(len(groups))]
-    among = [
-        tests_among_alike([skill], everywhere, groups, (pair.group_a, pair.group_b), sets, options)
-        for pair in pairs
-    ]
-    whole_tests = over_scales([skill], tests, alike=[alike for alike, _ in among])
     compared = []
-    for pair, (whole, _), (_, of_alike) in zip(pairs, whole_tests, among, strict=True):
-        _, of_rooms = rooms_of([skill], pair.group_a, pair.group_b)
-        flags = [*of_rooms, *of_alike]
+    for pair, (whole, _) in zip(pairs, over_scales([skill], tests), strict=True):
+        _, flags = rooms_of([skill], pair.group_a, pair.group_b)
         is_significant = bool(whole.p_mean <= settings["alpha"])
         of_means = {**_NO_RANKS, "p": whole.p_mean, "significant": is_significant}
         own = [flag for flag in pair.flags if flag != "constant"]  # a skill may well be

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from exparity.stages.compare._scores import Cell, Classifiers, Scores
 from exparity.stages.compare._sources import divided
-from exparity.stages.skill import (
-    Skill,
-    over_scales,
-    rooms_of,
-    scales_of,
-    tests_among_alike,
-)
+from exparity.stages.skill import Skill, over_scales, rooms_of, scales_of
 from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
 from exparity.stats.effect import better_group, cohens_d
@@ -122,19 +115,7 @@ def _tests(
         tests[scale] = crossed_tests(
             values, texts.groups, order, texts.sets, covariate=texts.covariate, **options
         )
-    skills = [one for one in each if isinstance(one, Skill)]
-    own_places = [
-        np.searchsorted(texts.places, cell.places)
-        for cell in cells
-        if cell.seed not in uninformative and isinstance(cell.quantities.get(quantity), Skill)
-    ]
-    among = [
-        tests_among_alike(skills, own_places, texts.groups, pair, texts.sets, options)
-        for pair in combinations(order, 2)
-    ]
-    pairs = over_scales(each, tests, alike=[alike for alike, _ in among])
-    for (test, _), (_, flags) in zip(pairs, among, strict=True):
-        test.flags.extend(flags)
+    pairs = over_scales(each, tests)
     if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say much
         return [(of_constant(test), scales) for test, scales in pairs]
     return pairs

@@ -178,6 +178,7 @@ def test_kill_everything_and_a_job_and_snakemake_at_some_stages(
     assert not [p for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
 
 
+@pytest.mark.exhaustive
 def test_explainers_of_packages_go_on_from_their_parts(checkout, repository, tmp_path):
     """All is killed before one of them keeps its result, and two of them their second parts."""
     undisturbed = copy_checkout(repository, tmp_path / "undisturbed")

@@ -58,9 +58,9 @@ def check_planted(kept: dict[str, Any]) -> None:
     In ``bios_planted`` texts of women leave their class open, so that the classifier is surer of
     men, and by comprehensiveness their scores are higher with every method, and with random
     explanations. Part of that is one of explanations: every method foresees the classifier better
-    for men, with some method skill differs too, and with some it does not. In ``bios`` both
-    versions of a text differ in gender alone, so that most cells are equivalent and none is a gap.
-    Random explanations have no gap beyond other random ones.
+    for men, and some method shows it; with some method skill differs too, and with some it does
+    not. In ``bios`` both versions of a text differ in gender alone, so that most cells are
+    equivalent and none is a gap. Random explanations have no gap beyond other random ones.
     """
     verdicts = {
         (row["quantity"], row["dataset"], row["method"], row["metric"]): row
@@ -80,11 +80,16 @@ def check_planted(kept: dict[str, Any]) -> None:
         assert row["d"] > 0.5, row
     assert all(row["d"] > 0 for row in planted["skill"])
     assert 0 < sum(row["verdict"] == "different" for row in planted["skill"]) < 3
-    for row in verdicts.values():
-        if row["metric"] == "forward_simulation" and row["quantity"] == "score":
-            expected = "different" if row["dataset"] == "bios_planted" else "equivalent"
-            assert row["verdict"] == expected, row
-            assert expected == "equivalent" or row["d"] > 0.1, row
+    foreseen = [
+        row
+        for row in verdicts.values()
+        if row["metric"] == "forward_simulation" and row["quantity"] == "score"
+    ]
+    in_planted = [row for row in foreseen if row["dataset"] == "bios_planted"]
+    assert all(row["verdict"] == "equivalent" for row in foreseen if row not in in_planted)
+    # The gap that is planted is small beside what trainings differ by: some method shows it.
+    assert all(row["d"] > 0.1 and row["verdict"] != "equivalent" for row in in_planted)
+    assert any(row["verdict"] == "different" for row in in_planted)
     plain = [one for key, one in found.items() if key[1] == "bios" and "random" not in key[0]]
     assert not any(one.is_gap for one in plain)
     assert 2 * sum(one.id == "equivalent" for one in plain) > len(plain)

@@ -26,6 +26,7 @@ from exparity.report.downloads import (
     confusion_export,
     disparity_export,
     roc_export,
+    verdicts_export,
 )
 from exparity.report.failures import Failures
 from exparity.report.gather import Study
@@ -36,7 +37,6 @@ from exparity.report.quality import QualityTable, quality_tables
 from exparity.report.reading import read_analysis, read_costs
 from exparity.report.scores import Scores, read_study_scores
 from exparity.report.tables import Table, disparity_tables
-from exparity.report.verdicts import is_random
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,7 @@ class Context:
         return exports
 
     def _verdicts_export(self) -> Export:
-        judged = [row for row in self.study.judged if not is_random(row)]
-        return Export("verdicts", "Verdicts", schema_of("verdicts"), judged)
+        return verdicts_export(self.study)
 
     def _levels_export(self) -> Export:
         rows = [row for row in read_levels(self.study) if row["metric"] in self.study.metrics]

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from exparity.artefacts.columns import Export, plain_schema
 from exparity.artefacts.files import new_folder, save_export
+from exparity.artefacts.schemas import schema_of
 from exparity.core.escaping import file_name
 from exparity.report.bias import BiasTable
 from exparity.report.failures import Failures
 from exparity.report.gather import Study
+from exparity.report.preference import favoured_group, levels_of
 from exparity.report.quality import QualityTable
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
+from exparity.report.verdicts import is_random, named, untested_text
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
@@ -82,6 +86,63 @@ def disparity_export(study: Study, table: Table) -> Export:
         latex=_latex("table.tex.j2", study=study, table=table),
         digits=_DIGITS,
     )
+
+
+class VerdictLine(NamedTuple):
+    """A line of the LaTeX table of verdicts."""
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    groups: str  # first and second, whose levels follow
+    level_a: str
+    level_b: str
+    interval: str  # of R; a dash of a single training
+    verdict: str  # with the favoured group, or why nothing was tested
+
+
+def verdict_lines(study: Study) -> list[VerdictLine]:
+    """Return a line for each comparison, that of the row that stands."""
+    lines = []
+    for row in study.judged:
+        if is_random(row) or not row["stands"]:
+            continue
+        levels = levels_of(row)
+        verdict = row["verdict"] or untested_text(row)
+        favours = bool(row["verdict"]) and named(row["verdict"]).favours
+        favoured = favoured_group(row) if favours else None
+        lines.append(
+            VerdictLine(
+                study.display("dataset", row["dataset"]),
+                row["model"],
+                study.display("method", row["method"]),
+                study.display("metric", row["metric"]),
+                f"{row['group_a']}, {row['group_b']}",
+                _level(levels, row["group_a"]),
+                _level(levels, row["group_b"]),
+                _interval(row["rms_low"], row["rms_high"]),
+                f"{verdict}: {favoured}" if favoured else verdict,
+            )
+        )
+    return lines
+
+
+def _interval(low: float, high: float) -> str:
+    if math.isnan(low):
+        return "--"
+    return f"{low:.2f}--" + ("$\\infty$" if math.isinf(high) else f"{high:.2f}")
+
+
+def _level(levels: Mapping[str, float], group: str) -> str:
+    return f"${levels[group]:.2f}$" if group in levels else "--"
+
+
+def verdicts_export(study: Study) -> Export:
+    """Return all rows of verdicts but those of random explanations; in LaTeX those that stand."""
+    judged = [row for row in study.judged if not is_random(row)]
+    latex = _latex("verdicts.tex.j2", rows=verdict_lines(study))
+    return Export("verdicts", "Verdicts", schema_of("verdicts"), judged, latex=latex)
 
 
 def bias_export(study: Study, table: BiasTable) -> Export:

@@ -79,7 +79,10 @@ def test_stages_add_to_what_is_there(checkpoint):
 def test_files_and_notebooks(made, tmp_path):
     made.save(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    assert "<title>Explanations of bert</title>" in page
+    assert f"2 texts; seed 3; made by exparity {exparity.__version__} on " in page
+    assert "<li>gradient: defaults</li>" in page
     assert made._repr_html_() in page
     for method in METHODS_HERE:
         assert page.count(f">{METHODS.get(method).display}<") == 1 + len(TEXTS)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from markupsafe import Markup
 
 from exparity.benchmarking.zero_shot import HYPOTHESIS, hypotheses
 from exparity.config.presets import preset
@@ -19,7 +22,7 @@ from exparity.core.registry import Registry
 from exparity.core.settings import DEFAULTS
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
-from exparity.explanations.markup import notebook_html, number_text
+from exparity.explanations.markup import notebook_html, number_text, template_html
 from exparity.methods import METHODS, Targets, Texts, explain_many, targets_of
 from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS, Rationales, evaluate_many
@@ -43,10 +46,6 @@ PUBLISHED = (
 """The methods of ferret (Attanasio et al. 2023) and of Dhaini et al. (2025)."""
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "loo_correlation")
 PLAUSIBILITY = ("rationale_auprc", "rationale_token_f1", "rationale_iou")
-_HEAD = (
-    '<!doctype html><meta charset="utf-8">'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">'
-)
 _EQUAL = 1e-9
 """Means that differ by no more than this share are equal up to rounding."""
 _SHOWN_TEXTS = 20
@@ -125,6 +124,7 @@ class Benchmark:
         self.explanations: dict[str, list[Explanation]] = {}
         self.scores: dict[tuple[str, str], FloatArray] = {}
         self.seconds: dict[str, float] = {}
+        self._used: dict[str, Mapping[str, Any]] = {}
         self._texts = as_list(texts)
         encodings = self.classifier.encode(self._texts)
         if not encodings:
@@ -194,7 +194,9 @@ class Benchmark:
         block = f"{registry.kind}s"
         asked = options_of_ids(default if ids is None else ids, block, every)
         known = self._study.get(block, {})
-        return {id: {**known.get(id, {}), **own} for id, own in asked.items()}
+        options = {id: {**known.get(id, {}), **own} for id, own in asked.items()}
+        self._used |= options
+        return options
 
     @checked
     def add(self, name: str, explanations: Sequence[Explanation]) -> Benchmark:
@@ -275,10 +277,30 @@ class Benchmark:
         return frame.assign(seconds=pd.Series(self.seconds))
 
     def save(self, path: str | Path) -> None:
-        """Write what a notebook shows as an HTML page of its own, with all texts."""
+        """Write what a notebook shows as an HTML page of its own, with all texts.
+
+        The page names the model, the number of texts, the options, version and date.
+        """
         if not self.explanations:
             raise InputError("there are no explanations to save yet; call explain() first")
-        Path(path).write_text(f"{_HEAD}{self._html(len(self._texts))}", encoding="utf-8")
+        page = template_html(
+            Path(__file__).with_name("page.html.j2"),
+            title=f"Explanations of {self._model_name}",
+            n_texts=len(self._texts),
+            seed=self._seed,
+            version=version("exparity"),
+            date=datetime.now(UTC).date().isoformat(),
+            used=self._used,
+            body=Markup(self._html(len(self._texts))),
+        )
+        Path(path).write_text(page, encoding="utf-8")
+
+    @property
+    def _model_name(self) -> str:
+        """Name of the checkpoint, or of what else is explained."""
+        config = getattr(getattr(self.classifier, "model", None), "config", None)
+        path = str(getattr(config, "name_or_path", "") or "")
+        return Path(path).name or type(self.classifier).__name__
 
     def __repr__(self) -> str:
         methods, metrics = (", ".join(ids) or "none" for ids in (self.explanations, self._metrics))

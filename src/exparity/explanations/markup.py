@@ -38,20 +38,25 @@ def _decoded(token: str) -> str:
     return token if "\ufffd" in text else text
 
 
-def notebook_html(template: Path, **values: Any) -> str:
-    """Return a template with values filled in, text among them escaped.
-
-    Notebooks would set what is between two dollars as a formula; both classes keep MathJax out.
-    """
+def template_html(template: Path, **values: Any) -> str:
+    """Return a template with values filled in, text among them escaped."""
     from jinja2 import Environment, FileSystemLoader
 
     shared = Path(__file__).parent
     loader = FileSystemLoader([template.parent, shared])
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=loader)
     environment.filters |= {"number": number_text, "visible": visible}
-    body = environment.get_template(template.name).render(
+    return environment.get_template(template.name).render(
         values, font="font-family:system-ui,sans-serif"
     )
+
+
+def notebook_html(template: Path, **values: Any) -> str:
+    """Return a template with values filled in, to be shown in a notebook.
+
+    Notebooks would set what is between two dollars as a formula; both classes keep MathJax out.
+    """
+    body = template_html(template, **values)
     return f'<div class="tex2jax_ignore mathjax_ignore">{body}</div>'
 
 

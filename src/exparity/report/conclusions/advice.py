@@ -167,8 +167,8 @@ def _not_shown(study: Study, standing: Sequence[Row]) -> Iterator[str]:
         n_cells = sum(favoured_group(row) == group for row in alone)
         yield (
             f"Do not say that {group} texts are explained better because their scores are better: "
-            f"in {n_cells} comparison{'s' if n_cells > 1 else ''} no gap beyond that of the "
-            "classifier is shown."
+            f"in {n_cells} comparison{'s' if n_cells > 1 else ''} no difference of the "
+            "explanations is shown."
         )
     concentrated = [row for row in standing if is_description(row) and is_gap(row)]
     if concentrated:

@@ -5,6 +5,7 @@ from made_up import NAN, Results, filled
 
 from exparity.artefacts.files import read_artefact
 from exparity.stages.judge import judge_cells
+from exparity.stats.among import AmongRight
 from exparity.stats.multiplicity import benjamini_hochberg, holm
 from exparity.stats.skill import ScaleTests
 
@@ -22,6 +23,7 @@ def across(folder, dataset="d"):
             {
                 **filled("across_trainings", n_seeds=3, flags=[], pooled_sd=1.0, d=1.0),
                 **vars(ScaleTests()),
+                **vars(AmongRight()),
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
                 **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
             }

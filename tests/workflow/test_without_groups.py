@@ -51,7 +51,7 @@ def test_beside_others_and_alone(finished, capsys):
     of_own = [row.split(",")[2:4] for row in lines if row.startswith("own,")]
     assert of_own == [[method, metric] for method in TINY["methods"] for metric in metrics]
     assert len(lines) == 1 + 4 + 6
-    show(finished.results)
+    show(finished.results, cells=True)
     both = capsys.readouterr().out
     show(finished.results, dataset=["own"], metric=["mass_accuracy"])
     filtered = capsys.readouterr().out

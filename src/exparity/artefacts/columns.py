@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.core.escaping import csv_text
-from exparity.types import IntArray
+from exparity.types import FloatArray, IntArray
 
 ID = pa.dictionary(pa.int32(), pa.string())
 Row = Mapping[str, Any]
@@ -105,6 +105,13 @@ class Examples:
                 self.sets.append(match)
         self._last = keys, np.array([self._places[e] for e in examples], dtype=np.int64)
         return self._last[1]
+
+
+def laid(values: FloatArray, places: IntArray, size: int) -> FloatArray:
+    """Return (n,) values at their places among ``size`` others, NaN where there is none."""
+    row = np.full(size, np.nan)
+    row[places] = values
+    return row
 
 
 @dataclass(frozen=True)

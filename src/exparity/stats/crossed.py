@@ -139,6 +139,7 @@ def crossed_tests(
     threshold: float = DEFAULTS.threshold,
     confidence: float = DEFAULTS.confidence,
     covariate: FloatArray | None = None,
+    mean_only: bool = False,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.
 
@@ -152,6 +153,9 @@ def crossed_tests(
     values that are standardised over its quantiles; see :mod:`~exparity.stats.strata`. Texts
     without a counterpart are left out. Where too few are left, groups are described and no gap is
     tested, unless all values are equal.
+
+    ``mean_only`` leaves out what takes longest: the claims about the typical gap of a training,
+    equivalence and the minimal detectable effect are NaN, and nothing is flagged by them.
     """
     settings = Statistics(alpha=alpha, threshold=threshold, confidence=confidence)
     _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
@@ -167,7 +171,8 @@ def crossed_tests(
         if covariate is not None:
             alike, share = _like_with_like(parts, _divided(covariate[None, chosen], is_b, sets))
             parts = alike if share >= LEAST_SHARE else parts
-        test = _tested(CrossedTest(order[a], order[b]), *_known(*parts), settings)
+        known = _known(*parts)
+        test = _tested(CrossedTest(order[a], order[b]), *known, settings, mean_only=mean_only)
         if share < LEAST_SHARE:
             test = _not_comparable(test)
         elif share < 1:
@@ -243,28 +248,20 @@ def _not_comparable(test: CrossedTest) -> CrossedTest:
 
 @np.errstate(all="ignore")
 def _tested(
-    test: CrossedTest, a: FloatArray, b: FloatArray, paired: bool, settings: Statistics
+    test: CrossedTest,
+    a: FloatArray,
+    b: FloatArray,
+    paired: bool,
+    settings: Statistics,
+    *,
+    mean_only: bool,
 ) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
     (n_seeds, n_a), n_b = a.shape, b.shape[1]
     test = replace(test, n_seeds=n_seeds, n_sets=n_a * paired, n_a=n_a, n_b=n_b)
     if not n_seeds:
         return replace(test, flags=["too_few"])
-    largest, smallest = (of(np.hstack([a, b])) for of in (np.nanmax, np.nanmin))
-    least = ROUNDING * max(abs(largest), abs(smallest))
-
-    def cleaned(value: FloatArray) -> FloatArray:
-        """Return sums with 0 for what is rounding."""
-        return np.where(np.abs(value) <= least, 0.0, value)
-
-    estimate = mean_gap(a - b) if paired else mean_gap(a, b)
-    known = estimate._asdict()
-    for name in ("gap", "gaps", "gap_errors"):
-        known[name] = cleaned(known[name])
-    for name in ("v_seeds", "v_texts", "v_cells"):
-        known[name] = cleaned(np.sqrt(known[name])) ** 2
-    estimate = Estimate(**known)
-    sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
+    estimate, sd = _estimated(a, b, paired)
     test = replace(
         test,
         seeds_above=int((estimate.gaps > 0).sum()),
@@ -279,13 +276,16 @@ def _tested(
     if min(n_a, n_b) < 2:
         return replace(test, flags=["too_few"])
     if not (varies and sd > 0):
-        if largest == smallest:
+        values = np.hstack([a, b])
+        if np.nanmax(values) == np.nanmin(values):
             return replace(test, flags=["constant"])
         if varies or test.estimate:
             return replace(test, flags=["no_variance"])
         flags.append("no_differences")
     elif n_seeds < 2:
         flags.append("one_training")
+    if mean_only:
+        return replace(test, **_mean_tests(estimate, settings), flags=flags)
     tests = gap_tests(estimate, sd, settings)
     is_large, is_guarded = (
         tests.get(name, np.nan) <= settings.alpha for name in ("p_large", "p_large_others")
@@ -293,6 +293,24 @@ def _tested(
     if is_large and not is_guarded:
         flags.append("driven_by_one_training")
     return replace(test, **tests, flags=flags)
+
+
+@np.errstate(all="ignore")
+def _estimated(a: FloatArray, b: FloatArray, paired: bool) -> tuple[Estimate, float]:
+    """Estimate the mean gap, and the standard deviation within groups; 0 for what is rounding."""
+    least = ROUNDING * max(np.nanmax(np.abs(a)), np.nanmax(np.abs(b)))
+
+    def cleaned(value: FloatArray) -> FloatArray:
+        return np.where(np.abs(value) <= least, 0.0, value)
+
+    estimate = mean_gap(a - b) if paired else mean_gap(a, b)
+    known = estimate._asdict()
+    for name in ("gap", "gaps", "gap_errors"):
+        known[name] = cleaned(known[name])
+    for name in ("v_seeds", "v_texts", "v_cells"):
+        known[name] = cleaned(np.sqrt(known[name])) ** 2
+    sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
+    return Estimate(**known), sd
 
 
 @np.errstate(all="ignore")
@@ -304,17 +322,28 @@ def _variance_within(part: FloatArray) -> float:
 
 
 @np.errstate(all="ignore")
-def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> dict[str, Any]:
-    """Test the mean gap over trainings and texts, and the typical gap of one training."""
-    errors, bound = estimate.errors, settings.threshold * unit
+def _mean_tests(estimate: Estimate, settings: Statistics) -> dict[str, Any]:
+    """Test the mean gap over trainings and texts alone."""
     typical = typical_gap(estimate)
     ci_low, ci_high = typical.mean_interval(settings.confidence)
     tests = {
         **{name: getattr(estimate, name) for name in VARIANCES if name != "n_seeds"},
-        "standard_error": errors.standard_error,
+        "standard_error": estimate.errors.standard_error,
         "p_mean": typical.p_mean,
         "ci_low": ci_low,
         "ci_high": ci_high,
+    }
+    return {name: float(value) for name, value in tests.items()}
+
+
+@np.errstate(all="ignore")
+def gap_tests(estimate: Estimate, unit: float, settings: Statistics) -> dict[str, Any]:
+    """Test the mean gap over trainings and texts, and the typical gap of one training."""
+    errors = estimate.errors
+    bound = settings.threshold * unit
+    typical = typical_gap(estimate)
+    tests = {
+        **_mean_tests(estimate, settings),
         "equivalence_p": upper_tail(bound - np.abs(estimate.gap), errors),
         "minimal_detectable_effect": detectable_effect(errors, alpha=settings.alpha) / unit,
     }

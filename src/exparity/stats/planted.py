@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.core.settings import DEFAULTS
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.power import DETECTED
 from exparity.types import FloatArray
@@ -57,7 +56,6 @@ def planted_gaps(
     *,
     shares: Sequence[float] = SHARES,
     draws: int = DRAWS,
-    alpha: float = DEFAULTS.alpha,
 ) -> list[PlantedGap]:
     """Test worsenings of each group against each other group, as the scores of methods are tested.
 
@@ -72,20 +70,17 @@ def planted_gaps(
         pairs: (n,) matched set of each text, if there are any.
         shares: shares of a group's explanations that become random.
         draws: ways to choose them.
-        alpha: level of the tests; p-values do not depend on it.
     """
     names = np.asarray(groups, dtype=object)
     sets = None if pairs is None else np.asarray(pairs, dtype=object)
     planted = []
     for pair in combinations(order, 2):
         chosen = np.isin(names, pair)
+        of_good = good[:, chosen]
+        of_random = random[:, chosen]
         of_pair = names[chosen].tolist()
         of_sets = None if sets is None else sets[chosen].tolist()
-
-        def tested(values: FloatArray) -> CrossedTest:
-            return crossed_tests([*values], of_pair, pair, of_sets, alpha=alpha)[0]  # noqa: B023
-
-        control = tested(good[:, chosen])
+        control = _tested(of_good, of_pair, pair, of_sets)
         for worse in pair:
             places = np.flatnonzero(names[chosen] == worse)
             for share in shares:
@@ -94,11 +89,22 @@ def planted_gaps(
                 for draw in range(draws):
                     rng = generator(0, "planted", *pair, worse, str(share), draw)
                     spoilt = rng.choice(places, count, replace=False)
-                    values = good[:, chosen].copy()
-                    values[:, spoilt] = random[:, chosen][:, spoilt]
-                    tests.append(tested(values))
+                    values = of_good.copy()
+                    values[:, spoilt] = of_random[:, spoilt]
+                    tests.append(_tested(values, of_pair, pair, of_sets))
                 planted.append(_summed_up(control, tests, worse, share))
     return planted
+
+
+def _tested(
+    values: FloatArray,
+    groups: Sequence[str],
+    pair: tuple[str, str],
+    sets: Sequence[str | None] | None,
+) -> CrossedTest:
+    """Test the mean gap between two groups in (s, n) scores."""
+    (test,) = crossed_tests([*values], groups, pair, sets, mean_only=True)
+    return test
 
 
 def _summed_up(

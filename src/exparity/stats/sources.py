@@ -87,19 +87,16 @@ def gap_sources(
     is_first = of_texts == pair[0]
     is_second = of_texts == pair[1]
     parts = [_linearised(one, is_first, is_second) for one in trainings]
+    in_pair = is_first | is_second
+    kept_groups = of_texts[in_pair].tolist()
+    kept_sets = None if sets is None else np.array(sets, dtype=object)[in_pair].tolist()
     columns: dict[str, float] = {}
     for source in SOURCES:
         if not parts or any(source not in part for part in parts):
             continue
-        values = [part[source] for part in parts]
-        in_pair = is_first | is_second
-        kept_sets = None if sets is None else np.array(sets, dtype=object)[in_pair].tolist()
+        values = [part[source][in_pair] for part in parts]
         (test,) = crossed_tests(
-            [of_training[in_pair] for of_training in values],
-            of_texts[in_pair].tolist(),
-            pair,
-            kept_sets,
-            confidence=confidence,
+            values, kept_groups, pair, kept_sets, confidence=confidence, mean_only=True
         )
         columns[f"gap_{source}"] = test.estimate
         columns[f"gap_{source}_low"] = test.ci_low

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.positive_control.section import findings
-from exparity.artefacts.columns import Examples
+from exparity.artefacts.columns import Examples, laid
 from exparity.core.grouping import grouped
 from exparity.core.seeding import generator
-from exparity.core.settings import DEFAULTS
 from exparity.metrics.foresight import (
     FEWEST_UNITS,
     ROUNDING,
@@ -57,15 +56,12 @@ def _job_options(
     display="Positive control",
     always=True,
     memory_mb=4000,
-    statistics=("alpha",),
     job_options=_job_options,
     section=findings,
 )
 def control_power(
     predictions: Sequence[Path],
     foresight: Sequence[Path],
-    *,
-    alpha: float = DEFAULTS.alpha,
 ) -> StageResult:
     """Worsen explanations that foresee the classifier well, in one group, and test the gap.
 
@@ -77,7 +73,6 @@ def control_power(
     Args:
         predictions: predictions artefacts, one per seed.
         foresight: foresight artefacts of one dataset and model, one per seed.
-        alpha: level of the tests.
 
     Raises:
         InputError: a file is damaged or of another dataset or model than the first.
@@ -95,15 +90,10 @@ def control_power(
                 by_design.setdefault(design, []).append(controls)
     rows = []
     for design, trainings in by_design.items():
-        good, random = (
-            np.array([_laid(own.places, values, len(examples)) for own, values in each])
-            for each in (
-                [(own, own.good) for own in trainings],
-                [(own, own.random) for own in trainings],
-            )
-        )
+        good = np.array([laid(own.good, own.places, len(examples)) for own in trainings])
+        random = np.array([laid(own.random, own.places, len(examples)) for own in trainings])
         order = list(tables[0][1]["groups"])
-        gaps = planted_gaps(good, random, examples.groups, order, examples.sets, alpha=alpha)
+        gaps = planted_gaps(good, random, examples.groups, order, examples.sets)
         rows += [{**design._asdict(), **asdict(gap)} for gap in gaps]
     return StageResult(rows, ids, compared_in(tables[0][1]))
 
@@ -156,10 +146,3 @@ def control_scores(foresight: Foresight, rng: np.random.Generator) -> tuple[floa
         good.append(correlation(predictions(weights, tried), seen))
         random.append(correlation(predictions(rng.permutation(weights), tried), seen))
     return float(np.mean(good)), float(np.mean(random))
-
-
-def _laid(places: IntArray, values: FloatArray, size: int) -> FloatArray:
-    """Return values at their places among all texts, NaN at the others."""
-    row = np.full(size, np.nan)
-    row[places] = values
-    return row

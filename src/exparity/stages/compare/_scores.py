@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.columns import Examples
+from exparity.artefacts.columns import Examples, laid
 from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS
 from exparity.metrics.facts import MetricFacts
@@ -97,9 +97,7 @@ class Cell:
 
     def laid(self, places: IntArray, values: FloatArray) -> FloatArray:
         """Return values of its examples at those of rising places, NaN at the others."""
-        row = np.full(len(places), np.nan)
-        row[np.searchsorted(places, self.places)] = values
-        return row
+        return laid(values, np.searchsorted(places, self.places), len(places))
 
     @property
     def flags(self) -> Sequence[str]:
@@ -182,6 +180,11 @@ def read_scores(
     return every
 
 
+def places_of(cells: Sequence[Cell]) -> IntArray:
+    """Return the rising places of all examples that some cells have scores of."""
+    return np.unique(np.concatenate([cell.places for cell in cells]))
+
+
 def _known(table: pa.Table, name: str) -> FloatArray | None:
     """Return a column that scores may lack."""
     if name not in table.column_names:
@@ -237,20 +240,23 @@ class Classifiers:
 
 
 def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Classifiers:
-    """Read what the predictions of each training say of its classifier."""
+    """Read what the predictions of each training say of its classifier.
+
+    ``ids`` are the dataset and model that they have to be of.
+    """
     accuracy: dict[int, float] = {}
     certainty: dict[int, dict[str, FloatArray]] = {}
     right: dict[int, dict[str, bool]] = {}
     share_right: dict[int, dict[str, float]] = {}
     collapsed, unanswered, run = set(), set(), TRAINING
-    of_scores = "the scores", ids
-    for table, metadata in read_all("predictions", predictions, of_scores, over=("seed",)):
+    same_cell = "the scores", ids
+    for table, metadata in read_all("predictions", predictions, same_cell, over=("seed",)):
         seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
         labels = table.column("label").to_numpy()
         is_right = predicted == labels
         accuracy[seed] = float(is_right.mean())
-        ids = table.column("example_id").to_pylist()
-        right[seed] = dict(zip(ids, is_right.tolist(), strict=True))
+        examples = table.column("example_id").to_pylist()
+        right[seed] = dict(zip(examples, is_right.tolist(), strict=True))
         rows = zip(table.column("probabilities").to_pylist(), labels.tolist(), strict=True)
         sure = np.array([row[label] for row, label in rows])
         groups = np.array(table.column("group").to_pylist(), dtype=object)

@@ -58,7 +58,7 @@ def page(rows, cells=1):
     known = SimpleNamespace(
         display=lambda kind, id: id,
         pairs=[("d", "m")],
-        judged=judged,
+        standing=judged,
         statistics={"alpha": 0.05},
     )
     return page_of("positive_control", findings(rows, known), known)

@@ -9,7 +9,7 @@ from made_up import config, make_study, options_of
 from exparity.report.conclusions.sources import sources_plot
 from exparity.report.context import Context
 from exparity.report.gather import gather
-from exparity.report.levels import level_panels, read_levels
+from exparity.report.levels import level_panels
 from exparity.report.picture import RANDOM
 
 
@@ -32,7 +32,7 @@ def test_a_panel_for_each_dataset_and_metric_that_comes_first(study):
 def test_rows_are_methods_with_verdicts_and_random_explanations_without(study):
     rows = {
         (row["method"], row["group"]): row
-        for row in read_levels(study)
+        for row in study.levels
         if row["dataset"] == "data_0" and row["metric"] == "comprehensiveness"
         if row["quantity"].removeprefix("random_") == "excess"
     }
@@ -53,7 +53,7 @@ def test_rows_are_methods_with_verdicts_and_random_explanations_without(study):
 
 def test_levels_are_a_download(study):
     exports = {export.name: export for export in Context(study, study.results).exports}
-    assert len(exports["levels"].rows) == len(read_levels(study))
+    assert len(exports["levels"].rows) == len(study.levels)
 
 
 def test_gaps_that_are_divided_are_drawn(study):

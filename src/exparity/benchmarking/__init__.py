@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 Ids = str | Several
 """Ids, options by id, or ``all``."""
 Study = Literal["default", "ferret"]
+Cells = dict[str, list[tuple[str, bool]]]
+"""Texts of each method's values, and whether they are marked."""
 PUBLISHED = (
     *("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input"),
     *("lime", "shap"),
@@ -365,31 +366,36 @@ class Benchmark:
             levels[method], *_ = group_levels(values, [EVERYBODY] * n, [EVERYBODY])
         return levels
 
-    def _mean_cells(self) -> dict[str, list[tuple[str, bool]]]:
+    def _mean_cells(self) -> Cells:
         """Return each method's means, and whether no other method is shown to be better."""
-        best = self.best()
-        cells = defaultdict(list)
-        for metric in self._metrics:
-            n_ranked = sum(method != RANDOM for method in self.explanations)
-            for method, mean in self._means(metric).items():
-                text = number_text(mean, signed=False, like=mean) if mean == mean else "–"
-                is_best = method in best[metric] and len(best[metric]) < n_ranked
-                cells[method].append((text, is_best))
-        return dict(cells)
+        return self._cells({metric: self._means(metric) for metric in self._metrics}, self.best())
 
-    def _column_cells(self, texts: slice) -> dict[str, list[tuple[str, bool]]]:
+    def _column_cells(self, texts: slice) -> Cells:
         """Return each method's values, and whether they are the best of their metric."""
-        cells = defaultdict(list)
-        for metric in self._metrics:
-            means = self._means(metric, texts)
-            ranked = {m: mean for m, mean in means.items() if m != RANDOM and mean == mean}
-            best = max if METRICS.get(metric).facts.direction == "higher" else min
-            top = best(ranked.values(), default=math.nan)
-            at_top = {m for m, mean in ranked.items() if math.isclose(mean, top, rel_tol=_EQUAL)}
-            for method, mean in means.items():
-                text = number_text(mean, signed=False, like=mean) if mean == mean else "–"
-                cells[method].append((text, method in at_top and len(at_top) < len(ranked)))
-        return dict(cells)
+        values = {metric: self._means(metric, texts) for metric in self._metrics}
+        return self._cells(values, {metric: _top(metric, of) for metric, of in values.items()})
+
+    def _cells(
+        self, values: Mapping[str, Mapping[str, float]], best: Mapping[str, Sequence[str]]
+    ) -> Cells:
+        """Return each method's values, and whether it is among the best, unless all are."""
+        cells: Cells = {method: [] for method in self.explanations}
+        for metric, of_methods in values.items():
+            defined = {method for method, value in of_methods.items() if value == value}
+            chosen = defined.intersection(best[metric])
+            are_marked = len(chosen) < len(defined - {RANDOM})
+            for method, value in of_methods.items():
+                text = number_text(value, signed=False, like=value) if method in defined else "–"
+                cells[method].append((text, are_marked and method in chosen))
+        return cells
+
+
+def _top(metric: str, values: Mapping[str, float]) -> list[str]:
+    """Return the methods of the best value of a metric; random explanations are not ranked."""
+    ranked = {m: value for m, value in values.items() if m != RANDOM and value == value}
+    best = max if METRICS.get(metric).facts.direction == "higher" else min
+    top = best(ranked.values(), default=math.nan)
+    return [m for m, value in ranked.items() if math.isclose(value, top, rel_tol=_EQUAL)]
 
 
 def benchmark(

@@ -30,7 +30,6 @@ from exparity.report.downloads import (
 )
 from exparity.report.failures import Failures
 from exparity.report.gather import Study
-from exparity.report.levels import read_levels
 from exparity.report.means import MEANS, MeanLine
 from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.quality import QualityTable, quality_tables
@@ -177,7 +176,7 @@ class Context:
         return verdicts_export(self.study)
 
     def _levels_export(self) -> Export:
-        rows = [row for row in read_levels(self.study) if row["metric"] in self.study.metrics]
+        rows = self.study.levels
         return Export("levels", "Levels of each group", schema_of("levels"), rows)
 
     def _cost_export(self) -> Export:

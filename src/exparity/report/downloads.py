@@ -105,9 +105,7 @@ class VerdictLine(NamedTuple):
 def verdict_lines(study: Study) -> list[VerdictLine]:
     """Return a line for each comparison, that of the row that stands."""
     lines = []
-    for row in study.judged:
-        if is_random(row) or not row["stands"]:
-            continue
+    for row in study.standing:
         levels = levels_of(row)
         verdict = row["verdict"] or untested_text(row)
         favours = bool(row["verdict"]) and named(row["verdict"]).favours

@@ -119,6 +119,31 @@ class Study:
         """Verdicts of cells by dataset, model, method, metric and groups, and then by quantity."""
         return by_cell_and_quantity(row for row in self.judged if not is_random(row))
 
+    @cached_property
+    def standing(self) -> Sequence[Row]:
+        """The rows of methods that stand, one for each comparison."""
+        return [row for row in self.judged if row["stands"] and not is_random(row)]
+
+    @cached_property
+    def levels(self) -> Sequence[Row]:
+        """Rows of the levels artefacts of its models that there are, of its metrics."""
+        rows: list[Row] = []
+        for dataset, model in self.pairs:
+            path = self.path("levels", dataset=dataset, model=model)
+            if path.is_file():
+                rows += read_artefact(path, "levels")[0].to_pylist()
+        return [row for row in rows if row["metric"] in self.metrics]
+
+    @property
+    def has_several_models(self) -> bool:
+        """Whether a dataset alone does not say which model is meant."""
+        return len({model for _, model in self.pairs}) > 1
+
+    def place(self, dataset: str, model: str) -> str:
+        """Return the name of a dataset, and the model where there are several."""
+        name = self.display("dataset", dataset)
+        return f"{name}, {model}" if self.has_several_models else name
+
     @property
     def run(self) -> str:
         """Name of a seed of a cell: training or prompt, or run if there are both."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.methods.facts import RANDOM
 from exparity.report import picture
@@ -15,8 +14,8 @@ from exparity.report.gather import Study
 from exparity.report.preference import favoured_group
 from exparity.report.row_plots import Level, RowPlot, level_plot
 from exparity.report.tables import Row
-from exparity.report.verdicts import is_random, named
-from exparity.stats.verdicts import RANKS, foresees, rank_of
+from exparity.report.verdicts import is_of, named
+from exparity.stats.verdicts import RANKS, foresees
 
 
 @dataclass(frozen=True)
@@ -32,24 +31,14 @@ class LevelPanel:
     plot: RowPlot
 
 
-def read_levels(study: Study) -> list[Row]:
-    """Return the rows of all levels artefacts that there are, with the ids of their cells."""
-    rows: list[Row] = []
-    for dataset, model in study.pairs:
-        path = study.path("levels", dataset=dataset, model=model)
-        if path.is_file():
-            rows += read_artefact(path, "levels")[0].to_pylist()
-    return rows
-
-
 def level_panels(study: Study) -> list[LevelPanel]:
     """Return a panel for each dataset, model and metric whose verdicts come first."""
     cell_of = itemgetter("dataset", "model", "metric")
-    rows = grouped(read_levels(study), cell_of)
+    rows = grouped(study.levels, cell_of)
     judged = grouped((row for row in study.judged if row["stands"]), cell_of)
     panels = []
     for cell, standing in judged.items():
-        if cell not in rows or not any(map(_comes_first, standing)):
+        if cell not in rows or not any(is_of(row, RANKS[0]) for row in standing):
             continue
         panel = _panel(study, cell, rows[cell], standing)
         if panel is not None:
@@ -57,16 +46,12 @@ def level_panels(study: Study) -> list[LevelPanel]:
     return panels
 
 
-def _comes_first(row: Row) -> bool:
-    return not is_random(row) and rank_of(row) == RANKS[0]
-
-
 def _panel(
     study: Study, cell: tuple[str, str, str], rows: Sequence[Row], standing: Sequence[Row]
 ) -> LevelPanel | None:
     """Return the panel of a dataset, model and metric; None without any level."""
     dataset, model, metric = cell
-    quantity = next(row["quantity"] for row in standing if _comes_first(row))
+    quantity = next(row["quantity"] for row in standing if is_of(row, RANKS[0]))
     verdicts = grouped(standing, itemgetter("method"))
     of_quantity = [row for row in rows if row["quantity"].removeprefix("random_") == quantity]
     by_method = grouped(of_quantity, itemgetter("method"))
@@ -77,9 +62,7 @@ def _panel(
     ]
     is_lower_better = rows[0]["metric_direction"] == "lower" and quantity != "skill"
     plot = level_plot(levels, higher_is_better=not is_lower_better)
-    name = study.display("dataset", dataset)
-    several = len({other for _, other in study.pairs}) > 1
-    place = f"{name}, {model}" if several else name
+    place = study.place(dataset, model)
     caption = f"{place}. {study.display('metric', metric)}: {_meaning(standing, quantity)}"
     return None if plot is None else LevelPanel(caption, plot)
 

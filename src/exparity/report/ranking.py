@@ -101,16 +101,6 @@ def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ra
     )
 
 
-def of_page(rows: Sequence[Row], study: Study) -> list[Row]:
-    """Return the rows of the methods and metrics of a page, which may be of a part of the grid."""
-    shown = {*study.methods, RANDOM}
-    return [
-        row
-        for row in rows
-        if row["metric"] in study.metrics and {row["method_a"], row["method_b"]} <= shown
-    ]
-
-
 def _name(study: Study, method: str) -> str:
     return picture.RANDOM if method == RANDOM else study.display("method", method)
 

@@ -249,6 +249,16 @@ def is_random(row: Row) -> bool:
     return str(row["quantity"]).startswith("random_")
 
 
+def is_gap(row: Row) -> bool:
+    """Return whether a row has a verdict that counts as a gap."""
+    return bool(row["verdict"]) and named(row["verdict"]).is_gap
+
+
+def is_alike(row: Row) -> bool:
+    """Return whether a row has the verdict that groups are treated alike."""
+    return bool(row["verdict"]) and named(row["verdict"]).tone == "good"
+
+
 def is_decided(id: str) -> bool:
     """Return whether a verdict settles anything."""
     return named(id).tone != "open"
@@ -296,7 +306,7 @@ def untested_sentences(rows: Sequence[Row]) -> list[str]:
 def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     """Return how large a gap may still be if no verdict counts as one; empty otherwise."""
     tested = [row for row in rows if row["verdict"]]
-    if not rows or any(named(row["verdict"]).is_gap for row in tested):
+    if not rows or any(map(is_gap, tested)):
         return ""
     if not tested:
         return "Nothing could be tested, so that nothing is known of a gap."

@@ -195,7 +195,8 @@ def _is_headline(row: Mapping[str, Any], foreseen: Collection[tuple[Any, ...]]) 
 
 def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[Any]]:
     level = SHARE_OF_CLAIM * alpha
-    n_seeds, p_large = _column(rows, "n_seeds", 2), _column(rows, "p_large")
+    n_seeds = _column(rows, "n_seeds", 2)
+    p_large = _column(rows, "p_large")
     of_one = n_seeds == 1
     p_values = {
         "p_mean": _column(rows, "p_mean"),
@@ -236,7 +237,8 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str, missing: float = np.na
 
 def _planned(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, FloatArray]:
     """Return what would be found at a level, now and in larger studies, and the share of texts."""
-    n_seeds, sd = _column(rows, "n_seeds", 2), _column(rows, "pooled_sd", 1.0)
+    n_seeds = _column(rows, "n_seeds", 2)
+    sd = _column(rows, "pooled_sd", 1.0)
     variances = (n_seeds if name == "n_seeds" else _column(rows, name) for name in VARIANCES)
     estimate = Estimate(np.zeros_like(n_seeds), *variances)
     errors = estimate.errors

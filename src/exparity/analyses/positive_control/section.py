@@ -50,10 +50,9 @@ def _level(study: Study, dataset: str) -> float:
     """Return the level of a claim over the cells that are judged by what explanations foresee."""
     cells = [
         row
-        for row in study.judged
-        if row["dataset"] == dataset and row["stands"] and row["verdict"] and foresees(row)
+        for row in study.standing
+        if row["dataset"] == dataset and row["verdict"] and foresees(row)
     ]
-    cells = [row for row in cells if not row["quantity"].startswith("random_")]
     alpha = float(study.statistics["alpha"])
     return SHARE_OF_CLAIM * alpha / max(1, len(cells))
 

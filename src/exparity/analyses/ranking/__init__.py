@@ -14,7 +14,7 @@ from exparity.analyses.ranking.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
 from exparity.stages.cell import compared_in
-from exparity.stages.compare import Cell, Scores, read_classifiers, read_scores
+from exparity.stages.compare import Cell, Scores, places_of, read_classifiers, read_scores
 from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import FloatArray
 
@@ -99,7 +99,7 @@ def _compared(
 
     Random explanations have the mean over their draws.
     """
-    places = np.unique(np.concatenate([cell.places for cell in cells]))
+    places = places_of(cells)
     seeds = sorted({cell.seed for cell in cells})
     missing = np.full(len(places), np.nan)
     scores = {}

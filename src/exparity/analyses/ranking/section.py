@@ -7,14 +7,21 @@ from collections.abc import Sequence
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row
 from exparity.artefacts.schemas import schema_of
+from exparity.methods.facts import RANDOM
 from exparity.report.gather import Study
-from exparity.report.ranking import of_page, rankings_of
+from exparity.report.ranking import rankings_of
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where nothing was compared."""
-    shown = of_page(rows, study)
-    if not shown:
+    shown = {*study.methods, RANDOM}
+    # A page may be of a part of the grid.
+    of_page = [
+        row
+        for row in rows
+        if row["metric"] in study.metrics and {row["method_a"], row["method_b"]} <= shown
+    ]
+    if not of_page:
         return None
-    export = Export("methods", "Methods, two at a time", schema_of("ranking"), shown)
-    return Findings({"rankings": rankings_of(shown, study)}, [export])
+    export = Export("methods", "Methods, two at a time", schema_of("ranking"), of_page)
+    return Findings({"rankings": rankings_of(of_page, study)}, [export])

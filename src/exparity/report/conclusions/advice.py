@@ -15,7 +15,6 @@ from exparity.report.cautions import (
 )
 from exparity.report.conclusions.answer import Answer
 from exparity.report.conclusions.classifiers import services_of
-from exparity.report.conclusions.explanations import is_gap, standing_rows
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.preference import favoured_group, other_group
@@ -24,6 +23,7 @@ from exparity.report.verdicts import (
     detectable,
     effect_size,
     is_decided,
+    is_gap,
     named,
     needed,
     untested_sentences,
@@ -64,7 +64,7 @@ def partly_explained(context: Context) -> Iterator[PartlyExplained]:
 def next_steps(context: Context) -> Answer:
     """Answer what to do next, first what limits all else; then what the results do not show."""
     study = context.study
-    standing = standing_rows(study)
+    standing = study.standing
     partly = list(partly_explained(context))
     steps = [*_steps(study, standing, partly)]
     if not standing:

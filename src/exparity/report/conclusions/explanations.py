@@ -16,12 +16,13 @@ from exparity.report.preference import favoured_group, levels_of, other_group, p
 from exparity.report.tables import Row
 from exparity.report.verdicts import (
     effect_size,
+    is_alike,
     is_foreseen,
-    is_random,
+    is_gap,
+    is_of,
     named,
     untested_sentences,
 )
-from exparity.stats.verdicts import rank_of
 
 _FORESIGHT = (
     "How well do explanations foresee what the classifier does when words are left out (0 not at "
@@ -59,9 +60,7 @@ class Place:
     @property
     def name(self) -> str:
         """Dataset, and model where there are several."""
-        dataset = self.study.display("dataset", self.dataset)
-        several = len({model for _, model in self.study.pairs}) > 1
-        return f"{dataset}, {self.model}" if several else dataset
+        return self.study.place(self.dataset, self.model)
 
     def sentence(self) -> str:
         """Return what is said of it."""
@@ -149,24 +148,9 @@ class Place:
         return "method" if one_metric else "comparison"
 
 
-def is_gap(row: Row) -> bool:
-    """Return whether the verdict of a row counts as a gap."""
-    return bool(row["verdict"]) and named(row["verdict"]).is_gap
-
-
-def is_alike(row: Row) -> bool:
-    """Return whether the verdict of a row is that groups are treated alike."""
-    return bool(row["verdict"]) and named(row["verdict"]).tone == "good"
-
-
-def standing_rows(study: Study) -> list[Row]:
-    """Return the rows that stand, of methods."""
-    return [row for row in study.judged if row["stands"] and not is_random(row)]
-
-
 def places_of(study: Study, rank: str) -> list[Place]:
     """Return the comparisons of a rank by dataset and model, the largest gap first."""
-    rows = [row for row in standing_rows(study) if rank_of(row) == rank]
+    rows = [row for row in study.judged if is_of(row, rank)]
     cells = grouped(rows, itemgetter("dataset", "model"))
     places = [Place(study, dataset, model, of) for (dataset, model), of in cells.items()]
     return sorted(places, key=lambda place: -place.severity)
@@ -175,7 +159,7 @@ def places_of(study: Study, rank: str) -> list[Place]:
 def about_explanations(context: Context) -> Answer:
     """Answer whether explanations are as good for every group: what comes first, and the rest."""
     study = context.study
-    rows = standing_rows(study)
+    rows = study.standing
     if not rows:
         return Answer("Nothing was explained, so that nothing is known of it.")
     if not any(row["verdict"] for row in rows):

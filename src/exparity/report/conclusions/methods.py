@@ -6,22 +6,20 @@ from exparity.core.grouping import grouped
 from exparity.report.conclusions.answer import Answer, in_sentence
 from exparity.report.context import Context
 from exparity.report.gather import Study
-from exparity.report.ranking import Ranking, of_page, rankings_of
-from exparity.report.reading import read_analysis
+from exparity.report.ranking import Ranking
 
 
-def study_rankings(study: Study) -> list[Ranking]:
-    """Return the rankings of a study; none where methods were not compared."""
-    if "ranking" not in study.options.get("analyses", {}):
-        return []
-    rows = read_analysis(study.results, study.options, "ranking")
-    return rankings_of(of_page(rows, study), study)
+def _rankings(context: Context) -> list[Ranking]:
+    """Return the rankings of the page's section; none where methods were not compared."""
+    entry = next((entry for entry in context.analyses if entry.id == "ranking"), None)
+    findings = None if entry is None else context.findings(entry)
+    return [] if findings is None else findings.values["rankings"]
 
 
 def about_methods(context: Context) -> Answer:
     """Answer which method is best, and for whom."""
     study = context.study
-    rankings = study_rankings(study)
+    rankings = _rankings(context)
     if not rankings:
         known = len(study.methods)
         why = "One method was run" if known == 1 else "Methods were not compared"
@@ -38,5 +36,5 @@ def _said(ranking: Ranking) -> tuple[str, tuple[str, ...]]:
 
 
 def _place(study: Study, ranking: Ranking) -> str:
-    several = len({model for _, model in study.pairs}) > 1
-    return f"{ranking.dataset} ({ranking.model})" if several else ranking.dataset
+    name = ranking.dataset
+    return f"{name} ({ranking.model})" if study.has_several_models else name

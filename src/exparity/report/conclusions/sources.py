@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from exparity.report.conclusions.answer import Answer
-from exparity.report.conclusions.explanations import is_gap
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.row_plots import GapParts, RowPlot, source_plot
 from exparity.report.tables import Row
-from exparity.report.verdicts import standing_of
+from exparity.report.verdicts import is_gap, standing_of
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.sources import SOURCES
 from exparity.stats.verdicts import foresees, is_description
@@ -69,7 +68,7 @@ class DividedGap:
         metric = study.display("metric", row["metric"])
         method = study.display("method", row["method"])
         dataset = study.display("dataset", row["dataset"])
-        model = f" and {row['model']}" if len({m for _, m in study.pairs}) > 1 else ""
+        model = f" and {row['model']}" if study.has_several_models else ""
         gap = f"{metric} is {self.size:.2f} higher for {higher} texts with {method} on {dataset}"
         parts = {source: f"{value:.2f}".replace("-", "−") for source, value in self.parts.items()}
         by_chance = f"{parts['chance']} of it is there with random explanations"

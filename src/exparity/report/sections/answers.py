@@ -9,7 +9,6 @@ from statistics import NormalDist, fmean
 
 from exparity.core.formats import signed
 from exparity.report.conclusions.advice import partly_explained
-from exparity.report.conclusions.explanations import is_gap
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.preference import other_group
@@ -17,6 +16,7 @@ from exparity.report.provenance import dropped_rows_of
 from exparity.report.tables import Row
 from exparity.report.verdicts import (
     effect_size,
+    is_gap,
     named,
     skills_of,
 )

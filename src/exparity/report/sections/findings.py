@@ -29,6 +29,7 @@ from exparity.report.verdicts import (
     counts_of,
     effect_size,
     is_foreseen,
+    is_gap,
     moved,
     named,
     nothing_found,
@@ -73,7 +74,7 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     for table in tables:
         cells = grouped(table.judged, itemgetter("model", "metric"))
         for (_, metric), rows in cells.items():
-            gaps = [row for row in rows if named(row["verdict"]).is_gap]
+            gaps = [row for row in rows if is_gap(row)]
             if not gaps:
                 continue
             gaps.sort(key=lambda row: -effect_size(row))

@@ -12,7 +12,7 @@ from exparity.core.settings import Statistics
 from exparity.core.validation import complete
 from exparity.stages.cell import compared_in
 from exparity.stages.compare._levels import level_rows
-from exparity.stages.compare._scores import Cell, Scores, read_classifiers, read_scores
+from exparity.stages.compare._scores import Cell, Scores, places_of, read_classifiers, read_scores
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.among import AmongRight, GroupFacts
@@ -28,6 +28,7 @@ __all__ = [
     "Cell",
     "Scores",
     "compare_model",
+    "places_of",
     "read_classifiers",
     "read_scores",
 ]

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
-from exparity.stages.compare._scores import Cell, Classifiers, Scores
+from exparity.stages.compare._scores import Cell, Classifiers, Scores, places_of
 from exparity.stages.compare._trainings import cells_by_training, values_over
 from exparity.stats.levels import group_levels
 from exparity.stats.skill import Scale
@@ -19,7 +17,7 @@ def level_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of every method and metric, and of the first random explanation."""
     for cells in cells_by_training(model):
-        places = np.unique(np.concatenate([cell.places for cell in cells]))
+        places = places_of(cells)
         groups = model.groups[places].tolist()
         for quantity in dict.fromkeys(name for cell in cells for name in cell.quantities):
             scale = _shown_scale(cells, quantity)

@@ -28,7 +28,8 @@ def divided(cells: Sequence[Cell], places: IntArray) -> list[Divided]:
 
 def _divided(cell: Cell, places: IntArray) -> Divided | None:
     """Return the parts of one training; None without random explanations."""
-    gain, room = np.full((2, len(cell.places)), np.nan)
+    gain = np.full(len(cell.places), np.nan)
+    room = gain
     for name, quantity in cell.quantities.items():
         if name.endswith("excess"):
             gain = quantity.shown

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell, Classifiers, Scores
+from exparity.stages.compare._scores import Cell, Classifiers, Scores, places_of
 from exparity.stages.compare._sources import divided
-from exparity.stages.skill import Skill, over_scales, rooms_of, scales_of
+from exparity.stages.skill import Quantity, Skill, over_scales, rooms_of, scales_of
 from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
 from exparity.stats.effect import better_group, cohens_d
@@ -85,7 +85,7 @@ class _Texts(NamedTuple):
     @classmethod
     def of(cls, cells: Sequence[Cell], model: Scores, n_words: FloatArray) -> _Texts:
         """Return the texts of the cells of a model, whose examples have so many words."""
-        places = np.unique(np.concatenate([cell.places for cell in cells]))
+        places = places_of(cells)
         covariate = None
         if cells[0].kind == HEADLINE:  # with few units, correlations are higher at the same noise
             known = [cell.laid(places, n) for cell in cells if (n := cell.n_units) is not None]
@@ -93,6 +93,17 @@ class _Texts(NamedTuple):
         groups = model.groups[places].tolist()
         sets = model.sets[places].tolist()
         return cls(places, groups, sets, n_words[places], covariate)
+
+
+def _quantities(
+    cells: Sequence[Cell], quantity: str, uninformative: Collection[int]
+) -> list[Quantity]:
+    """Return what is compared of the cells of informative trainings, where there is such."""
+    return [
+        cell.quantities[quantity]
+        for cell in cells
+        if cell.seed not in uninformative and quantity in cell.quantities
+    ]
 
 
 def _tests(
@@ -104,21 +115,22 @@ def _tests(
     options: Mapping[str, Any],
 ) -> list[tuple[CrossedTest, ScaleTests]]:
     """Test a quantity of one method and metric, for each pair of groups."""
-    each = [
-        cell.quantities[quantity]
-        for cell in cells
-        if cell.seed not in uninformative and quantity in cell.quantities
-    ]
+    quantities = _quantities(cells, quantity, uninformative)
     tests = {}
-    for scale in scales_of(each):
+    for scale in scales_of(quantities):
         values = list(values_over(cells, texts.places, quantity, uninformative, scale))
         tests[scale] = crossed_tests(
             values, texts.groups, order, texts.sets, covariate=texts.covariate, **options
         )
-    pairs = over_scales(each, tests)
+    pairs = over_scales(quantities, tests)
     if cells[0].kind == HEADLINE:  # 0 is chance and 1 the best: equal values say much
         return [(of_constant(test), scales) for test, scales in pairs]
     return pairs
+
+
+def _is_constant(scores: FloatArray) -> bool:
+    """Return whether there are (s, n) scores, and in no training two that differ."""
+    return len(scores) > 0 and not np.any(np.nanmax(scores, 1) - np.nanmin(scores, 1))
 
 
 def _facts(
@@ -162,8 +174,7 @@ def _tested(
     parts = divided(counted, texts.places)
     for quantity in (measured, *others):
         preference = cells[0].preference_of(quantity)
-        each = [cell.quantities[quantity] for cell in counted if quantity in cell.quantities]
-        skills = [one for one in each if isinstance(one, Skill)]
+        skills = [one for one in _quantities(cells, quantity, bad) if isinstance(one, Skill)]
         tests = _tests(cells, quantity, bad, texts, model.order, options)
         of_right = _tests(right, quantity, bad, texts, model.order, options)
         for (test, scales), (among_right, _) in zip(tests, of_right, strict=True):
@@ -177,9 +188,8 @@ def _tested(
             flags.update(facts.flags)
             pair = np.isin(texts.groups, (test.group_a, test.group_b))
             compared = scores[:, pair][~np.isnan(scores[:, pair]).all(axis=1)]
-            differ = len(compared) and np.any(np.nanmax(compared, 1) - np.nanmin(compared, 1))
-            if cells[0].kind != HEADLINE and len(compared) and not differ:
-                flags.add("constant")  # in no training two scores differ
+            if cells[0].kind != HEADLINE and _is_constant(compared):
+                flags.add("constant")
             test.flags.extend(sorted(flags.difference(test.flags)))
             sources = GapSources()
             if quantity == measured:

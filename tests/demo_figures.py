@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import exparity
-from exparity.report.verdicts import named
+from exparity.report.verdicts import verdict_of
 from exparity.stats.verdicts import VERDICTS
 
 KEPT = Path(__file__).with_suffix(".json")
@@ -66,7 +66,7 @@ def check_planted(kept: dict[str, Any]) -> None:
         (row["quantity"], row["dataset"], row["method"], row["metric"]): row
         for row in kept["judged"]
     }
-    found = {key: named(row["verdict"]) for key, row in verdicts.items()}
+    found = {key: verdict_of(row["verdict"]) for key, row in verdicts.items()}
     planted = {
         quantity: [
             row

@@ -22,7 +22,7 @@ from exparity.report.preference import favoured_group, levels_of
 from exparity.report.quality import QualityTable
 from exparity.report.tables import Table
 from exparity.report.templating import asset, text_environment
-from exparity.report.verdicts import is_random, named, untested_text
+from exparity.report.verdicts import is_random, untested_text, verdict_of
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.seeds import has_both_signs, sd_of_effects
 
@@ -108,7 +108,7 @@ def verdict_lines(study: Study) -> list[VerdictLine]:
     for row in study.standing:
         levels = levels_of(row)
         verdict = row["verdict"] or untested_text(row)
-        favours = bool(row["verdict"]) and named(row["verdict"]).favours
+        favours = bool(row["verdict"]) and verdict_of(row["verdict"]).favours
         favoured = favoured_group(row) if favours else None
         lines.append(
             VerdictLine(

@@ -14,7 +14,7 @@ from exparity.report.gather import Study
 from exparity.report.preference import favoured_group
 from exparity.report.row_plots import Level, RowPlot, level_plot
 from exparity.report.tables import Row
-from exparity.report.verdicts import is_of, named
+from exparity.report.verdicts import is_of, verdict_of
 from exparity.stats.verdicts import RANKS, foresees
 
 
@@ -80,7 +80,7 @@ def _levels(
     verdict = ""
     favoured = ""
     if method != RANDOM and len(verdicts) == 1 and verdicts[0]["verdict"]:
-        known = named(verdicts[0]["verdict"])
+        known = verdict_of(verdicts[0]["verdict"])
         verdict = known.label.lower()
         favoured = (favoured_group(verdicts[0]) or "") if known.favours else ""
     name = picture.RANDOM if method == RANDOM else study.display("method", method)

@@ -23,9 +23,9 @@ from exparity.report.verdicts import (
     CONTROLLED,
     certainty,
     is_random,
-    named,
     sentence_of,
     untested_text,
+    verdict_of,
 )
 from exparity.stats.verdicts import Verdict
 
@@ -88,7 +88,7 @@ def is_controlled(study: Study) -> bool:
 
 def look_of(row: Row) -> str:
     """Return the look of a verdict, as in :attr:`Tile.look`."""
-    verdict = named(row["verdict"])
+    verdict = verdict_of(row["verdict"])
     if not verdict.is_gap:
         return verdict.tone
     if not verdict.favours:
@@ -150,7 +150,7 @@ def tile_of(row: Row, threshold: float) -> Tile:
     look = look_of(row)
     favoured = (favoured_group(row) or "") if look in ("a", "b") else ""
     sentence = sentence_of(row, threshold)
-    return Tile(row["model"], named(row["verdict"]), look, favoured, _size(row), sentence)
+    return Tile(row["model"], verdict_of(row["verdict"]), look, favoured, _size(row), sentence)
 
 
 def _size(row: Row) -> str:

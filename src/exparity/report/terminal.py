@@ -26,13 +26,13 @@ from exparity.report.verdicts import (
     is_random,
     legend,
     missed_line,
-    named,
     nothing_found,
     only_certainty,
     right_line,
     run_of,
     untested_sentences,
     untested_text,
+    verdict_of,
 )
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.verdicts import STANDING
@@ -61,9 +61,9 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
     n_seeds, run = max(row["n_seeds"] for row in judged), run_of(judged)
     for counted in counts_of(rows):
         words = [
-            f"{n} {named(id).label.lower()}"
+            f"{n} {verdict_of(id).label.lower()}"
             for id, n in counted.by_verdict.items()
-            if counted.n_seeds > 1 or named(id).sentence_of_one
+            if counted.n_seeds > 1 or verdict_of(id).sentence_of_one
         ]
         words += [f"{counted.untested} not tested"] if counted.untested else []
         yield plain_text(
@@ -99,7 +99,7 @@ def verdicts_of(rows: Rows, threshold: float, confidence: float) -> Iterator[Ren
         "of skill, else of the excess over random explanations, else of scores. R: typical |d| of "
         f"one {run}. ±: {run}s of opposite sign."
     )
-    used = {named(row["verdict"]).label for row in judged if row["verdict"]}
+    used = {verdict_of(row["verdict"]).label for row in judged if row["verdict"]}
     said = legend(threshold=threshold, of_one=n_seeds < 2, run=run)
     yield from (plain_text(f"{label}: {said[label]}") for label in said if label in used)
     of_methods = [row for row in judged if not is_random(row)]
@@ -126,7 +126,7 @@ def _judged(row: Mapping[str, Any]) -> tuple[str, str]:
     low, high = row["rms_low"], row["rms_high"]
     interval = "–" if high != high else f"{low:.2f} to {high:.2f}".replace("inf", "∞")
     words = [row["verdict"] or untested_text(row)]
-    if row["verdict"] and named(row["verdict"]).favours and (favoured := favoured_group(row)):
+    if row["verdict"] and verdict_of(row["verdict"]).favours and (favoured := favoured_group(row)):
         words = [f"{row['verdict']}:", favoured]
     return interval, " ".join(words) + "±" * bool(row["seeds_above"] and row["seeds_below"])
 

@@ -84,9 +84,9 @@ class Counts:
         return sum(n for id, n in self.by_verdict.items() if is_decided(id))
 
 
-def named(id: str) -> Verdict:
+def verdict_of(id: str) -> Verdict:
     """Return a verdict by its id."""
-    return next(one for one in verdicts.VERDICTS if one.id == id)
+    return next(verdict for verdict in verdicts.VERDICTS if verdict.id == id)
 
 
 def is_of(row: Row, quantity: str) -> bool:
@@ -124,9 +124,9 @@ def only_certainty(cell: Mapping[str, Row], threshold: float) -> str:
     """Return why scores or their excess have a gap and skill has none; empty for other cells."""
     skill = cell.get("skill", {})
     others = [cell[name]["verdict"] for name in ("score", "excess") if name in cell]
-    if not skill.get("verdict") or named(skill["verdict"]).is_gap:
+    if not skill.get("verdict") or verdict_of(skill["verdict"]).is_gap:
         return ""
-    if not any(verdict and named(verdict).is_gap for verdict in others):
+    if not any(verdict and verdict_of(verdict).is_gap for verdict in others):
         return ""
     d = skill["certainty_d"]
     less = skill["group_b"] if d > 0 else skill["group_a"]
@@ -203,7 +203,7 @@ def right_line(row: Row) -> str:
         f"{row[f'group_{side}']} {_Number(row[f'right_mean_{side}']):.3g}" for side in "ab"
     )
     d = f"d = {_Number(row['right_d']):.2f}"
-    return f"{line}{named(row['verdict_right']).label.lower()} ({levels}; {d})."
+    return f"{line}{verdict_of(row['verdict_right']).label.lower()} ({levels}; {d})."
 
 
 def notes_of(row: Row) -> list[str]:
@@ -251,17 +251,17 @@ def is_random(row: Row) -> bool:
 
 def is_gap(row: Row) -> bool:
     """Return whether a row has a verdict that counts as a gap."""
-    return bool(row["verdict"]) and named(row["verdict"]).is_gap
+    return bool(row["verdict"]) and verdict_of(row["verdict"]).is_gap
 
 
 def is_alike(row: Row) -> bool:
     """Return whether a row has the verdict that groups are treated alike."""
-    return bool(row["verdict"]) and named(row["verdict"]).tone == "good"
+    return bool(row["verdict"]) and verdict_of(row["verdict"]).tone == "good"
 
 
 def is_decided(id: str) -> bool:
     """Return whether a verdict settles anything."""
-    return named(id).tone != "open"
+    return verdict_of(id).tone != "open"
 
 
 def counts_of(rows: Iterable[Row]) -> list[Counts]:
@@ -334,7 +334,7 @@ def needed(row: Row) -> str:
     their degrees of freedom.
     """
     verdict = row["verdict"]
-    if not verdict or named(verdict).settles or row["n_seeds"] < 2:
+    if not verdict or verdict_of(verdict).settles or row["n_seeds"] < 2:
         return ""
     least = {what: row.get(name, math.nan) for what, name in verdicts.TWICE.items()}
     for what, other in (("texts", "trainings"), ("trainings", "texts")):
@@ -372,7 +372,7 @@ def sentence_of(row: Row, threshold: float) -> str:
     """Return the sentence of a cell's verdict; empty without a verdict."""
     if not row.get("verdict"):
         return ""
-    verdict = named(row["verdict"])
+    verdict = verdict_of(row["verdict"])
     seeds = [row["seeds_above"], row["seeds_below"]]
     if row["d"] < 0:
         seeds.reverse()
@@ -434,7 +434,7 @@ def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, 
 def effect_size(row: Row) -> float:
     """Return the size of a gap: |d| if its verdict names a favoured group, else R."""
     d, rms = abs(row["d"]), row["rms_gap"]
-    return d if named(row["verdict"]).favours or not math.isfinite(rms) else float(rms)
+    return d if verdict_of(row["verdict"]).favours or not math.isfinite(rms) else float(rms)
 
 
 @cache

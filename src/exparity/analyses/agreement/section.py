@@ -10,7 +10,7 @@ from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
-from exparity.report.verdicts import named
+from exparity.report.verdicts import verdict_of
 
 MEASURES = ("spearman", "top_overlap", "sign")
 _COLUMNS = plain_schema(
@@ -52,7 +52,7 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _width(row: Row) -> tuple[bool, float]:
     """Return how wide a gap is: one that counts as such is wider than any other."""
-    is_gap = bool(row["verdict"]) and named(row["verdict"]).is_gap
+    is_gap = bool(row["verdict"]) and verdict_of(row["verdict"]).is_gap
     return is_gap, abs(row["d"]) if row["d"] == row["d"] else -1.0
 
 
@@ -62,6 +62,6 @@ def findings(rows: Sequence[Row], study: Study) -> Findings:
         "tables": agreement_tables(rows),
         "top_share": rows[0]["top_share"],
         "unit": rows[0]["unit"],
-        "named": named,
+        "verdict_of": verdict_of,
     }
     return Findings(values, [Export("agreement", "Agreement of explanations", _COLUMNS, rows)])

@@ -9,7 +9,7 @@ from exparity.artefacts.analyses import Findings
 from exparity.artefacts.columns import Row
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study
-from exparity.report.verdicts import named
+from exparity.report.verdicts import verdict_of
 from exparity.stages.judge import CHANGES
 
 _QUANTITIES = {change: quantity for quantity, change in CHANGES.items()}
@@ -17,7 +17,7 @@ _QUANTITIES = {change: quantity for quantity, change in CHANGES.items()}
 
 def outcome_of(change: Row) -> str:
     """Return the verdict on a change, with the direction of a difference."""
-    if change["verdict"] and named(change["verdict"]).favours:
+    if change["verdict"] and verdict_of(change["verdict"]).favours:
         return f"{change['verdict']}, {'smaller' if change['d'] < 0 else 'larger'}"
     return change["verdict"] or "not tested"
 

@@ -24,9 +24,9 @@ from exparity.report.verdicts import (
     effect_size,
     is_decided,
     is_gap,
-    named,
     needed,
     untested_sentences,
+    verdict_of,
 )
 from exparity.stats.verdicts import TWICE, is_description
 
@@ -111,7 +111,7 @@ def _largest_gap(standing: Sequence[Row]) -> Row | None:
     sided = [
         row
         for row in standing
-        if is_gap(row) and named(row["verdict"]).favours and not is_description(row)
+        if is_gap(row) and verdict_of(row["verdict"]).favours and not is_description(row)
     ]
     return max(sided, key=lambda row: (row["headline"], effect_size(row)), default=None)
 

@@ -20,8 +20,8 @@ from exparity.report.verdicts import (
     is_foreseen,
     is_gap,
     is_of,
-    named,
     untested_sentences,
+    verdict_of,
 )
 
 _FORESIGHT = (
@@ -94,7 +94,7 @@ class Place:
             return f"no two of the {groups} groups are shown to differ, nor all to be alike"
         largest = max(gaps, key=effect_size)
         told = f"{len(of_pairs)} of {len(self.pairs)} pairs of groups differ"
-        if not named(largest["verdict"]).favours:
+        if not verdict_of(largest["verdict"]).favours:
             return told
         favoured = favoured_group(largest)
         return (
@@ -105,7 +105,7 @@ class Place:
     def _gaps(self) -> Iterator[str]:
         """Yield a part for each group that gaps favour, and one for those that favour none."""
         gaps = sorted(filter(is_gap, self.rows), key=effect_size, reverse=True)
-        sided = [row for row in gaps if named(row["verdict"]).favours and favoured_group(row)]
+        sided = [row for row in gaps if verdict_of(row["verdict"]).favours and favoured_group(row)]
         by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).texts))
         for (favoured, better), rows in by_side.items():
             items = [self._item(row) for row in rows[:_MOST_NAMED]]

@@ -17,8 +17,8 @@ from exparity.report.tables import Row
 from exparity.report.verdicts import (
     effect_size,
     is_gap,
-    named,
     skills_of,
+    verdict_of,
 )
 
 _WORDS, _TEXTS = 3, 3
@@ -33,7 +33,9 @@ def build(context: Context) -> Content | None:
     cells = [cell for table in context.tables for cell in table.cells.values()]
     standing = [cell.standing for cell in cells if cell.standing]
     judged = [row for row in standing if row["verdict"]]
-    favouring = [row for row in judged if named(row["verdict"]).favours and row["better_group"]]
+    favouring = [
+        row for row in judged if verdict_of(row["verdict"]).favours and row["better_group"]
+    ]
     largest = max(favouring, key=effect_size, default=None)
     uncounted = [
         *dropped_rows_of(context.origins),

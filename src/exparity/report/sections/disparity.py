@@ -17,12 +17,12 @@ from exparity.report.verdicts import (
     ceiling_line,
     effect_size,
     moved,
-    named,
     notes_of,
     only_certainty,
     right_line,
     sentence_of,
     skill_line,
+    verdict_of,
 )
 from exparity.stats.seeds import has_both_signs
 from exparity.stats.verdicts import STANDING, is_description
@@ -114,7 +114,7 @@ def cell_styles(cell: Cell, threshold: float) -> dict[str, CellStyle]:
 def _style_of_verdict(row: Row, threshold: float) -> CellStyle:
     if not row.get("verdict"):
         return CellStyle("–", "not tested")
-    verdict, size = named(row["verdict"]), effect_size(row)
+    verdict, size = verdict_of(row["verdict"]), effect_size(row)
     text = signed(row["d"]) if row["d"] == row["d"] else "–"
     if not verdict.is_gap:
         return CellStyle(text, verdict.id, "n s0" + " eq" * (verdict.tone == "good"))

@@ -31,11 +31,11 @@ from exparity.report.verdicts import (
     is_foreseen,
     is_gap,
     moved,
-    named,
     nothing_found,
     only_certainty,
     sentence_of,
     untested_sentences,
+    verdict_of,
 )
 from exparity.stats.verdicts import RANKS, rank_of
 
@@ -88,7 +88,7 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
 
 def _better(row: Row) -> str | None:
     """Return the group that a verdict names; None where that changes by training."""
-    return favoured_group(row) if named(row["verdict"]).favours else None
+    return favoured_group(row) if verdict_of(row["verdict"]).favours else None
 
 
 def _sentence(study: Study, gaps: Sequence[Row], n_methods: int) -> str:

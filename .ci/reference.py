@@ -14,6 +14,7 @@ import inspect
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -47,7 +48,9 @@ SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _MACHINE = re.compile(r"^# Machine: (.+)\.$", re.MULTILINE)
 """Line of a config that names the machine that it is for, and the time that it took there."""
-_SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n", re.MULTILINE)
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples):\n", re.MULTILINE)
+_AS_WRITTEN = ("Args", "Attributes", "Examples")
+"""Sections whose lines matter."""
 _RUNS = {"probabilities": "yes", "explainer": "yes, and the method"}
 _TYPES = {
     "array": "a list",
@@ -246,7 +249,7 @@ def _sections(item: Any) -> dict[str, str]:
     first, *others = _SECTION.split(inspect.getdoc(item) or "")
     parts = {"": first, **dict(zip(others[::2], others[1::2], strict=True))}
     return {
-        name: text.rstrip() if name in ("Args", "Attributes") else _paragraphs(text)
+        name: text.rstrip() if name in _AS_WRITTEN else _paragraphs(text)
         for name, text in parts.items()
     }
 
@@ -283,6 +286,8 @@ def _described(item: Any, name: str) -> str:
             head = "Argument" if section == "Args" else "Attribute"
             cells = ((f"`{key}`", _prose(" ".join(told.split()))) for key, told in rows)
             parts.append(_table((head, "Meaning"), cells))
+        elif section == "Examples":
+            parts.append(f"```python\n{textwrap.dedent(text)}\n```")
         else:
             parts.append(f"{section}: {_prose(text)}")
     return "\n\n".join(parts).replace("if null", "if None")

@@ -113,6 +113,7 @@ def test_the_page_of_the_python_api_has_every_public_name(reference):
     page = reference.with_tables(reference.API.read_text())
     for name in exparity.__all__:
         assert f"\n### `exparity.{name}`\n\n```text\n{name}(" in page
+    assert "\n```python\n>>> import exparity\n>>> scores = [0.4, " in page
 
 
 def test_the_schema_for_editors_is_that_of_the_code(reference):

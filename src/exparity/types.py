@@ -88,6 +88,11 @@ class Text:
 
     Raises:
         ValueError: spans overlap, or do not lie in the text; or units are not one a word.
+
+    Examples:
+        >>> from exparity import Text
+        >>> Text("so kind", ((0, 2), (3, 7))).words
+        ('so', 'kind')
     """
 
     string: str
@@ -105,12 +110,24 @@ class Text:
 
     @classmethod
     def of(cls, string: str) -> Text:
-        """Take a string, whose words blanks part."""
+        """Take a string, whose words blanks part.
+
+        Examples:
+            >>> from exparity import Text
+            >>> Text.of("very  kind").spans
+            ((0, 4), (6, 10))
+        """
         return cls(string, tuple(match.span() for match in _BETWEEN_BLANKS.finditer(string)))
 
     @classmethod
     def of_words(cls, words: Iterable[str], separator: str = " ") -> Text:
-        """Take words, and what stands between two of them: nothing in Chinese, say."""
+        """Take words, and what stands between two of them: nothing in Chinese, say.
+
+        Examples:
+            >>> from exparity import Text
+            >>> Text.of_words(["我", "喜欢"], separator="").string
+            '我喜欢'
+        """
         listed, spans, start = list(words), [], 0
         for word in listed:
             spans.append((start, start + len(word)))
@@ -131,6 +148,11 @@ class Text:
         """Return the text with other words, and between them what stood there.
 
         Words that are new stand behind a single blank.
+
+        Examples:
+            >>> from exparity import Text
+            >>> Text.of("he  is kind").with_words(["she", "is", "kind"]).string
+            'she  is kind'
         """
         starts = [0, *(end for _, end in self.spans)]
         gaps = [self.string[a:b] for a, (b, _) in zip(starts, self.spans, strict=False)]

@@ -309,6 +309,12 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
 
     Raises:
         InputError: unknown artefact, no such folder, no file, or a file of another form.
+
+    Examples:
+        >>> import exparity
+        >>> scores = exparity.read_results("results", "scores")
+        >>> list(scores.columns[:5])
+        ['dataset', 'model', 'seed', 'method', 'metric']
     """
     columns_of(artefact)
     results = Path(folder)

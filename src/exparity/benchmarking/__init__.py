@@ -87,6 +87,14 @@ class Benchmark:
         explanations: one for each text, by method.
         scores: (n,) values, by (method, metric); NaN where a metric is undefined.
         seconds: wall time of explaining, by method; what methods share is counted with the first.
+
+    Examples:
+        >>> from exparity import Benchmark, load_classifier
+        >>> def predict(texts):
+        ...     return [[0.1, 0.9] if "good" in text else [0.8, 0.2] for text in texts]
+        >>> classifier = load_classifier(predict, classes=["bad", "good"])
+        >>> Benchmark(classifier, ["a good film", "dull"]).explain(["occlusion"]).evaluate(["gini"])
+        <Benchmark of 2 texts; methods: occlusion; metrics: gini>
     """
 
     @checked
@@ -142,6 +150,12 @@ class Benchmark:
             methods: an id, ids, options by id, or ``all`` that can work with what was given, but
                 for methods with terms of their own (``attnlrp``); by default those of ferret that
                 can work with the classifier.
+
+        Examples:
+            >>> from exparity import Benchmark
+            >>> study = Benchmark("model", ["she is tired"]).explain(["gradient", "occlusion"])
+            >>> list(study.explanations)
+            ['gradient', 'occlusion']
         """
         fitting = self._fitting(METHODS)
         every = [
@@ -169,6 +183,12 @@ class Benchmark:
         Args:
             metrics: an id, ids, options by id, or ``all`` that can work with what was given; by
                 default those of ferret: faithfulness, and plausibility where there are rationales.
+
+        Examples:
+            >>> from exparity import Benchmark
+            >>> study = Benchmark("model", ["she is tired"]).explain(["gradient"])
+            >>> list(study.evaluate({"gini": {"normalise_over": "content"}}).scores)
+            [('gradient', 'gini')]
         """
         if not self.explanations:
             raise InputError("there are no explanations to score yet; call explain() first")
@@ -210,6 +230,13 @@ class Benchmark:
 
         Raises:
             InputError: the name is taken, or an explanation is missing or of another text or class.
+
+        Examples:
+            >>> from exparity import Benchmark, Explanation
+            >>> study = Benchmark("model", ["she is tired"], "female")
+            >>> mine = Explanation.from_words(study.classifier, "she is tired", [1, 0, 0], "female")
+            >>> study.add("my method", [mine])
+            <Benchmark of 1 texts; methods: my method; metrics: none>
         """
         if name in self.explanations or name in METHODS.ids():
             raise InputError(f"name: '{name}' is a method; call these explanations otherwise")
@@ -236,6 +263,12 @@ class Benchmark:
 
         Args:
             alpha: largest corrected p-value that is significant.
+
+        Examples:
+            >>> from exparity import Benchmark
+            >>> study = Benchmark("model", ["she is tired"]).explain(["gradient", "occlusion"])
+            >>> study.evaluate(["gini"]).best()  # one text shows no difference
+            {'gini': ['gradient', 'occlusion']}
         """
         best = {}
         for metric in self._metrics:
@@ -263,6 +296,12 @@ class Benchmark:
         Args:
             intervals: add the ends of each mean's 95 % interval over other texts, and the number of
                 texts: ``METRIC_low``, ``METRIC_high`` and ``METRIC_n``.
+
+        Examples:
+            >>> from exparity import Benchmark
+            >>> study = Benchmark("model", ["she is tired"]).explain(["gradient"])
+            >>> study.evaluate(["gini"]).table(intervals=True).columns.tolist()
+            ['gini', 'gini_low', 'gini_high', 'gini_n', 'seconds']
         """
         import pandas as pd
 
@@ -281,6 +320,10 @@ class Benchmark:
         """Write what a notebook shows as an HTML page of its own, with all texts.
 
         The page names the model, the number of texts, the options, version and date.
+
+        Examples:
+            >>> from exparity import Benchmark
+            >>> Benchmark("model", ["she is tired"]).explain(["gradient"]).save("benchmark.html")
         """
         if not self.explanations:
             raise InputError("there are no explanations to save yet; call explain() first")
@@ -425,5 +468,15 @@ def benchmark(
     Raises:
         InputError: the model is none of these, an id or option is unknown, or a text, target or
             rationale does not fit.
+
+    Examples:
+        >>> import exparity
+        >>> def predict(texts):
+        ...     return [[0.1, 0.9] if "good" in text else [0.8, 0.2] for text in texts]
+        >>> classifier = exparity.load_classifier(predict, classes=["bad", "good"])
+        >>> texts = ["a good film", "dull"]
+        >>> study = exparity.benchmark(classifier, texts, methods=["occlusion"], metrics=["gini"])
+        >>> float(study.table().gini.loc["occlusion"].round(2))
+        0.67
     """
     return Benchmark(model, texts, targets, **options).explain(methods).evaluate(metrics)

@@ -22,7 +22,16 @@ _MOST_LISTED = 1000
 
 
 class ExparityError(Exception):
-    """A failure with a message written for the user; the command line prints it and exits 1."""
+    """A failure with a message written for the user; the command line prints it and exits 1.
+
+    Examples:
+        >>> import exparity
+        >>> try:
+        ...     exparity.load_classifier("no such folder")
+        ... except exparity.ExparityError as error:
+        ...     print(error.exit_code)
+        2
+    """
 
     exit_code = 1
 
@@ -31,7 +40,15 @@ class ExparityError(Exception):
 
 
 class InputError(ExparityError, ValueError):
-    """Bad input: config, file, row or argument. The command line prints it and exits 2."""
+    """Bad input: config, file, row or argument. The command line prints it and exits 2.
+
+    Examples:
+        >>> import exparity
+        >>> exparity.compare_groups([0.1, 0.2], ["male"])
+        Traceback (most recent call last):
+            ...
+        exparity.core.errors.InputError: 2 values but 1 groups
+    """
 
     exit_code = 2
 

@@ -57,6 +57,14 @@ class Classifier(TokenEmbeddings):
 
     Raises:
         InputError: shortcuts are asked for and not known for this family of models.
+
+    Examples:
+        >>> import exparity
+        >>> classifier = exparity.load_classifier("model")  # a folder with a fine-tuned BERT
+        >>> classifier.n_classes, classifier.class_names
+        (2, ('female', 'male'))
+        >>> classifier.predict_proba(["she is tired", "he is tired"]).shape
+        (2, 2)
     """
 
     is_black_box = False
@@ -116,6 +124,13 @@ class Classifier(TokenEmbeddings):
         """Return a classifier like this, with random weights, as its architecture draws them.
 
         They are drawn on the CPU, so that a seed gives the same ones on every device.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> control = classifier.with_random_weights(seed=1)
+            >>> control.class_names
+            ('female', 'male')
         """
         require_whole(self.model, "random weights")
         if self.fp32_twin is not None:
@@ -127,7 +142,14 @@ class Classifier(TokenEmbeddings):
 
     @one_at_a_time
     def in_fp16(self) -> Classifier:
-        """Return this fp32 classifier with passes in fp16, where its range allows that."""
+        """Return this fp32 classifier with passes in fp16, where its range allows that.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> str(classifier.in_fp16().model.dtype)
+            'torch.float16'
+        """
         require_whole(self.model, "precision fp16")
         half = self._like(copy.deepcopy(self.model).half())
         half.fp32_twin = self
@@ -135,7 +157,14 @@ class Classifier(TokenEmbeddings):
 
     @one_at_a_time
     def anew(self) -> Classifier:
-        """Return a classifier of this model without memory of texts or of batches."""
+        """Return a classifier of this model without memory of texts or of batches.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> classifier.anew().model is classifier.model
+            True
+        """
         twin = self._like(self.model)
         twin.exact = self.device.type == "cpu"
         twin.outermost = self.outermost
@@ -166,7 +195,14 @@ class Classifier(TokenEmbeddings):
         return self.head.are_exclusive(self.model)
 
     def class_index(self, target: int | str) -> int:
-        """Return the index of a class, from its index or its name."""
+        """Return the index of a class, from its index or its name.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> classifier.class_index("male"), classifier.class_index(0)
+            (1, 0)
+        """
         names = self.class_names
         if isinstance(target, str):
             return class_index(target, names, f"target '{target}'")
@@ -178,7 +214,16 @@ class Classifier(TokenEmbeddings):
         return index
 
     def objective(self, explains: str | Mapping[Any, str]) -> Objective:
-        """Return the function of logits and targets that ``explains`` names."""
+        """Return the function of logits and targets that ``explains`` names.
+
+        Examples:
+            >>> import torch
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> margin = classifier.objective({"against": "female"})
+            >>> margin(torch.tensor([[1.0, 3.0]]), torch.tensor([1]))
+            tensor([2.])
+        """
         return objective_of(explains, self.class_names, in_words=self.head.answers_freely)
 
     def predict_proba(self, texts: str | Text | Sequence[TextLike]) -> FloatArray:
@@ -190,17 +235,41 @@ class Classifier(TokenEmbeddings):
 
         Raises:
             InputError: a text is empty.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> probabilities = classifier.predict_proba(["she is tired", "he is tired"])
+            >>> probabilities.sum(axis=1).round(3).tolist()
+            [1.0, 1.0]
         """
         encodings = self.encode(as_list(texts))
         return self.probabilities([encoding.token_ids for encoding in encodings])
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
-        """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`."""
+        """Return the (n, c) :attr:`Outputs.probabilities` of token ids; see :meth:`outputs`.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> encodings = classifier.encode(["she is tired", "he is tired"])
+            >>> classifier.probabilities([encoding.token_ids for encoding in encodings]).shape
+            (2, 2)
+        """
         return self.outputs(sequences).probabilities
 
     @one_at_a_time
     def outputs(self, sequences: Sequence[Sequence[int] | IntArray]) -> Outputs:
-        """Return the outputs for token-id sequences; an empty one is :attr:`empty_ids`."""
+        """Return the outputs for token-id sequences; an empty one is :attr:`empty_ids`.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is tired"])
+            >>> outputs = classifier.outputs([encoding.token_ids, []])  # a text, and the empty text
+            >>> outputs.probabilities.shape, outputs.logits.shape
+            ((2, 2), (2, 2))
+        """
         keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
         known = {} if self._known is None else self._known
         ids = [key for key in dict.fromkeys(keys) if key not in known]
@@ -216,7 +285,15 @@ class Classifier(TokenEmbeddings):
 
     @one_at_a_time
     def needs_fp32(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
-        """Return (n,) whether texts must run in fp32, by :data:`HALF_BOUND`; none without fp16."""
+        """Return (n,) whether texts must run in fp32, by :data:`HALF_BOUND`; none without fp16.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is tired"])
+            >>> classifier.needs_fp32([encoding.token_ids]).tolist()  # this classifier is in fp32
+            [False]
+        """
         if self.fp32_twin is None:
             return np.zeros(len(sequences), dtype=bool)
         keys = [tuple(int(i) for i in sequence) for sequence in sequences]
@@ -238,7 +315,17 @@ class Classifier(TokenEmbeddings):
         sequences: Sequence[Sequence[int] | IntArray],
         run: Callable[[Classifier, list[int]], Iterable[Any]],
     ) -> list[Any]:
-        """Run each text in its arithmetic: ``run`` returns a result of each of some positions."""
+        """Run each text in its arithmetic: ``run`` returns a result of each of some positions.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> ids = [encoding.token_ids for encoding in classifier.encode(["she is tired"])]
+            >>> def lengths(chosen, places):
+            ...     return [len(ids[place]) for place in places]
+            >>> classifier.run_by_precision(ids, lengths) == [len(ids[0])]
+            True
+        """
         needs = self.needs_fp32(sequences)
         results: dict[int, Any] = {}
         for classifier, own in ((self, ~needs), (self.fp32_twin, needs)):
@@ -252,6 +339,13 @@ class Classifier(TokenEmbeddings):
         """Return the (n,) probability of all classes together, in [0, 1], by a whole vocabulary.
 
         None for models that can give nothing but classes.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is tired"])
+            >>> classifier.label_mass([encoding.token_ids]) is None  # this model only gives classes
+            True
         """
         if not self.head.answers_freely:
             return None
@@ -266,14 +360,36 @@ class Classifier(TokenEmbeddings):
 
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
-        """Within the context, compute the probabilities of a token-id sequence once."""
+        """Within the context, compute the probabilities of a token-id sequence once.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> with classifier.remembering():
+            ...     first = classifier.predict_proba(["she is tired"])
+            ...     again = classifier.predict_proba(["she is tired"])  # the model does not run
+            >>> (first == again).all().item()
+            True
+        """
         with undisturbed(self.lock):
             known = {} if self._known is None else self._known
             with with_values(self, {"_known": known}):
                 yield
 
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
-        """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`."""
+        """Return the (n, c) :attr:`Outputs.probabilities` of inputs; see :meth:`outputs_of`.
+
+        Examples:
+            >>> from torch.nn.utils.rnn import pad_sequence
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> encodings = classifier.encode(["she is tired", "he is"])
+            >>> rows = [classifier.embed(encoding.token_ids) for encoding in encodings]
+            >>> def build(positions, width):
+            ...     return pad_sequence([rows[i] for i in positions], batch_first=True)
+            >>> classifier.forward([len(row) for row in rows], build).shape
+            (2, 2)
+        """
         return self.outputs_of(lengths, build).probabilities
 
     @one_at_a_time
@@ -282,6 +398,17 @@ class Classifier(TokenEmbeddings):
 
         ``build`` makes (b, width, h) embeddings of the inputs at the given positions; rows beyond
         an input's length are padding.
+
+        Examples:
+            >>> from torch.nn.utils.rnn import pad_sequence
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> encodings = classifier.encode(["she is tired", "he is"])
+            >>> rows = [classifier.embed(encoding.token_ids) for encoding in encodings]
+            >>> def build(positions, width):
+            ...     return pad_sequence([rows[i] for i in positions], batch_first=True)
+            >>> classifier.outputs_of([len(row) for row in rows], build).logits.shape
+            (2, 2)
         """
 
         def both(embeddings: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
@@ -338,6 +465,19 @@ class Classifier(TokenEmbeddings):
 
         Yields the position of an input, its (t, h) gradient and its (c,) logits. Nothing but one
         batch is held.
+
+        Examples:
+            >>> import numpy as np
+            >>> from torch.nn.utils.rnn import pad_sequence
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> encodings = classifier.encode(["she is tired", "he is"])
+            >>> rows = [classifier.embed(encoding.token_ids) for encoding in encodings]
+            >>> def build(positions, width):
+            ...     return pad_sequence([rows[i] for i in positions], batch_first=True)
+            >>> lengths, targets = [len(row) for row in rows], np.array([0, 1])
+            >>> for place, gradient, logits in classifier.input_gradients(lengths, build, targets):
+            ...     assert gradient.shape == rows[place].shape
         """
         if self.fp32_twin is not None:  # in fp16 those of a certain prediction vanish
             yield from self.fp32_twin.input_gradients(
@@ -374,6 +514,14 @@ class Classifier(TokenEmbeddings):
         """Return (b, c) float32 logits of one batch of (b, width, h), padded at the end.
 
         ``lengths`` are the numbers of rows without padding.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is tired"])
+            >>> batch = classifier.embed(encoding.token_ids)[None]  # (1, t, h)
+            >>> tuple(classifier.logits(batch, [len(encoding)]).shape)
+            (1, 2)
         """
         count, width = embeddings.shape[:2]
         # Linear layers take care of themselves; some models have other products of all rows.
@@ -400,7 +548,16 @@ class Classifier(TokenEmbeddings):
 
     @contextlib.contextmanager
     def evaluating(self, *, gradients: bool = False) -> Iterator[None]:
-        """Run the model in evaluation mode, on the fastest layers, and restore it."""
+        """Run the model in evaluation mode, on the fastest layers, and restore it.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is tired"])
+            >>> with classifier.evaluating():  # no dropout
+            ...     batch = classifier.embed(encoding.token_ids)[None]
+            ...     logits = classifier.logits(batch, [len(encoding)])
+        """
         packed = self.layers
         layers = nullcontext() if packed is None else packed.in_use(gradients=gradients)
         with in_evaluation(self.model), layers:

@@ -93,6 +93,19 @@ def load_classifier(
     Raises:
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
+
+    Examples:
+        >>> import exparity
+        >>> exparity.load_classifier("model").class_names
+        ('female', 'male')
+
+        A function of texts:
+
+        >>> def predict(texts):
+        ...     return [[0.1, 0.9] if "good" in text else [0.8, 0.2] for text in texts]
+        >>> classifier = exparity.load_classifier(predict, classes=["bad", "good"])
+        >>> classifier.predict_proba(["a good film", "dull"]).tolist()
+        [[0.1, 0.9], [0.8, 0.2]]
     """
     arguments = dict(locals())
     if isinstance(checkpoint, Classifier):

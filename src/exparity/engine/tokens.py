@@ -33,7 +33,15 @@ class TokenEmbeddings:
 
     @one_at_a_time
     def encode(self, texts: Sequence[TextLike]) -> list[Encoding]:
-        """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
+        """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is"])
+            >>> encoding.tokens
+            ('[CLS]', 'she', 'is', '[SEP]')
+        """
         stride = 0 if self._types is None else self.vocabulary_size
         return encode_texts(self.tokenizer, texts, self.max_length, stride, self.head.prompt)
 
@@ -75,7 +83,15 @@ class TokenEmbeddings:
 
     @one_at_a_time
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
-        """Return the (t, h) input embeddings of token ids, detached, with what their type adds."""
+        """Return the (t, h) input embeddings of token ids, detached, with what their type adds.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is"])
+            >>> tuple(classifier.embed(encoding.token_ids).shape)  # (t, h)
+            (4, 32)
+        """
         ids, types = self.split_types(token_ids)
         with torch.no_grad():
             table = self.model.get_input_embeddings()
@@ -87,7 +103,15 @@ class TokenEmbeddings:
         return rows if added is None else rows + added
 
     def split_types(self, token_ids: Sequence[int] | IntArray) -> tuple[IntArray, IntArray]:
-        """Return vocabulary indices and token types of token ids; see :class:`Encoding`."""
+        """Return vocabulary indices and token types of token ids; see :class:`Encoding`.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> indices, types = classifier.split_types([2, 7, 3])
+            >>> indices.tolist(), types.tolist()  # this model has a type for each text of a pair
+            ([2, 7, 3], [0, 0, 0])
+        """
         ids = np.asarray(token_ids)
         if self._types is None:
             return ids, np.zeros_like(ids)
@@ -95,13 +119,32 @@ class TokenEmbeddings:
         return indices, types
 
     def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
-        """Return vocabulary indices as ids with the types of the tokens that they replace."""
+        """Return vocabulary indices as ids with the types of the tokens that they replace.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is"])
+            >>> masked = classifier.in_place_of(encoding.token_ids, classifier.mask_id)
+            >>> set(masked.tolist()) == {classifier.mask_id}
+            True
+        """
         _, types = self.split_types(token_ids)
         return np.asarray(new + types * self.vocabulary_size)
 
     @one_at_a_time
     def without_types(self, rows: torch.Tensor, token_ids: IntArray) -> torch.Tensor:
-        """Return (t, h) embeddings of tokens, or moved ones, without what token types add."""
+        """Return (t, h) embeddings of tokens, or moved ones, without what token types add.
+
+        Examples:
+            >>> from exparity import load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is"])
+            >>> rows = classifier.embed(encoding.token_ids)
+            >>> untyped = classifier.without_types(rows, encoding.token_ids)
+            >>> (untyped == rows).all().item()  # a single text has tokens of the first type only
+            True
+        """
         added = self._added(self.split_types(token_ids)[1])
         return rows if added is None else rows - added
 

@@ -89,6 +89,14 @@ class Explanation:
     Raises:
         InputError: the lengths disagree, there is no token, or the rationale or the changed words
             do not fit.
+
+    Examples:
+        >>> from exparity import Explanation
+        >>> explanation = Explanation("so kind", target=1, tokens=["so", "kind"], scores=[0.1, 0.9])
+        >>> explanation
+        <Explanation by hand, target 1, 2 tokens: kind +0.9, so +0.1, …>
+        >>> len(explanation)
+        2
     """
 
     text: str
@@ -165,7 +173,16 @@ class Explanation:
         origin: Origin | None = None,
         **facts: Any,
     ) -> Explanation:
-        """Build an explanation from (t,) scores of the tokens of an encoded text."""
+        """Build an explanation from (t,) scores of the tokens of an encoded text.
+
+        Examples:
+            >>> from exparity import Explanation, load_classifier
+            >>> classifier = load_classifier("model")
+            >>> (encoding,) = classifier.encode(["she is tired"])
+            >>> scores = range(len(encoding))
+            >>> Explanation.of_encoding(classifier, encoding, "male", scores).target
+            1
+        """
         index = classifier.class_index(target)
         return cls(
             target=index,
@@ -196,6 +213,13 @@ class Explanation:
 
         Raises:
             InputError: another number of scores than of words, or no such class.
+
+        Examples:
+            >>> from exparity import Explanation, load_classifier
+            >>> classifier = load_classifier("model")
+            >>> explanation = Explanation.from_words(classifier, "she is", [0.8, 0.2], "female")
+            >>> explanation.to_frame().groupby("word").score.sum().round(2).tolist()
+            [0.0, 0.8, 0.2]
         """
         (encoding,) = classifier.encode([text])
         own = alignment.of_words(encoding, array_of(float, scores, "scores"))
@@ -225,6 +249,14 @@ class Explanation:
 
         Raises:
             InputError: other tokens than those of the tokenizer, or no such class.
+
+        Examples:
+            >>> from exparity import Explanation, load_classifier
+            >>> classifier = load_classifier("model")
+            >>> tokens = ["[CLS]", "she", "is", "[SEP]"]
+            >>> scores = [0.0, 0.8, 0.2, 0.0]
+            >>> Explanation.from_tokens(classifier, "she is", tokens, scores, "female").tokens
+            ('[CLS]', 'she', 'is', '[SEP]')
         """
         (encoding,) = classifier.encode([text])
         named = [checked_value(token, str, "token") for token in listed(tokens, "tokens", "text")]
@@ -252,6 +284,15 @@ class Explanation:
 
         Raises:
             InputError: another shape, another number of tokens than the text has, or no such class.
+
+        Examples:
+            >>> import torch
+            >>> from exparity import Explanation, load_classifier
+            >>> classifier = load_classifier("model")
+            >>> attributions = torch.tensor([[0.0, 0.5, 0.25, 0.0]])  # of [CLS] she is [SEP]
+            >>> explanation = Explanation.from_captum(classifier, "she is", attributions, "female")
+            >>> explanation.scores.tolist()
+            [0.0, 0.5, 0.25, 0.0]
         """
         values = attributions.detach().cpu() if hasattr(attributions, "detach") else attributions
         array = np.asarray(values, dtype=np.float64)
@@ -286,6 +327,15 @@ class Explanation:
         Raises:
             InputError: something else than a row, several texts, no such class, or columns of other
                 classes than the model's.
+
+        Examples:
+            >>> from types import SimpleNamespace
+            >>> from exparity import Explanation, load_classifier
+            >>> classifier = load_classifier("model")
+            >>> # In place of explainer(texts)[0] of the shap package:
+            >>> row = SimpleNamespace(data=["she ", "is"], values=[0.5, 0.25])
+            >>> Explanation.from_shap(classifier, row, target=0).scores.tolist()
+            [0.0, 0.5, 0.25, 0.0]
         """
         target = classifier.class_index(target)
         place = _column_of(explained, target, classifier.class_names)
@@ -316,7 +366,16 @@ class Explanation:
         return f"<Explanation {origin}, target {target}, {len(self)} tokens: {tokens}, …>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each token: ``token``, ``score``, ``special`` and ``word``."""
+        """Return one row for each token: ``token``, ``score``, ``special`` and ``word``.
+
+        Examples:
+            >>> from exparity import Explanation
+            >>> tokens, scores = ["so", "kind"], [0.1, 0.9]
+            >>> Explanation("so kind", target=1, tokens=tokens, scores=scores).to_frame()
+              token  score  special  word
+            0    so    0.1    False     0
+            1  kind    0.9    False     1
+        """
         import pandas as pd
 
         columns = {"score": self.scores, "special": ~self.content_mask, "word": self.word_ids}
@@ -338,7 +397,15 @@ class Explanation:
         return np.ones(len(self), bool) if self.special_mask is None else ~self.special_mask
 
     def units(self, unit: Unit) -> Units:
-        """Return the units of the text of a kind; see :mod:`exparity.explanations.units`."""
+        """Return the units of the text of a kind; see :mod:`exparity.explanations.units`.
+
+        Examples:
+            >>> from exparity import Explanation
+            >>> tokens, scores = ["so", "kind"], [0.1, 0.9]
+            >>> explanation = Explanation("so kind", target=1, tokens=tokens, scores=scores)
+            >>> len(explanation.units("word"))
+            2
+        """
         assert self.word_ids is not None
         both = self.pair and (Text.of(self.pair[0]), Text.of(self.pair[1]))
         parts = self.written or both or Text.of(self.text)

@@ -115,6 +115,15 @@ def explain(
         InputError: unknown method or option, an empty text, a target that is not a class, no
             training texts for a method that needs them or classes of theirs that the model lacks,
             or texts of words that the tokenizer does not know.
+
+    Examples:
+        >>> import exparity
+        >>> def predict(texts):
+        ...     return [[0.1, 0.9] if "good" in text else [0.8, 0.2] for text in texts]
+        >>> classifier = exparity.load_classifier(predict, classes=["bad", "good"])
+        >>> (explanation,) = exparity.explain(classifier, ["a good film"], "good", "occlusion")
+        >>> explanation.scores.round(2).tolist()
+        [0.0, 0.7, 0.0]
     """
     methods = {method: params}
     return explain_many(classifier, texts, targets, methods, seed, training=training)[method]

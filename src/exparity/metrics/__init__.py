@@ -123,6 +123,14 @@ def evaluate(
     Raises:
         InputError: unknown metric or option, or an explanation, rationale or classifier that the
             metric cannot work with.
+
+    Examples:
+        >>> import exparity
+        >>> text, tokens = "a good film", ["a", "good", "film"]
+        >>> focused = exparity.Explanation(text, target=1, tokens=tokens, scores=[0, 1, 0])
+        >>> even = exparity.Explanation(text, target=1, tokens=tokens, scores=[1, 1, 1])
+        >>> exparity.evaluate(None, [focused, even], "gini").round(2).tolist()
+        [0.67, 0.0]
     """
     metrics = {metric: params}
     values = evaluate_many(classifier, {"": explanations}, metrics, seed, rationales=rationales)

@@ -61,6 +61,13 @@ def plot_distributions(
 
     Raises:
         InputError: there are no scores, lengths disagree, or a group is not in ``order``.
+
+    Examples:
+        >>> import exparity
+        >>> figure = exparity.plot_distributions(
+        ...     [0.1, 0.2, 0.4, 0.3], ["male", "male", "female", "female"], label="Gini index"
+        ... )
+        >>> figure.savefig("distributions.pdf")
     """
     order = listed(order, "order", "groups")
     many: Mapping[str, Values] = values if isinstance(values, Mapping) else {"": values}
@@ -102,6 +109,11 @@ def plot_effects(
 
     Raises:
         InputError: there are no tests, or they are of several datasets or pairs of groups.
+
+    Examples:
+        >>> import exparity
+        >>> figure = exparity.plot_effects(exparity.read_results("results", "tests"))
+        >>> figure.savefig("effects.pdf")
     """
     scores = of_quantity(_records(tests, "tests"), "score")
     if not scores:
@@ -131,6 +143,11 @@ def plot_verdicts(
 
     Raises:
         InputError: there are no verdicts.
+
+    Examples:
+        >>> import exparity
+        >>> figure = exparity.plot_verdicts(exparity.read_results("results", "verdicts"))
+        >>> figure.savefig("verdicts.pdf")
     """
     rows = standing(_records(verdicts, "verdicts"))
     panels = panels_of(rows, registered_name, threshold)

@@ -62,6 +62,12 @@ class GroupComparison:
         n_sets: matched sets with a defined value of every group; 0 for fewer than three groups.
         friedman_statistic: the Friedman test's statistic on these sets; NaN below two sets.
         friedman_p: its p-value.
+
+    Examples:
+        >>> import exparity
+        >>> comparison = exparity.compare_groups([2, 4, 1, 3], ["male", "male", "female", "female"])
+        >>> comparison.group_a, comparison.mean_a, comparison.n_a
+        ('male', 3.0, 2)
     """
 
     group_a: str
@@ -137,6 +143,14 @@ def compare_groups(
     Raises:
         InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
             option is out of range.
+
+    Examples:
+        >>> import exparity
+        >>> scores = [0.4, 0.5, 0.6, 0.1, 0.2, 0.3]
+        >>> groups = ["female"] * 3 + ["male"] * 3
+        >>> comparison = exparity.compare_groups(scores, groups, order=("female", "male"))
+        >>> round(comparison.mean_difference, 2), round(comparison.p, 2)
+        (0.3, 0.1)
     """
     if len(listed(order, "order", "groups")) != 2:
         raise InputError(f"order must name two groups, not {shown(order)}")

@@ -7,10 +7,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from made_up import config, make_study, options_of
+from made_up import GROUPS, Results, config, make_study, options_of
 from report.reading import Page
 from rich.console import Console
 
+from exparity.metrics.foresight import Design
 from exparity.report.conclusions import conclusions_of, in_lines
 from exparity.report.conclusions.advice import partly_explained
 from exparity.report.context import Context
@@ -20,6 +21,7 @@ from exparity.report.render import render_page
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.terminal import verdicts_of
 from exparity.report.verdicts import is_random
+from exparity.stats.planted import SHARES, PlantedGap
 
 CLASSIFIER, GAPS, SOURCES, METHOD, NEXT = (
     "Does the classifier work for everybody?",
@@ -257,3 +259,45 @@ def test_many_groups_take_one_sentence(tmp_path):
 def test_a_study_without_groups_asks_nothing(tmp_path):
     study = SimpleNamespace(compares=False)
     assert conclusions_of(Context(study, tmp_path)) == {}
+
+
+@pytest.fixture(scope="module")
+def foreseen(tmp_path_factory):
+    """A study of one dataset with forward simulation, and what was planted in it."""
+    settings = config(datasets=1, models=1, seeds=2, methods=2, metrics=1)
+    settings["metrics"]["forward_simulation"] = {}
+    folder = make_study(tmp_path_factory.mktemp("foreseen"), settings, pairs=12)
+
+    def planted(*found):
+        """The study in whose groups worsenings from these shares on are found; None: not any."""
+        rows = [
+            {
+                **vars(PlantedGap(*GROUPS, worse, share)), **Design("word")._asdict(),
+                "p": 0.0 if least is not None and share >= least else 1.0,
+            }
+            for worse, least in zip(GROUPS, found, strict=True)
+            for share in SHARES
+        ]  # fmt: skip
+        Results(folder, GROUPS).write("positive_control", rows, "data_0", "model_0")
+        return gather(folder, options_of(settings))
+
+    return planted
+
+
+def test_what_would_have_been_found_is_said_where_the_explanations_are_judged(foreseen):
+    study = foreseen(0.3, 0.1)
+    said = "A worsening of 30 % planted in one group's explanations would have been found."
+    assert answers_of(study)[GAPS].text.endswith(said)
+    assert said in "\n".join(in_plain_words(Context(study, study.results)))
+
+
+def test_what_would_not_have_been_found_is_said_there_too(foreseen):
+    text = answers_of(foreseen(None, 0.5))[GAPS].text
+    assert text.endswith(
+        f"Not even a worsening of 50 % planted in the explanations of {GROUPS[0]} texts would have "
+        f"been found; one of 50 % in those of {GROUPS[1]} texts would have been."
+    )
+
+
+def test_where_nothing_was_planted_nothing_is_said_of_it(study):
+    assert "planted" not in answers_of(study)[GAPS].text

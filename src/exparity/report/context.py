@@ -204,6 +204,12 @@ class Context:
             self._findings[entry.id] = findings_of(entry, self.study)
         return self._findings[entry.id]
 
+    def found_by(self, analysis: str) -> Mapping[str, Any]:
+        """Return what an analysis found, by name; nothing if it was not run or found nothing."""
+        entries = (entry for entry in self.analyses if entry.id == analysis)
+        findings = next(map(self.findings, entries), None)
+        return {} if findings is None else findings.values
+
     @cached_property
     def _findings(self) -> dict[str, Findings | None]:
         return {}

@@ -99,7 +99,7 @@ def show(
 
 def _answers(results: Path, grid: Mapping[str, Any]) -> list[RenderableType]:
     """Return what a study says, a line each; nothing of one that has not ended."""
-    needed = ("disparity", "bias", "levels", "ranking")
+    needed = ("disparity", "bias", "levels", "ranking", "positive_control")
     inputs = (path for name in needed for path in layout.paths_of(results, grid, name))
     if "pairs" not in grid or not all(path.is_file() for path in inputs):
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 
@@ -167,9 +167,10 @@ def about_explanations(context: Context) -> Answer:
         return Answer(f"Unknown: nothing could be tested. {reasons}")
     before = _FORESIGHT if is_foreseen(rows) else ""
     parts = [place.sentence() for place in places_of(study, "headline")]
-    return Answer.of(
-        parts, *_beside(study), *untested_sentences(rows), before=before, evidence="disparity"
-    )
+    first, *more = context.found_by("positive_control").get("sentences", [""])
+    rest = (*more, *_beside(study), *untested_sentences(rows))
+    answer = Answer.of(parts, *rest, before=before, evidence="disparity")
+    return replace(answer, text=f"{answer.text} {first}".rstrip())
 
 
 def _beside(study: Study) -> Iterator[str]:

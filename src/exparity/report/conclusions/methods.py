@@ -9,17 +9,10 @@ from exparity.report.gather import Study
 from exparity.report.ranking import Ranking
 
 
-def _rankings(context: Context) -> list[Ranking]:
-    """Return the rankings of the page's section; none where methods were not compared."""
-    entry = next((entry for entry in context.analyses if entry.id == "ranking"), None)
-    findings = None if entry is None else context.findings(entry)
-    return [] if findings is None else findings.values["rankings"]
-
-
 def about_methods(context: Context) -> Answer:
     """Answer which method is best, and for whom."""
     study = context.study
-    rankings = _rankings(context)
+    rankings: list[Ranking] = context.found_by("ranking").get("rankings", [])
     if not rankings:
         known = len(study.methods)
         why = "One method was run" if known == 1 else "Methods were not compared"

@@ -81,7 +81,7 @@ class TestArtefact:
         keys = sorted(keys_of(N, matched=matched), key=lambda key: key["example_id"])
         groups, sets = [k["group"] for k in keys], [k["match_id"] for k in keys]
         (changes,) = gap_changes(values[3:], values[:3], groups, GROUPS, sets, threshold=0.3)
-        for row, change in zip(rows, [*changes.of_seeds, changes.over_seeds], strict=True):
+        for row, change in zip(rows, [*changes.by_training, changes.over_trainings], strict=True):
             for name, value in asdict(change).items():
                 assert row[name] == pytest.approx(value, nan_ok=True), name
 

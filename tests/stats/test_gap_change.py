@@ -56,7 +56,7 @@ class TestOfOneTraining:
     @pytest.mark.parametrize("matched", [True, False])
     def test_as_a_naive_loop_has_it(self, matched):
         values = drawn(np.random.default_rng(1), seeds=1, n=32, gap=0.9, base_gap=-0.6)
-        (own,) = changed(values, matched).of_seeds
+        (own,) = changed(values, matched).by_training
         groups, _ = named(32, matched)
         strata = [[(i,) for i in range(64) if groups[i] == g] for g in ORDER]
         if matched:
@@ -71,11 +71,11 @@ class TestOfOneTraining:
         values = drawn(np.random.default_rng(3), seeds=1, n=40, gap=0.5)
         cut = values.copy()
         cut[0, 0, 3], cut[1, 0, 10] = math.nan, math.nan
-        (own,) = changed(cut, matched=False).of_seeds
+        (own,) = changed(cut, matched=False).by_training
         kept = np.delete(np.arange(80), [3, 10])
         groups = [ORDER[i % 2] for i in kept]
         (expected,) = gap_changes(values[0][:, kept], values[1][:, kept], groups, ORDER)
-        assert asdict(own) == asdict(expected.of_seeds[0])
+        assert asdict(own) == asdict(expected.by_training[0])
         assert (own.n_a, own.n_b) == (39, 39)
 
     @pytest.mark.parametrize(
@@ -90,24 +90,24 @@ class TestOfOneTraining:
         values = drawn(np.random.default_rng(4), seeds=1)
         spoil(values)
         changes = changed(values)
-        assert changes.of_seeds[0].flags == changes.over_seeds.flags == [flag]
-        assert math.isnan(changes.of_seeds[0].change + changes.over_seeds.change)
-        assert changes.over_seeds.n_seeds == 0
+        assert changes.by_training[0].flags == changes.over_trainings.flags == [flag]
+        assert math.isnan(changes.by_training[0].change + changes.over_trainings.change)
+        assert changes.over_trainings.n_seeds == 0
 
     def test_no_interval_of_few_or_skewed_scores(self):
         rng = np.random.default_rng(5)
-        assert math.isnan(changed(drawn(rng, seeds=1, n=29)).of_seeds[0].ci_low)
-        assert math.isfinite(changed(drawn(rng, seeds=1, n=30)).of_seeds[0].ci_low)
+        assert math.isnan(changed(drawn(rng, seeds=1, n=29)).by_training[0].ci_low)
+        assert math.isfinite(changed(drawn(rng, seeds=1, n=30)).by_training[0].ci_low)
         skewed = np.exp(2 * drawn(rng, seeds=1, n=60))
-        assert math.isnan(changed(skewed).of_seeds[0].ci_low)
+        assert math.isnan(changed(skewed).by_training[0].ci_low)
 
 
 class TestOverTrainings:
     @pytest.mark.parametrize("matched", [True, False])
     def test_the_mean_change_and_its_error(self, matched):
         values = drawn(np.random.default_rng(6), seeds=4, n=40, gap=0.8, base_gap=0.4)
-        of_seeds, over = changed(values, matched)
-        changes = [one.change for one in of_seeds]
+        by_training, over = changed(values, matched)
+        changes = [one.change for one in by_training]
         assert over.change == pytest.approx(np.mean(changes))
         assert (over.n_seeds, over.flags) == (4, [])
         # What varies between trainings is in it, and the texts are beside.
@@ -137,7 +137,7 @@ class TestOverTrainings:
             return mean_gap(cells)
 
         crossed = crossed_of(of_sizes)
-        over = changed(values, threshold=3.0).over_seeds
+        over = changed(values, threshold=3.0).over_trainings
         # A change is small where that of d is, or the sum of both.
         linear = [crossed_of(lambda d, base_d, sign=sign: d + sign * base_d) for sign in (1, -1)]
         bounds = [float(typical_gap(one).p_small(3.0)) for one in linear]
@@ -149,7 +149,7 @@ class TestOverTrainings:
         assert over.v_seeds == pytest.approx(float(crossed.v_seeds))
 
     def test_one_training_is_not_tested(self):
-        over = changed(drawn(np.random.default_rng(9), seeds=1)).over_seeds
+        over = changed(drawn(np.random.default_rng(9), seeds=1)).over_trainings
         assert over.flags == ["one_training"]
         assert math.isfinite(over.change)
         assert math.isnan(over.p_mean)
@@ -158,19 +158,19 @@ class TestOverTrainings:
         values = drawn(np.random.default_rng(10), seeds=4)
         cut = values.copy()
         cut[0, 2] = math.nan
-        assert changed(cut).over_seeds == changed(np.delete(values, 2, axis=1)).over_seeds
+        assert changed(cut).over_trainings == changed(np.delete(values, 2, axis=1)).over_trainings
 
     def test_trainings_in_which_no_text_can_be_left_out_are_not_tested(self):
         values = drawn(np.random.default_rng(10), seeds=3, n=4)
         values[:, 1:, 4:] = math.nan  # of two values of a group, one alone has no variance
-        over = changed(values, matched=False).over_seeds
+        over = changed(values, matched=False).over_trainings
         assert (over.n_seeds, over.flags) == (3, ["missing_cells", "one_training"])
         assert math.isnan(over.p_mean)
 
     def test_no_change_at_all(self):
         values = drawn(np.random.default_rng(12))
         values[0] = values[1]
-        over = changed(values).over_seeds
+        over = changed(values).over_trainings
         assert (over.change, over.flags) == (0.0, ["no_change"])
         assert (over.p_mean, over.p_small) == (1.0, 0.0)  # which is equivalent
 
@@ -179,16 +179,16 @@ class TestOverTrainings:
 def test_a_planted_change_is_found_with_its_size(sign):
     rng = np.random.default_rng(13)
     values = drawn(rng, seeds=5, n=200, gap=sign * 0.2, base_gap=0.9)
-    of_seeds, over = changed(values)
+    by_training, over = changed(values)
     assert over.p_mean < 0.001
     assert over.ci_low <= -0.7 <= over.ci_high
-    assert all(one.ci_high < 0 for one in of_seeds)
+    assert all(one.ci_high < 0 for one in by_training)
     assert np.sign(over.d) == sign
 
 
 def test_equal_gaps_are_equivalent_where_there_is_enough_to_see_it():
     values = drawn(np.random.default_rng(14), seeds=5, n=2000, gap=0.5, base_gap=-0.5)
-    assert changed(values).over_seeds.equivalence_p < 0.05
+    assert changed(values).over_trainings.equivalence_p < 0.05
 
 
 def test_a_change_at_the_threshold_is_seldom_called_small():
@@ -196,5 +196,5 @@ def test_a_change_at_the_threshold_is_seldom_called_small():
     rng, hits, times = np.random.default_rng(16), 0, 30
     for _ in range(times):
         values = drawn(rng, seeds=5, n=60, gap=0.0, base_gap=0.2)
-        hits += changed(values).over_seeds.p_small <= 0.05
+        hits += changed(values).over_trainings.p_small <= 0.05
     assert hits <= stats.binom.ppf(0.999, times, 0.05)

@@ -74,8 +74,8 @@ def of_trainings(columns):
 def of_changes(columns):
     values, *others = given_of(columns)
     (found,) = gap_changes(*values, *others)
-    own = {seed: vars(row) for seed, row in enumerate(found.of_seeds)}
-    return {"over": vars(found.over_seeds)} | (own if columns["trainings"] is None else {})
+    own = {seed: vars(row) for seed, row in enumerate(found.by_training)}
+    return {"over": vars(found.over_trainings)} | (own if columns["trainings"] is None else {})
 
 
 def of_adjusted(columns):
@@ -245,7 +245,9 @@ OF_SEVERAL = {
     "adjusted_gaps": lambda values, *of: adjusted_gaps(
         values[0], *of, covariates={"length": values[1], "class": values[2] > 0}
     ),
-    "gap_changes": lambda values, *of: [g.over_seeds for g in gap_changes(values, values**2, *of)],
+    "gap_changes": lambda values, *of: [
+        g.over_trainings for g in gap_changes(values, values**2, *of)
+    ],
 }
 
 

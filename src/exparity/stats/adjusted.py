@@ -88,7 +88,8 @@ def adjusted_gaps(
     gaps = []
     for a, b in combinations(range(len(order)), 2):
         kept = ~np.isnan(scores) & ((codes == a) | (codes == b))
-        is_first, sets = codes[kept] == a, set_index(names, kept)
+        is_first = codes[kept] == a
+        sets = set_index(names, kept)
         for name, others in columns.items():
             fit = _fitted(name, scores[kept], is_first, sets, others[kept])
             gap = AdjustedGap(str(order[a]), str(order[b]), name, flags=fit.flags)
@@ -157,8 +158,8 @@ def _regressed(
     lengths = lengths[1:]
     rest = _basis(others / np.where(lengths > 0, lengths, 1.0))
     # Frisch, Waugh and Lovell: what the others do not explain of the group has its coefficient.
-    own = is_first - rest @ (rest.T @ is_first)
-    square = float(own @ own)
+    unexplained = is_first - rest @ (rest.T @ is_first)
+    square = float(unexplained @ unexplained)
     if square <= _ROUNDING * float(is_first @ is_first):
         return _Fit(np.nan, np.nan, np.nan, ("not_estimable",))
     residuals = values - basis @ (basis.T @ values)
@@ -171,8 +172,9 @@ def _regressed(
         return _Fit(np.nan, np.nan, np.nan, flags)
     # A value that the fit must pass through has no residual, and tells nothing of the spread.
     left_out = np.divide(residuals, free, out=np.zeros_like(residuals), where=free > _ROUNDING)
-    terms = np.bincount(clusters, weights=own * left_out)
-    return _Fit(float(own @ values) / square, float(terms @ terms) / square**2, freedom, flags)
+    terms = np.bincount(clusters, weights=unexplained * left_out)
+    estimate = float(unexplained @ values) / square
+    return _Fit(estimate, float(terms @ terms) / square**2, freedom, flags)
 
 
 def _basis(columns: FloatArray) -> FloatArray:
@@ -185,7 +187,9 @@ def _basis(columns: FloatArray) -> FloatArray:
 def _mean_within_classes(values: FloatArray, is_first: BoolArray, others: FloatArray) -> _Fit:
     """Return the mean over classes of the gap in each, with the variance of Welch's test."""
     classes = others @ np.arange(1, others.shape[1] + 1)
-    gaps, variances, present = [], [], np.unique(classes)
+    gaps = []
+    variances = []
+    present = np.unique(classes)
     for name in present:
         parts = [values[(classes == name) & mask] for mask in (is_first, ~is_first)]
         if min(map(len, parts)) < 2:

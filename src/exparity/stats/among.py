@@ -57,8 +57,8 @@ def among_right(row: Mapping[str, Any]) -> dict[str, Any]:
 
     Nothing is known of them on one scale of skill alone.
     """
-    own = {name[len(_RIGHT) :]: row[name] for name in _FIELDS}
-    return {**row, **vars(ScaleTests()), **own}
+    rightly_predicted = {name[len(_RIGHT) :]: row[name] for name in _FIELDS}
+    return {**row, **vars(ScaleTests()), **rightly_predicted}
 
 
 @dataclass(frozen=True)

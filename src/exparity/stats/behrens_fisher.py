@@ -17,7 +17,8 @@ from exparity.types import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 # Distances to the ends of an integral shrink as squares there, where it is steep.
-PLACES, SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
+PLACES = (3 * _NODES - _NODES**3) / 2
+SLOPES = _WEIGHTS * 1.5 * (1 - _NODES**2)
 NEVER = 1e-17  # probability of what lies beyond the range of an integral
 _ZERO = 1e-300
 _STEPS = 100
@@ -59,10 +60,13 @@ def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
 
     x, first, first_dof, second, second_dof = np.broadcast_arrays(x, *errors)
     # The one with fewer degrees of freedom, whose tails are heavier, has a closed form inside.
-    is_first = (second <= 0) | ((first > 0) & (first_dof <= second_dof))
-    inner, outer = (np.sqrt(np.where(is_first ^ k, first, second)) for k in (False, True))
-    inner_dof, dof = (np.where(is_first ^ k, first_dof, second_dof) for k in (False, True))
-    inner_dof, dof = np.where(inner > 0, inner_dof, 1.0), np.where(outer > 0, dof, 1.0)
+    first_is_inner = (second <= 0) | ((first > 0) & (first_dof <= second_dof))
+    inner = np.sqrt(np.where(first_is_inner, first, second))
+    outer = np.sqrt(np.where(first_is_inner, second, first))
+    inner_dof = np.where(first_is_inner, first_dof, second_dof)
+    inner_dof = np.where(inner > 0, inner_dof, 1.0)
+    dof = np.where(first_is_inner, second_dof, first_dof)
+    dof = np.where(outer > 0, dof, 1.0)
     # The density of t = √ν·tan(θ) is that of cos(θ) to the power of ν − 1.
     reach = np.arctan(-stdtrit(dof, NEVER) / np.sqrt(dof))
     # It is divided where the inner variable would have to be zero.
@@ -76,8 +80,8 @@ def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
     weights /= weights.sum(axis=-1, keepdims=True)
     left = x[..., None] - np.sqrt(dof)[..., None] * np.tan(angles) * outer[..., None]
     tails = stdtr(inner_dof[..., None], -left / inner[..., None])
-    of_nothing = np.where(x < 0, 1.0, np.where(x > 0, 0.0, 0.5))
-    return np.asarray(np.where(inner > 0, (weights * tails).sum(axis=-1), of_nothing))
+    without_error = np.where(x < 0, 1.0, np.where(x > 0, 0.0, 0.5))
+    return np.asarray(np.where(inner > 0, (weights * tails).sum(axis=-1), without_error))
 
 
 def two_sided_p(estimate: FloatArray, errors: TwoErrors) -> FloatArray:
@@ -105,7 +109,8 @@ def critical_value(level: float, errors: TwoErrors) -> FloatArray:
         ]
 
     # One t alone exceeds its share no more often than both; one of two, each at half the level.
-    low, high = np.maximum(*quantiles(level / 2)), np.add(*quantiles(level / 4))
+    low = np.maximum(*quantiles(level / 2))
+    high = np.add(*quantiles(level / 4))
     target = float(ndtri(level / 2))
 
     def excess(log_size: FloatArray) -> FloatArray:
@@ -122,10 +127,10 @@ def root_between(
     function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
 ) -> FloatArray:
     """Return where a monotone function is zero, by the Illinois rule (Dowell and Jarratt 1971)."""
-    low, high = low.copy(), high.copy()
-    at_low, at_high = function(low), function(high)
+    at_low = function(low)
+    at_high = function(high)
     scale = _PRECISION * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
-    last: FloatArray = high.copy()
+    last: FloatArray = high
     side = np.zeros(len(low))
     for _ in range(_STEPS):
         rise = at_high - at_low
@@ -133,12 +138,15 @@ def root_between(
         point = low + share * (high - low)
         if (np.abs(point - last) <= scale).all():
             return point
-        last, value = point, function(point)
+        last = point
+        value = function(point)
         above = np.sign(value) == np.sign(at_high)
         # An end that is kept twice counts half, so that it gives way in the end.
         at_low = np.where(above & (side > 0), at_low / 2, at_low)
         at_high = np.where(~above & (side < 0), at_high / 2, at_high)
-        low, at_low = np.where(above, low, point), np.where(above, at_low, value)
-        high, at_high = np.where(above, point, high), np.where(above, value, at_high)
+        low = np.where(above, low, point)
+        at_low = np.where(above, at_low, value)
+        high = np.where(above, point, high)
+        at_high = np.where(above, value, at_high)
         side = np.where(above, 1.0, -1.0)
     return last

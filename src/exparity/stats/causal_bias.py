@@ -45,15 +45,16 @@ def causal_bias(
 ) -> list[BiasRow]:
     """Return how predictions change with the group alone, beside how they differ between groups."""
     # What is predicted under do(group), for each group.
-    own = np.arange(len(data.order))[:, None] == data.groups  # (g, n)
-    predicted = np.where(own, data.predicted, -1)
-    probabilities = np.where(own[..., None], data.probabilities, np.nan)
-    changed = np.zeros_like(own)
+    is_group = np.arange(len(data.order))[:, None] == data.groups  # (g, n)
+    predicted = np.where(is_group, data.predicted, -1)
+    probabilities = np.where(is_group[..., None], data.probabilities, np.nan)
+    changed = np.zeros_like(is_group)
     index = {group: i for i, group in enumerate(data.order)}
-    for one in counterfactuals:
-        at = index[one.group], one.index
-        predicted[at], probabilities[at] = one.predicted, one.probabilities
-        changed[at] = one.n_changed > 0
+    for prediction in counterfactuals:
+        place = index[prediction.group], prediction.index
+        predicted[place] = prediction.predicted
+        probabilities[place] = prediction.probabilities
+        changed[place] = prediction.n_changed > 0
     rows = list(rms_of_groups(data, draws))
     units = np.arange(len(data)) if data.sets is None else data.sets
     for i, j in combinations(range(len(data.order)), 2):
@@ -84,12 +85,14 @@ def _shares(
 ) -> Iterator[BiasRow]:
     """Yield the gaps of rates, and the share of examples whose predicted class changes."""
     predicted = sides.predicted.reshape(2, -1)
-    labels, units = (of.reshape(2, -1)[0] for of in (sides.labels, sides.units))
-    every = np.ones_like(labels, dtype=bool)
+    labels = sides.labels.reshape(2, -1)[0]
+    units = sides.units.reshape(2, -1)[0]
+    all_examples = np.ones_like(labels, dtype=bool)
 
     def row(quantity: str, name: str, hits: BoolArray, counted: BoolArray) -> BiasRow:
         """Return a share of the counted examples, or the difference of the two of (2, n) hits."""
-        n, hits = int(counted.sum()), hits[..., counted]
+        n = int(counted.sum())
+        hits = hits[..., counted]
         if not n:
             return BiasRow(quantity, *groups, name, np.nan, 0, flags=empty(0))
         independent = len(np.unique(units[counted]))
@@ -105,13 +108,14 @@ def _shares(
         return BiasRow(quantity, *groups, name, value, n, *ends)
 
     for c, name in enumerate(classes):
-        says, positive = predicted == c, labels == c
+        says = predicted == c
+        positive = labels == c
         yield row("causal_tpr_gap", name, says, positive)
         yield row("causal_fpr_gap", name, says, ~positive)
         yield row("causal_fpr_gap_by_code", name, predicted == labels, ~positive)
-        yield row("causal_selection_rate_gap", name, says, every)
+        yield row("causal_selection_rate_gap", name, says, all_examples)
     flipped = predicted[0] != predicted[1]
-    yield row("flip_rate", "", flipped, every)
+    yield row("flip_rate", "", flipped, all_examples)
     for c, name in enumerate(classes):
         yield row("flip_rate", name, flipped, labels == c)
 
@@ -128,8 +132,8 @@ def _probability_gaps(
     ``probabilities`` are (2, n, c), under do(first) and under do(second).
     """
     n = probabilities.shape[1]
-    own = probabilities[:, np.arange(n), sides.labels[:n]]  # (2, n)
-    columns = np.concatenate([own[..., None], probabilities], axis=-1)  # (2, n, 1 + c)
+    true_class = probabilities[:, np.arange(n), sides.labels[:n]]  # (2, n)
+    columns = np.concatenate([true_class[..., None], probabilities], axis=-1)  # (2, n, 1 + c)
     gaps = columns[0] - columns[1]  # (n, 1 + c)
     n_units = int(sides.units.max(initial=-1)) + 1
     for quantity, values in (("causal_probability_gap", gaps), ("causal_apd", np.abs(gaps))):

@@ -127,18 +127,17 @@ def compare_groups(
         values: (n,) one value per example; NaN where undefined.
         groups: (n,) group of each example.
         order: first and second group; fixes the sign.
-        pairs: (n,) matched set of each example, None (or NaN, as data frames have it) for
-            examples without one; without any the paired statistics are NaN and the interval
-            takes rows as independent.
+        pairs: (n,) matched set of each example; None or NaN for unmatched examples. Without any
+            set, paired statistics are NaN and the interval takes rows as independent.
         alpha: largest p-value that is significant.
         threshold: |d| from which an effect is considerable.
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the interval of d.
-        resamples: 0 leaves the interval of d out; other numbers make no difference to it.
+        resamples: 0 omits the interval of d. Other numbers do not change it.
 
     Returns:
         The comparison. Degenerate input (no or one value in a group, constant values) gives a row
-        with flags and NaN where a number would mean nothing.
+        with flags, and NaN where a value is undefined.
 
     Raises:
         InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
@@ -194,22 +193,23 @@ def compare_many(
     # Those that are defined alike are compared at once.
     for rows in grouped(range(len(scores)), lambda row: np.isnan(scores[row]).tobytes()).values():
         defined = ~np.isnan(scores[rows[0]])
-        of_all = _compared_at_once(
+        omnibus = _compared_at_once(
             scores[rows][:, defined], codes[defined], len(order), set_index(names, defined)
         )
         for a, b in combinations(range(len(order)), 2):
             kept = (codes == a) | (codes == b)
             pair = np.ascontiguousarray(scores[rows][:, kept & defined])
-            of_pair = None if names is None else [names[i] for i in np.flatnonzero(kept)]
-            sets = set_index(of_pair, defined[kept])
-            columns = _pair_compared(pair, codes[kept & defined] == a, sets, statistics) | of_all
-            n_examples, n_undefined = int(kept.sum()), int((kept & ~defined).sum())
+            pair_names = None if names is None else [names[i] for i in np.flatnonzero(kept)]
+            sets = set_index(pair_names, defined[kept])
+            columns = _pair_compared(pair, codes[kept & defined] == a, sets, statistics) | omnibus
+            n_examples = int(kept.sum())
+            n_undefined = int((kept & ~defined).sum())
             for i, row in enumerate(rows):
-                own = {name: column[i] for name, column in columns.items()}
+                fields = {name: column[i] for name, column in columns.items()}
                 if n_undefined:
-                    own["flags"] = ["undefined_values", *own["flags"]]
-                own |= {"n_examples": n_examples, "n_undefined": n_undefined}
-                compared[row].append(GroupComparison(str(order[a]), str(order[b]), **own))
+                    fields["flags"] = ["undefined_values", *fields["flags"]]
+                fields |= {"n_examples": n_examples, "n_undefined": n_undefined}
+                compared[row].append(GroupComparison(str(order[a]), str(order[b]), **fields))
     return compared
 
 
@@ -218,9 +218,13 @@ def _pair_compared(
     values: FloatArray, is_first: BoolArray, sets: IntArray | None, settings: Statistics
 ) -> dict[str, list[Any]]:
     """Compare two groups by each row of (r, n) defined values; return columns of r."""
-    a, b = (np.ascontiguousarray(values[:, mask]) for mask in (is_first, ~is_first))
-    rows, n_a, n_b = len(values), a.shape[1], b.shape[1]
-    (mean_a, sd_a), (mean_b, sd_b) = _means_and_sds(a), _means_and_sds(b)
+    a = np.ascontiguousarray(values[:, is_first])
+    b = np.ascontiguousarray(values[:, ~is_first])
+    rows = len(values)
+    n_a = a.shape[1]
+    n_b = b.shape[1]
+    mean_a, sd_a = _means_and_sds(a)
+    mean_b, sd_b = _means_and_sds(b)
     difference = mean_a - mean_b
     columns: dict[str, Any] = {"n_a": n_a, "n_b": n_b, "mean_difference": difference}
     columns |= {"mean_a": mean_a, "mean_b": mean_b, "sd_a": sd_a, "sd_b": sd_b}
@@ -228,7 +232,8 @@ def _pair_compared(
     if min(n_a, n_b) < 2:
         return {**_lists(columns, rows), "flags": [["too_few"] for _ in range(rows)]}
     u, p = mann_whitney(a, b)
-    d, differences = cohens_d(a, b, ddof=settings.ddof), set_differences(values, is_first, sets)
+    d = cohens_d(a, b, ddof=settings.ddof)
+    differences = set_differences(values, is_first, sets)
     n_pairs = differences.shape[1]
     columns |= {"U": u, "p": p, "significant": p <= settings.alpha, "n_pairs": n_pairs}
     columns |= {"cohens_d": d, "considerable": np.abs(d) >= settings.threshold}
@@ -242,10 +247,10 @@ def _pair_compared(
     flags = [[name for name, holds in named.items() if holds[i]] for i in range(rows)]
     ends = np.full((2, rows), np.nan)
     for i in np.flatnonzero(np.isfinite(d)) if settings.resamples else ():
-        *ends[:, i], of_interval = interval_of_d(
+        *ends[:, i], interval_flags = interval_of_d(
             values[i], is_first, sets, ddof=settings.ddof, confidence=settings.confidence
         )
-        flags[i] += of_interval
+        flags[i] += interval_flags
     columns |= {"d_ci_low": ends[0], "d_ci_high": ends[1]}
     return {**_lists(columns, rows), "flags": flags}
 

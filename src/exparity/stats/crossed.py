@@ -163,10 +163,10 @@ def crossed_tests(
     tests = []
     for a, b in combinations(range(len(order)), 2):
         chosen = (codes == a) | (codes == b)
-        of_pair = values[:, chosen]
+        pair = values[:, chosen]
         is_b = (codes[chosen] == b).astype(np.int64)
         sets = set_index(names, chosen)
-        parts = _divided(of_pair, is_b, sets)
+        parts = _divided(pair, is_b, sets)
         share = 1.0
         if covariate is not None:
             alike, share = _like_with_like(parts, _divided(covariate[None, chosen], is_b, sets))
@@ -177,7 +177,7 @@ def crossed_tests(
             test = _not_comparable(test)
         elif share < 1:
             test.flags.append(LEFT_OUT)
-        if np.isnan(of_pair).any():
+        if np.isnan(pair).any():
             test.flags.append("missing_cells")
         tests.append(test)
     return tests
@@ -190,7 +190,9 @@ def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Part
     NaN where undefined, and whether their columns are the same sets, whose cells are defined in
     both or none.
     """
-    a, b, paired = values[:, is_b == 0], values[:, is_b == 1], False
+    a = values[:, is_b == 0]
+    b = values[:, is_b == 1]
+    paired = False
     if sets is not None:
         mixed = complete_sets(set_means(np.zeros(len(is_b)), is_b, sets, 2))
         paired = bool(mixed.any())
@@ -199,14 +201,16 @@ def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Part
             codes = np.where(undefined, 2, is_b)
             means = set_means(np.where(undefined, 0.0, values), codes, sets, 3)[:, mixed, :2]
             means[~complete_sets(means)] = np.nan
-            a, b = means[..., 0], means[..., 1]
+            a = means[..., 0]
+            b = means[..., 1]
     return a, b, paired
 
 
 def _known(a: FloatArray, b: FloatArray, paired: bool) -> _Parts:
     """Leave out seeds without a value of each group, and texts without any."""
     seeds = ~(np.isnan(a).all(axis=1) | np.isnan(b).all(axis=1))
-    a, b = a[seeds], b[seeds]
+    a = a[seeds]
+    b = b[seeds]
     return a[:, ~np.isnan(a).all(axis=0)], b[:, ~np.isnan(b).all(axis=0)], paired
 
 
@@ -257,7 +261,8 @@ def _tested(
     mean_only: bool,
 ) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
-    (n_seeds, n_a), n_b = a.shape, b.shape[1]
+    n_seeds, n_a = a.shape
+    n_b = b.shape[1]
     test = replace(test, n_seeds=n_seeds, n_sets=n_a * paired, n_a=n_a, n_b=n_b)
     if not n_seeds:
         return replace(test, flags=["too_few"])
@@ -272,9 +277,10 @@ def _tested(
         pooled_sd=sd,
         d=float(np.divide(estimate.gap, sd)),
     )
-    varies, flags = np.nansum([estimate.v_seeds, estimate.v_texts]) > 0, []
     if min(n_a, n_b) < 2:
         return replace(test, flags=["too_few"])
+    flags = []
+    varies = np.nansum([estimate.v_seeds, estimate.v_texts]) > 0
     if not (varies and sd > 0):
         values = np.hstack([a, b])
         if np.nanmax(values) == np.nanmin(values):
@@ -287,10 +293,8 @@ def _tested(
     if mean_only:
         return replace(test, **_mean_tests(estimate, settings), flags=flags)
     tests = gap_tests(estimate, sd, settings)
-    is_large, is_guarded = (
-        tests.get(name, np.nan) <= settings.alpha for name in ("p_large", "p_large_others")
-    )
-    if is_large and not is_guarded:
+    is_large = tests.get("p_large", np.nan) <= settings.alpha
+    if is_large and not tests["p_large_others"] <= settings.alpha:
         flags.append("driven_by_one_training")
     return replace(test, **tests, flags=flags)
 

@@ -23,9 +23,8 @@ def standardised(
 
 def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = DEFAULTS.ddof) -> Any:
     """Cohen's d of two samples, with s = √((s²_a + s²_b)/2) (Cohen 1988, eq. 2.2.1 and 2.3.2)."""
-    (mean_a, variance_a), (mean_b, variance_b) = (
-        mean_and_variance(sample, ddof=ddof) for sample in (a, b)
-    )
+    mean_a, variance_a = mean_and_variance(a, ddof=ddof)
+    mean_b, variance_b = mean_and_variance(b, ddof=ddof)
     return standardised(mean_a, mean_b, variance_a, variance_b)
 
 

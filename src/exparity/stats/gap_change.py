@@ -63,10 +63,10 @@ _MEANS = ("d", "base_d", "absolute_d", "base_absolute_d")
 
 
 class GapChanges(NamedTuple):
-    """The changes between two groups: of each training, and of all together."""
+    """The changes between two groups: in each training, and over all of them."""
 
-    of_seeds: list[GapChange]
-    over_seeds: GapChange
+    by_training: list[GapChange]
+    over_trainings: GapChange
 
 
 class _Pair(NamedTuple):
@@ -78,7 +78,8 @@ class _Pair(NamedTuple):
 
     def sizes(self, present: BoolArray) -> dict[str, Any]:
         """Count the examples of each group, and the matched sets that have both."""
-        first, second = present & self.is_first, present & ~self.is_first
+        first = present & self.is_first
+        second = present & ~self.is_first
         n_sets = len(np.intersect1d(self.clusters[first], self.clusters[second]))
         return {"n_a": int(first.sum()), "n_b": int(second.sum()), "n_sets": n_sets}
 
@@ -113,15 +114,17 @@ def gap_changes(
     both = np.array([values, base_values], dtype=np.float64).reshape(2, len(values), len(codes))
     changes = []
     for a, b in combinations(range(len(order)), 2):
-        chosen, blank = (codes == a) | (codes == b), GapChange(order[a], order[b])
+        blank = GapChange(order[a], order[b])
+        chosen = (codes == a) | (codes == b)
         sets = set_index(names, chosen)
         clusters = np.arange(chosen.sum()) if sets is None else sets
         pair = _Pair(codes[chosen] == a, clusters, sets is not None)
         trainings = [  # of each the scores by both models, (2, n)
             _trained(blank, scores, pair, statistics) for scores in both[..., chosen].swapaxes(0, 1)
         ]
-        over_seeds = _over_trainings(blank, trainings, pair, statistics)
-        changes.append(GapChanges([one.change for one in trainings], over_seeds))
+        over_trainings = _over_trainings(blank, trainings, pair, statistics)
+        by_training = [training.change for training in trainings]
+        changes.append(GapChanges(by_training, over_trainings))
     return changes
 
 
@@ -130,7 +133,8 @@ def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statis
     present = np.asarray(~np.isnan(scores).any(axis=0))
     base = replace(blank, **pair.sizes(present))
     scores = np.ascontiguousarray(scores[:, present])
-    is_first, clusters = pair.is_first[present], pair.clusters[present]
+    is_first = pair.is_first[present]
+    clusters = pair.clusters[present]
     groups = [is_first, ~is_first]
     strata = [np.ones_like(is_first)] if pair.matched else groups
     contributions = np.full((3, len(strata), int(pair.clusters.max(initial=-1)) + 1), np.nan)
@@ -138,21 +142,21 @@ def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statis
         return _Training(replace(base, flags=["too_few"]), contributions, present)
     if not np.ptp(scores, axis=1).all():
         return _Training(replace(base, flags=["constant"]), contributions, present)
-    sums = np.stack([cluster_sums(one, is_first, clusters) for one in scores])
+    sums = np.stack([cluster_sums(row, is_first, clusters) for row in scores])
     units = [sums] if pair.matched else [sums[:, group] for group in groups]
     d, without = d_without_each(units, ddof=settings.ddof)  # (2,), and (2, units) a stratum
     if not np.isfinite(d).all():
         return _Training(replace(base, flags=["no_variance"]), contributions, present)
     signs = np.array([np.sign(d) * (1, -1), (1, -1), (1, 1)])
-    left_out = [signs @ of_stratum for of_stratum in without]
-    for row, (stratum, of_stratum) in enumerate(zip(strata, left_out, strict=True)):
-        deviations = of_stratum.mean(axis=1, keepdims=True) - of_stratum
+    left_out = [signs @ d_without for d_without in without]  # (3, units) a stratum
+    for row, (stratum, changes) in enumerate(zip(strata, left_out, strict=True)):
+        deviations = changes.mean(axis=1, keepdims=True) - changes
         members = np.unique(clusters[stratum])
         contributions[:, row, members] = (len(members) - 1) * deviations
     change = signs[0] @ d
     ends: tuple[Any, Any] = np.nan, np.nan
     if all(is_shown(scores[:, g], len(np.unique(clusters[g]))).all() for g in groups):
-        ends = ends_of(change, [one[0] for one in left_out], confidence=settings.confidence)
+        ends = ends_of(change, [changes[0] for changes in left_out], confidence=settings.confidence)
     measured = (*d, *np.abs(d), change, *ends)
     names = (*_MEANS, "change", "ci_low", "ci_high")
     columns: dict[str, Any] = dict(zip(names, map(float, measured), strict=True))
@@ -162,14 +166,15 @@ def _trained(blank: GapChange, scores: FloatArray, pair: _Pair, settings: Statis
 def _over_trainings(
     blank: GapChange, trainings: Sequence[_Training], pair: _Pair, settings: Statistics
 ) -> GapChange:
-    kept = [one for one in trainings if one.change.n_seeds]
+    kept = [training for training in trainings if training.change.n_seeds]
     if not kept:
-        flags = dict.fromkeys(flag for one in trainings for flag in one.change.flags)
+        flags = dict.fromkeys(flag for training in trainings for flag in training.change.flags)
         return replace(blank, flags=list(flags))
-    present = np.array([one.present for one in kept])
+    changes = [training.change for training in kept]
+    present = np.array([training.present for training in kept])
     in_some = np.asarray(present.any(axis=0))
     means: dict[str, Any] = {
-        name: float(np.mean([getattr(one.change, name) for one in kept])) for name in _MEANS
+        name: float(np.mean([getattr(change, name) for change in changes])) for name in _MEANS
     }
     base = replace(
         blank,
@@ -179,7 +184,7 @@ def _over_trainings(
         change=means["absolute_d"] - means["base_absolute_d"],
         flags=["missing_cells"] if (in_some != present.all(axis=0)).any() else [],
     )
-    gap = _crossed([one.change.change for one in kept], kept, 0)
+    gap = _crossed([change.change for change in changes], kept, 0)
     if gap.n_seeds < 2:  # those in which texts can be left out
         return replace(base, flags=[*base.flags, "one_training"])
     if not gap.errors.standard_error > 0:
@@ -198,7 +203,7 @@ def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str
     """
     bounds = []
     for which, sign in ((1, -1), (2, 1)):
-        values = [one.change.d + sign * one.change.base_d for one in trainings]
+        values = [training.change.d + sign * training.change.base_d for training in trainings]
         bounds.append(gap_tests(_crossed(values, trainings, which), 1.0, settings))
     names = ("p_small", "equivalence_p")
     return {name: min(1.0, 2 * min(bound[name] for bound in bounds)) for name in names}
@@ -206,7 +211,7 @@ def _smallness(trainings: Sequence[_Training], settings: Statistics) -> dict[str
 
 def _crossed(changes: Sequence[float], trainings: Sequence[_Training], which: int) -> Estimate:
     """Return the mean change over trainings and texts, and the changes of the trainings."""
-    strata: Any = np.array([one.contributions[which] for one in trainings])  # (s, strata, m)
+    strata = np.array([training.contributions[which] for training in trainings])  # (s, strata, m)
     strata += (np.array(changes) / strata.shape[1])[:, None, None]
     strata[:, 1:] *= -1  # of two groups, the difference of means is taken
     columns = ~np.isnan(strata).all(axis=0)

@@ -61,10 +61,10 @@ def d_without_each(
     ``strata`` are the (..., m, 6) sums of :func:`cluster_sums`, one array for all matched sets, or
     one for the rows of each group.
     """
-    whole = np.asarray(sum(units.sum(axis=-2) for units in strata))
+    total = np.asarray(sum(units.sum(axis=-2) for units in strata))
     with np.errstate(all="ignore"):  # degenerate samples; whoever uses it checks
-        without = [_d_of_sums(whole[..., None, :] - units, ddof) for units in strata]
-        return _d_of_sums(whole, ddof), without
+        without = [_d_of_sums(total[..., None, :] - units, ddof) for units in strata]
+        return _d_of_sums(total, ddof), without
 
 
 def ends_of(
@@ -73,13 +73,15 @@ def ends_of(
     """Ends of a jackknife interval (Tukey 1958; Efron and Tibshirani 1993, chapter 11)."""
     from scipy.special import stdtrit
 
-    variance, squares = 0.0, 0.0
+    variance = 0.0
+    squares = 0.0
     with np.errstate(all="ignore"):  # degenerate samples; the ends are checked
         for left_out in without:
             m = left_out.shape[-1]
             deviations = left_out - left_out.mean(axis=-1, keepdims=True)
             part = (m - 1) / m * (deviations**2).sum(axis=-1)
-            variance, squares = variance + part, squares + part**2 / (m - 1)
+            variance = variance + part
+            squares = squares + part**2 / (m - 1)
         reach = stdtrit(variance**2 / squares, (1 + confidence) / 2) * np.sqrt(variance)
     return estimate - reach, estimate + reach
 
@@ -105,7 +107,8 @@ def cluster_sums(values: FloatArray, is_first: BoolArray, clusters: IntArray) ->
 def _d_of_sums(sums: FloatArray, ddof: int) -> FloatArray:
     """Cohen's d from (..., 6) sums; not finite where it is undefined."""
     n_a, sum_a, square_a, n_b, sum_b, square_b = np.moveaxis(sums, -1, 0)
-    mean_a, mean_b = sum_a / n_a, sum_b / n_b
+    mean_a = sum_a / n_a
+    mean_b = sum_b / n_b
     variances = [
         # Without this, the rounding errors of equal values would pass for a variance.
         np.where(part < _ROUNDING * square, 0.0, part) / (n - ddof)

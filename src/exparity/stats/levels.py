@@ -53,8 +53,8 @@ def group_levels(
         order: the groups.
         confidence: coverage of the intervals.
     """
-    of_texts = np.array(groups, dtype=object)
-    return [_level(group, values[:, of_texts == group], confidence) for group in order]
+    group_names = np.array(groups, dtype=object)
+    return [_level(group, values[:, group_names == group], confidence) for group in order]
 
 
 @np.errstate(all="ignore")
@@ -69,10 +69,10 @@ def _level(group: str, values: FloatArray, confidence: float) -> GroupLevel:
         return GroupLevel(group)
     known = values[trainings][:, texts]
     level = float(np.nanmean(known))
-    low, high = level, level
+    ends = level, level
     if np.nanmax(known) - np.nanmin(known) > ROUNDING * np.nanmax(np.abs(known)):
-        ends = typical_gap(mean_gap(known)).mean_interval(confidence)
-        low, high = (float(end) for end in ends)
+        low, high = typical_gap(mean_gap(known)).mean_interval(confidence)
+        ends = float(low), float(high)
     elif n_texts == 1:
-        low, high = np.nan, np.nan
-    return GroupLevel(group, n_texts, n_trainings, level, low, high)
+        ends = np.nan, np.nan
+    return GroupLevel(group, n_texts, n_trainings, level, *ends)

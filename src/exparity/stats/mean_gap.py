@@ -46,19 +46,20 @@ class Estimate(NamedTuple):
         Single cells are in the mean squares of both, and are counted once. Of a single training
         only the texts are known.
         """
-        of_cells, n_seeds = np.nan_to_num(self.v_cells), np.asarray(self.n_seeds)
-        of_seeds = np.where(n_seeds > 1, np.fmax(np.nan_to_num(self.v_seeds), of_cells), 0.0)
-        of_texts = np.maximum(self.v_texts - of_cells, 0.0)
-        return TwoErrors(of_seeds, n_seeds - 1.0, of_texts, np.asarray(self.dof_texts))
+        v_cells = np.nan_to_num(self.v_cells)
+        n_seeds = np.asarray(self.n_seeds)
+        v_seeds = np.where(n_seeds > 1, np.fmax(np.nan_to_num(self.v_seeds), v_cells), 0.0)
+        v_texts_alone = np.maximum(self.v_texts - v_cells, 0.0)
+        return TwoErrors(v_seeds, n_seeds - 1.0, v_texts_alone, np.asarray(self.dof_texts))
 
     @property
     def with_twice_the_trainings(self) -> Estimate:
         """The same estimate from twice as many trainings of its kind; of one training, itself."""
         is_crossed = np.asarray(self.n_seeds) > 1
-        of_cells = np.nan_to_num(self.v_cells) / 2
+        v_cells_saved = np.nan_to_num(self.v_cells) / 2
         return self._replace(
             v_seeds=np.where(is_crossed, self.v_seeds / 2, self.v_seeds),
-            v_texts=np.where(is_crossed, self.v_texts - of_cells, self.v_texts),
+            v_texts=np.where(is_crossed, self.v_texts - v_cells_saved, self.v_texts),
             v_cells=np.where(is_crossed, self.v_cells / 2, self.v_cells),
             n_seeds=np.where(is_crossed, 2 * self.n_seeds, self.n_seeds),
         )
@@ -66,9 +67,9 @@ class Estimate(NamedTuple):
     @property
     def with_twice_the_texts(self) -> Estimate:
         """The same estimate from twice as many texts of its kind."""
-        of_cells = np.nan_to_num(self.v_cells)
+        v_cells = np.nan_to_num(self.v_cells)
         return self._replace(
-            v_seeds=np.maximum(self.v_seeds, of_cells) - of_cells / 2,
+            v_seeds=np.maximum(self.v_seeds, v_cells) - v_cells / 2,
             v_texts=self.v_texts / 2,
             v_cells=self.v_cells / 2,
             dof_texts=2 * self.dof_texts + 1,
@@ -85,11 +86,12 @@ class Estimate(NamedTuple):
         """
         from scipy.special import stdtr
 
-        gaps, errors, dof = self.gaps, self.gap_errors, self.gap_dof
-        t = np.where((gaps == 0) & (errors == 0), 0.0, gaps / errors)
-        known = np.isfinite(errors) & (dof > 0)
+        errors = self.gap_errors
+        t = np.where((self.gaps == 0) & (errors == 0), 0.0, self.gaps / errors)
+        known = np.isfinite(errors) & (self.gap_dof > 0)
+        n_seeds = self.gaps.shape[-1]
         sides = [
-            gaps.shape[-1] * np.where(known, stdtr(dof, side * t), 1.0).min(axis=-1)
+            n_seeds * np.where(known, stdtr(self.gap_dof, side * t), 1.0).min(axis=-1)
             for side in (-1, 1)
         ]
         return np.asarray(np.minimum(1.0, np.maximum(*sides)))
@@ -121,29 +123,69 @@ def mean_gap(*parts: FloatArray) -> Estimate:
     tests err on the safe side. The examples of two groups count as independent draws; what a
     training does to both groups alike cancels.
     """
-    sums, components = [], []
-    for sign, part in zip((1, -1), parts, strict=False):
-        defined = ~np.isnan(part)
-        m = defined.sum(axis=(-2, -1))
-        mean = np.where(defined, part, 0.0).sum(axis=(-2, -1)) / m
-        e = np.where(defined, part - mean[..., None, None], 0.0) / m[..., None, None]
-        n, seeds = defined.any(axis=-2).sum(axis=-1), defined.any(axis=-1).sum(axis=-1)
-        residuals = _residuals(e, defined).reshape(*m.shape, -1)
-        k = defined.sum(axis=-1)
-        of_training = np.where(defined, part, 0.0).sum(axis=-1) / k
-        within = np.where(defined, part - of_training[..., None], 0.0) / k[..., None]
-        sums.append((sign * mean, sign * e.sum(axis=-1), sign * of_training))
-        crossed = _component(e.sum(axis=-2), n, n - 1)
-        shared = _component(residuals, m, m - seeds - n + 1)
-        components.append((crossed, shared, _component(within, k, k - 1)))
-    estimate, of_seed, gaps = (np.sum(each, axis=0) for each in zip(*sums, strict=True))
-    of_texts, of_cells, of_gaps = zip(*components, strict=True)
-    v_seeds, _ = _component(of_seed, seeds, seeds - 1)
-    v_texts, dof_texts = welch(of_texts)
-    v_cells = np.sum([variance for variance, _ in of_cells], axis=0)
-    v_gaps, gap_dof = welch(of_gaps)
+    groups = [_group(part) for part in parts]
+    seeds = groups[-1].n_seeds
+    signed = [*zip((1, -1), groups, strict=False)]  # the second group is subtracted
+    v_seeds, _ = _component(
+        np.sum([sign * group.seed_shares for sign, group in signed], axis=0), seeds, seeds - 1
+    )
+    v_texts, dof_texts = welch([group.texts for group in groups])
+    v_gaps, gap_dof = welch([group.within_trainings for group in groups])
     return Estimate(
-        estimate, v_seeds, v_texts, v_cells, seeds, dof_texts, gaps, np.sqrt(v_gaps), gap_dof
+        gap=np.sum([sign * group.mean for sign, group in signed], axis=0),
+        v_seeds=v_seeds,
+        v_texts=v_texts,
+        v_cells=np.sum([group.cells[0] for group in groups], axis=0),
+        n_seeds=np.asarray(seeds),
+        dof_texts=dof_texts,
+        gaps=np.sum([sign * group.training_means for sign, group in signed], axis=0),
+        gap_errors=np.sqrt(v_gaps),
+        gap_dof=gap_dof,
+    )
+
+
+class _Group(NamedTuple):
+    """One part of a mean gap: the values of a group, or the differences within matched sets.
+
+    Attributes:
+        mean: (...) mean over all cells.
+        training_means: (..., s) mean of each training.
+        seed_shares: (..., s) share of each training in the error of the mean.
+        n_seeds: (...) trainings with a value.
+        texts: variance of the mean from texts and single cells, and its degrees of freedom.
+        cells: the same from single cells alone.
+        within_trainings: the same of the mean of each training, over its texts.
+    """
+
+    mean: FloatArray
+    training_means: FloatArray
+    seed_shares: FloatArray
+    n_seeds: IntArray
+    texts: _Component
+    cells: _Component
+    within_trainings: _Component
+
+
+def _group(part: FloatArray) -> _Group:
+    """Take the (..., s, n) values of a group apart; NaN where a cell is missing."""
+    defined = ~np.isnan(part)
+    m = defined.sum(axis=(-2, -1))
+    mean = np.where(defined, part, 0.0).sum(axis=(-2, -1)) / m
+    e = np.where(defined, part - mean[..., None, None], 0.0) / m[..., None, None]
+    n = defined.any(axis=-2).sum(axis=-1)
+    seeds = defined.any(axis=-1).sum(axis=-1)
+    residuals = _residuals(e, defined).reshape(*m.shape, -1)
+    k = defined.sum(axis=-1)
+    training_means = np.where(defined, part, 0.0).sum(axis=-1) / k
+    within = np.where(defined, part - training_means[..., None], 0.0) / k[..., None]
+    return _Group(
+        mean=mean,
+        training_means=training_means,
+        seed_shares=e.sum(axis=-1),
+        n_seeds=seeds,
+        texts=_component(e.sum(axis=-2), n, n - 1),
+        cells=_component(residuals, m, m - seeds - n + 1),
+        within_trainings=_component(within, k, k - 1),
     )
 
 

@@ -51,7 +51,8 @@ def mean_score(
     if not defined.any():
         return MeanScore(*sizes)
     mean = float(scores[defined].mean())
-    units, sets = scores, set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
+    units = scores
+    sets = set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
     if sets is not None:
         units = set_means(np.nan_to_num(scores), (~defined).astype(np.int64), sets, 2)[..., 0]
     units = units[~np.isnan(units).all(axis=1)][:, ~np.isnan(units).all(axis=0)]

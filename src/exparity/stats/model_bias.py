@@ -53,8 +53,13 @@ def fpr_gaps(rows: Iterable[BiasRow]) -> Iterator[BiasRow]:
     """Yield the gaps of false positive rates: those of true negative rates with the other sign."""
     for row in rows:
         if row.quantity == "tnr_gap":
-            value, low, high = (0.0 - end for end in (row.value, row.ci_high, row.ci_low))
-            yield replace(row, quantity="fpr_gap", value=value, ci_low=low, ci_high=high)
+            yield replace(
+                row,
+                quantity="fpr_gap",
+                value=0.0 - row.value,
+                ci_low=0.0 - row.ci_high,
+                ci_high=0.0 - row.ci_low,
+            )
 
 
 # Shares: accuracy, true positive and true negative rate, selection rate
@@ -62,13 +67,14 @@ def fpr_gaps(rows: Iterable[BiasRow]) -> Iterator[BiasRow]:
 
 def _rates(data: Predictions) -> Iterator[tuple[str, str, BoolArray, BoolArray]]:
     """Yield quantity, class, (n,) what counts as a hit and (n,) which examples are counted."""
-    every = data.members("")
-    yield "accuracy", "", data.predicted == data.labels, every
+    all_examples = data.members("")
+    yield "accuracy", "", data.predicted == data.labels, all_examples
     for i, name in enumerate(data.classes):
-        positive, says = data.labels == i, data.predicted == i
+        positive = data.labels == i
+        says = data.predicted == i
         yield "tpr", name, says, positive
         yield "tnr", name, ~says, ~positive
-        yield "selection_rate", name, says, every
+        yield "selection_rate", name, says, all_examples
 
 
 def _rate_rows(data: Predictions, confidence: float) -> Iterator[BiasRow]:
@@ -76,18 +82,28 @@ def _rate_rows(data: Predictions, confidence: float) -> Iterator[BiasRow]:
         masks = {group: counted & data.members(group) for group in ("", *data.order)}
         shares = {g: Share(int((hits & mask).sum()), int(mask.sum())) for g, mask in masks.items()}
         for group, share in shares.items():
-            of_share = share.value, share.n, *share.interval(confidence), empty(share.n)
-            row = BiasRow(quantity, group, "", class_name, *of_share)
+            measured = share.value, share.n, *share.interval(confidence), empty(share.n)
+            row = BiasRow(quantity, group, "", class_name, *measured)
             if quantity == "tpr":
                 predicted = np.bincount(data.predicted[masks[group]], minlength=len(data.classes))
                 row = replace(row, predicted_counts=tuple(predicted.tolist()))
             yield row
         for a, b in combinations(data.order, 2):
-            one, other = shares[a], shares[b]
-            together = correlation_of_shares(hits, masks[a], masks[b], data.sets)
-            ends = difference_interval(one, other, confidence, together)
-            of_gap = one.value - other.value, one.n + other.n, *ends, empty(min(one.n, other.n))
-            yield BiasRow(f"{quantity}_gap", a, b, class_name, *of_gap)
+            first = shares[a]
+            second = shares[b]
+            correlation = correlation_of_shares(hits, masks[a], masks[b], data.sets)
+            low, high = difference_interval(first, second, confidence, correlation)
+            yield BiasRow(
+                f"{quantity}_gap",
+                a,
+                b,
+                class_name,
+                first.value - second.value,
+                first.n + second.n,
+                low,
+                high,
+                empty(min(first.n, second.n)),
+            )
 
 
 def empty(n: int) -> tuple[str, ...]:
@@ -124,7 +140,8 @@ def _two_groups(
     values: FloatArray, in_a: BoolArray, in_b: BoolArray, sets: IntArray | None
 ) -> tuple[_TwoGroups, tuple[str, ...]]:
     """Return the defined values of two groups, and the flag of there being others."""
-    members, defined = in_a | in_b, ~np.isnan(values)
+    members = in_a | in_b
+    defined = ~np.isnan(values)
     kept = members & defined
     groups = _TwoGroups(values[kept], in_a[kept], None if sets is None else sets[kept])
     return groups, () if defined[members].all() else ("undefined_values",)
@@ -136,8 +153,8 @@ def _probability_rows(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
     The members of a matched set may belong to different classes, as in GECO, or to the same. The
     true class fits both, and is the published form.
     """
-    own = data.probabilities[np.arange(len(data)), data.labels]
-    columns = [("", own), *zip(data.classes, data.probabilities.T, strict=True)]
+    true_class = data.probabilities[np.arange(len(data)), data.labels]
+    columns = [("", true_class), *zip(data.classes, data.probabilities.T, strict=True)]
     for (a, b), (name, values) in product(combinations(data.order, 2), columns):
         groups, flags = _two_groups(values, data.members(a), data.members(b), data.sets)
         lacks_one = len(np.unique(groups.is_first)) < 2
@@ -228,15 +245,16 @@ def _apd_by_label(data: Predictions) -> BiasRow:
     It compares the rows of the two classes, not of two groups. Where classes and groups coincide,
     or sets hold one row of each, this is the same.
     """
-    own = data.probabilities[np.arange(len(data)), data.labels]
-    classes, flags = _two_groups(own, data.labels == 1, data.labels == 0, data.sets)
+    true_class = data.probabilities[np.arange(len(data)), data.labels]
+    classes, flags = _two_groups(true_class, data.labels == 1, data.labels == 0, data.sets)
     gaps = np.abs(set_differences(*classes))
-    value, n = float(gaps.mean()) if len(gaps) else np.nan, len(gaps)
+    n = len(gaps)
+    value = float(gaps.mean()) if n else np.nan
     if not n:
         values, is_first, _ = classes
-        n, parts = len(values), (values[is_first], values[~is_first])
-        if all(map(len, parts)):
-            value = mean_distance(*parts)
+        n = len(values)
+        if is_first.any() and not is_first.all():
+            value = mean_distance(values[is_first], values[~is_first])
         else:
             flags = (*flags, *empty(0))
     return BiasRow("apd_by_label", "", "", "", value, n, flags=flags)

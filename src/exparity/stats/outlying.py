@@ -35,4 +35,4 @@ def deviations(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, int], 
         if len(d) >= _FEWEST_RUNS and usual > 0:
             for run, distance in zip(by_run, distances, strict=True):
                 scores[dataset, model, run].append(_TO_NORMAL * float(distance) / usual)
-    return {run: float(np.median(of_cells)) for run, of_cells in scores.items()}
+    return {run: float(np.median(z_scores)) for run, z_scores in scores.items()}

@@ -76,11 +76,11 @@ def planted_gaps(
     planted = []
     for pair in combinations(order, 2):
         chosen = np.isin(names, pair)
-        of_good = good[:, chosen]
-        of_random = random[:, chosen]
-        of_pair = names[chosen].tolist()
-        of_sets = None if sets is None else sets[chosen].tolist()
-        control = _tested(of_good, of_pair, pair, of_sets)
+        good_scores = good[:, chosen]
+        random_scores = random[:, chosen]
+        pair_groups = names[chosen].tolist()
+        pair_sets = None if sets is None else sets[chosen].tolist()
+        control = _tested(good_scores, pair_groups, pair, pair_sets)
         for worse in pair:
             places = np.flatnonzero(names[chosen] == worse)
             for share in shares:
@@ -89,9 +89,9 @@ def planted_gaps(
                 for draw in range(draws):
                     rng = generator(0, "planted", *pair, worse, str(share), draw)
                     spoilt = rng.choice(places, count, replace=False)
-                    values = of_good.copy()
-                    values[:, spoilt] = of_random[:, spoilt]
-                    tests.append(_tested(values, of_pair, pair, of_sets))
+                    values = good_scores.copy()
+                    values[:, spoilt] = random_scores[:, spoilt]
+                    tests.append(_tested(values, pair_groups, pair, pair_sets))
                 planted.append(_summed_up(control, tests, worse, share))
     return planted
 

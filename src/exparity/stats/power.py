@@ -63,17 +63,17 @@ def detectable_effect(errors: TwoErrors, *, alpha: float) -> FloatArray:
     known = np.isfinite(wanted)
     # Two single degrees of freedom can exceed one: then t has one, and a larger error.
     ends = np.log(np.array([1.0, 1e9]))
-    at_most, at_least = (stdtrit(np.exp(end), 1 - alpha / 2) for end in ends)
+    at_most, at_least = stdtrit(np.exp(ends), 1 - alpha / 2)
     sought = np.clip(wanted[known], at_least, at_most)
 
     def beyond(log_dof: FloatArray) -> FloatArray:
         return np.asarray(np.log(stdtrit(np.exp(log_dof), 1 - alpha / 2) / sought))
 
-    low, high = (np.full(len(sought), end) for end in ends)
+    low, high = np.broadcast_to(ends[:, None], (2, len(sought)))
     dof[known] = np.exp(root_between(beyond, low, high))
-    of_cells = np.reshape(dof, np.shape(error))
-    scale = critical / stdtrit(of_cells, 1 - alpha / 2)
-    return minimal_detectable_effect(scale, of_cells, alpha=alpha)
+    dof = np.reshape(dof, np.shape(error))
+    scale = critical / stdtrit(dof, 1 - alpha / 2)
+    return minimal_detectable_effect(scale, dof, alpha=alpha)
 
 
 def planned_typical_gaps(
@@ -92,18 +92,18 @@ def planned_typical_gaps(
     It is assumed that all variation between texts is the same in all trainings, and that trainings
     have no mean gap. Both make a gap harder to find.
     """
-    of_texts, dof = (0.0, 1e6) if sizes is None else _of_texts(sizes)
-    of_texts *= 1 - correlation if sizes and sizes[2] else 1
+    v_texts, dof = (0.0, 1e6) if sizes is None else _variance_from_texts(sizes)
+    v_texts *= 1 - correlation if sizes and sizes[2] else 1
     n_seeds = np.array(seeds, dtype=np.float64)
     gaps = np.full((2, len(n_seeds)), np.nan)
     known = (n_seeds > 1) & (dof >= 1)
     if known.any():
         chances = {"threshold": threshold, "alpha": alpha, "power": DETECTED}
-        gaps[:, known] = findable_gaps(n_seeds[known], of_texts, dof, **chances)
+        gaps[:, known] = findable_gaps(n_seeds[known], v_texts, dof, **chances)
     return gaps[0], gaps[1]
 
 
-def _of_texts(sizes: tuple[int, int, int]) -> tuple[float, float]:
+def _variance_from_texts(sizes: tuple[int, int, int]) -> tuple[float, float]:
     """Return the variance of a d from texts, and its degrees of freedom; 0 of these if too few."""
     n_a, n_b, n_sets = sizes
     texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]

@@ -57,13 +57,13 @@ def _exact_signed_rank(differences: FloatArray) -> float:
 
     if np.isnan(differences).any():
         return np.nan
-    own = differences[differences != 0]
-    doubled = np.rint(2 * rankdata(np.abs(own))).astype(int)  # whole where ranks are tied, too
+    nonzero = differences[differences != 0]
+    doubled = np.rint(2 * rankdata(np.abs(nonzero))).astype(int)  # whole where ranks are tied, too
     ways = np.zeros(doubled.sum() + 1)
     ways[0] = 1.0
     for rank in doubled:
         ways[rank:] += ways[:-rank].copy()
-    statistic = doubled[own > 0].sum()
+    statistic = doubled[nonzero > 0].sum()
     tail = min(ways[: statistic + 1].sum(), ways[statistic:].sum())
     return float(min(1.0, 2 * tail / ways.sum()))
 

@@ -78,16 +78,16 @@ def compare_methods(
         alpha: largest corrected p-value that is significant.
         confidence: coverage of the intervals, which are not corrected.
     """
-    of_texts = np.array(groups, dtype=object)
+    names = np.array(groups, dtype=object)
     tests = []
     for group in (EVERYBODY, *order):
-        chosen = np.ones(len(of_texts), dtype=bool) if group == EVERYBODY else of_texts == group
+        chosen = np.ones(len(names), dtype=bool) if group == EVERYBODY else names == group
         numbers = set_index(sets, chosen)
         for method_a, method_b in combinations(scores, 2):
             a = scores[method_a][:, chosen]
             b = scores[method_b][:, chosen]
             test = MethodTest(group, method_a, method_b)
-            tests.append(_tested(test, *_of_both(a, b, numbers), confidence))
+            tests.append(_tested(test, *_defined_in_both(a, b, numbers), confidence))
     corrected = holm([test.p for test in tests])
     return [
         _judged(test, float(p), alpha, higher_is_better)
@@ -97,17 +97,19 @@ def compare_methods(
 
 def best_methods(tests: Sequence[MethodTest], group: str = EVERYBODY) -> list[str]:
     """Return the methods that no other is better than, for a group, in the order of the tests."""
-    of_group = [test for test in tests if test.group == group]
-    methods = dict.fromkeys(name for test in of_group for name in (test.method_a, test.method_b))
+    tests = [test for test in tests if test.group == group]
+    methods = dict.fromkeys(name for test in tests for name in (test.method_a, test.method_b))
     beaten = {
         test.method_b if test.better == test.method_a else test.method_a
-        for test in of_group
+        for test in tests
         if test.better
     }
     return [method for method in methods if method not in beaten]
 
 
-def _of_both(a: FloatArray, b: FloatArray, sets: IntArray | None) -> tuple[FloatArray, FloatArray]:
+def _defined_in_both(
+    a: FloatArray, b: FloatArray, sets: IntArray | None
+) -> tuple[FloatArray, FloatArray]:
     """Return two (s, n) scores where both are defined, else NaN: the means of matched sets."""
     undefined = np.isnan(a) | np.isnan(b)
     if sets is None:

@@ -106,7 +106,8 @@ class Sides:
 def rate_gaps(confusion: FloatArray) -> dict[str, FloatArray]:
     """Return the gap of every class's rates, first minus second side."""
     rows = confusion.sum((-2, -1))[..., None]  # (..., 2, 1)
-    predicted, positives = confusion.sum(-2), confusion.sum(-1)  # (..., 2, c)
+    predicted = confusion.sum(-2)  # (..., 2, c)
+    positives = confusion.sum(-1)  # (..., 2, c)
     hits = np.diagonal(confusion, axis1=-2, axis2=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = (hits / positives, (predicted - hits) / (rows - positives), predicted / rows)
@@ -127,7 +128,9 @@ def rms(gaps: FloatArray) -> FloatArray:
 
 def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -> Iterator[BiasRow]:
     """Yield the RMS over classes of each rate's gap, and what it is by chance."""
-    observed, resampled, by_chance = rate_gaps(sides.confusion), {}, {}
+    observed = rate_gaps(sides.confusion)
+    resampled: dict[str, FloatArray] = {}
+    by_chance: dict[str, FloatArray] = {}
     if draws.resamples and 0 < sides.second.sum() < len(sides.second):
         rng = generator(draws.seed, f"{prefix}rms", *groups)
         resampled = rate_gaps(sides.resampled(draws.resamples, rng))

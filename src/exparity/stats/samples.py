@@ -36,20 +36,21 @@ def samples(
     if strangers and missing is not None:
         raise InputError(f"the group of value {missing} is missing; leave the value out")
     if strangers:
-        stranger, *known = (
-            f"'{name}'" if isinstance(name, str) else str(name)  # 0 is not '0'
-            for name in (min(strangers, key=str), *order)
-        )
-        raise InputError(
-            f"group {stranger} is not one of {name_list(known)}; name the groups with order="
-        )
+        stranger = _quoted(min(strangers, key=str))
+        known = name_list([_quoted(name) for name in order])
+        raise InputError(f"group {stranger} is not one of {known}; name the groups with order=")
     code = {group: i for i, group in enumerate(order)}
     return scores, np.array([code[group] for group in groups], dtype=np.int64), pairs
 
 
+def _quoted(name: object) -> str:
+    """Return a group's name for a message; 0 is not '0'."""
+    return f"'{name}'" if isinstance(name, str) else str(name)
+
+
 def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
-    """Return ids of matched sets as text; None for a missing one, which data frames have as NaN."""
-    return None if pairs is None else [None if is_missing(id) else str(id) for id in pairs]
+    """Return ids of matched sets as text; None for missing ones, which are NaN in data frames."""
+    return None if pairs is None else [None if is_missing(name) else str(name) for name in pairs]
 
 
 def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray | None:

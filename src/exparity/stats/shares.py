@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.types import BoolArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
 
@@ -42,7 +42,9 @@ class Share:
         if not self.n:
             return np.nan, np.nan
         # As scipy's, bit for bit, which takes whole hits only.
-        n, p, z = self.n, self.value, float(ndtri(0.5 + 0.5 * confidence))
+        n = self.n
+        p = self.value
+        z = float(ndtri(0.5 + 0.5 * confidence))
         scale = 2 * (n + z**2)
         centre = (2 * n * p + z**2) / scale
         half = z / scale * math.sqrt(4 * n * p * (1 - p) + z**2)
@@ -60,7 +62,8 @@ def difference_interval(
     """
     if not first.n or not second.n:
         return np.nan, np.nan
-    (low_a, high_a), (low_b, high_b) = (s.interval(confidence) for s in (first, second))
+    low_a, high_a = first.interval(confidence)
+    low_b, high_b = second.interval(confidence)
     difference = first.value - second.value
     below = _add(first.value - low_a, high_b - second.value, correlation)
     above = _add(high_a - first.value, second.value - low_b, correlation)
@@ -99,9 +102,13 @@ def correlation_of_shares(
     if sets is None or not in_first.any() or not in_second.any():
         return 0.0
     size = int(sets.max()) + 1
-    a, b = (
-        np.bincount(sets[mask], weights=hits[mask] - hits[mask].mean(), minlength=size)
-        for mask in (in_first, in_second)
-    )
+
+    def hits_by_set(mask: BoolArray) -> FloatArray:
+        """Return (m,) hits of a group in each set, less those that its share makes expect."""
+        surplus = hits[mask] - hits[mask].mean()
+        return np.bincount(sets[mask], weights=surplus, minlength=size).astype(np.float64)
+
+    a = hits_by_set(in_first)
+    b = hits_by_set(in_second)
     scale = float(np.sqrt((a @ a) * (b @ b)))
     return float(np.clip((a @ b) / scale, -1, 1)) if scale > 0 else 0.0

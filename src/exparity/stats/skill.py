@@ -84,8 +84,8 @@ class Limits:
         by_chance, by_reference = self._limits[scale]
         chance = by_chance[places].mean()
         reference = by_reference[places].mean()
-        own = self._counted(falls, scale)[taken].mean()
-        return float(self._sign * (own - chance)), float(self._sign * (reference - chance))
+        explained = self._counted(falls, scale)[taken].mean()
+        return float(self._sign * (explained - chance)), float(self._sign * (reference - chance))
 
     def _places(self, sizes: IntArray) -> IntArray:
         """Return the places of sizes among those of the limits."""
@@ -156,13 +156,14 @@ def linearised(
     infinitesimal jackknife, so that the variance of the mean is that of the ratio. It is NaN where
     gain or room is, and in groups of less mean room, or none.
     """
-    values, names = np.full(len(gain), np.nan), np.asarray(groups)
+    values = np.full(len(gain), np.nan)
+    names = np.asarray(groups)
     for name in np.unique(names):
-        own = (names == name) & np.isfinite(gain) & np.isfinite(room)
-        mean_room = room[own].mean() if own.any() else 0.0
+        members = (names == name) & np.isfinite(gain) & np.isfinite(room)
+        mean_room = room[members].mean() if members.any() else 0.0
         if mean_room > 0 and mean_room >= least_room:
-            skill = gain[own].sum() / room[own].sum()
-            values[own] = skill + (gain[own] - skill * room[own]) / mean_room
+            skill = gain[members].sum() / room[members].sum()
+            values[members] = skill + (gain[members] - skill * room[members]) / mean_room
     return values
 
 
@@ -241,38 +242,40 @@ def on_all_scales(
     gap nor one that changes between trainings is tested: their p-values and the minimal detectable
     effect are NaN.
     """
-    each = list(tests.values())
-    shown, *_ = each
-    agree = len({np.sign(getattr(test, estimate)) for test in each}) == 1
+    on_each_scale = list(tests.values())
+    shown, *_ = on_each_scale
+    agree = len({np.sign(getattr(test, estimate)) for test in on_each_scale}) == 1
     sized = [test for scale, test in tests.items() if scale != _NO_SIZE]
-    sized = sized if len(sized) > 1 else each
+    sized = sized if len(sized) > 1 else on_each_scale
 
     def largest(name: str, among: Sequence[Test]) -> float:
-        own = float(getattr(shown, name))
-        if math.isnan(own):
-            return own
+        """Return the largest p-value of a claim; NaN where it is not tested on the first scale."""
+        first = float(getattr(shown, name))
+        if math.isnan(first):
+            return first
         values = [float(getattr(test, name)) for test in among]
         return max(1.0 if math.isnan(value) else value for value in values)
 
     known = not math.isnan(shown.minimal_detectable_effect)
-    effects = np.nan_to_num([test.minimal_detectable_effect for test in each])
+    effects = np.nan_to_num([test.minimal_detectable_effect for test in on_each_scale])
     flags: list[str] = [flag for flag in shown.flags if flag != "driven_by_one_training"]
-    if any("driven_by_one_training" in test.flags for test in each):
+    if any("driven_by_one_training" in test.flags for test in on_each_scale):
         flags.append("driven_by_one_training")
-    whole = replace(
+    p_mean = largest("p_mean", on_each_scale) if agree or math.isnan(shown.p_mean) else 1.0
+    on_all = replace(
         shown,
-        p_mean=largest("p_mean", each) if agree or math.isnan(shown.p_mean) else 1.0,
-        p_large=largest("p_large", each),
-        p_large_others=largest("p_large_others", each),
-        p_cross=largest("p_cross", each),
+        p_mean=p_mean,
+        p_large=largest("p_large", on_each_scale),
+        p_large_others=largest("p_large_others", on_each_scale),
+        p_cross=largest("p_cross", on_each_scale),
         p_small=largest("p_small", sized),
         equivalence_p=largest("equivalence_p", sized),
         minimal_detectable_effect=float(np.max(effects)) if known else math.nan,
         flags=flags,
     )
     if not claims_means:
-        nothing: dict[str, Any] = dict.fromkeys(_OF_MEANS, math.nan)
-        whole = replace(whole, **nothing)
+        untested: dict[str, Any] = dict.fromkeys(_OF_MEANS, math.nan)
+        on_all = replace(on_all, **untested)
     columns = {}
     if known and shown.minimal_detectable_effect > 0:
         columns["detectable_ratio"] = float(np.max(effects) / shown.minimal_detectable_effect)
@@ -282,4 +285,4 @@ def on_all_scales(
             columns[f"d_{scale}"] = float(getattr(test, estimate))
             columns[f"p_{scale}"] = float(test.p_mean)
             columns[f"p_small_{scale}"] = float(small)
-    return whole, ScaleTests(**columns)
+    return on_all, ScaleTests(**columns)

@@ -83,12 +83,12 @@ def gap_sources(
         sets: (n,) matched set of each text.
         confidence: coverage of the intervals.
     """
-    of_texts = np.array(groups, dtype=object)
-    is_first = of_texts == pair[0]
-    is_second = of_texts == pair[1]
-    parts = [_linearised(one, is_first, is_second) for one in trainings]
+    names = np.array(groups, dtype=object)
+    is_first = names == pair[0]
+    is_second = names == pair[1]
+    parts = [_linearised(training, is_first, is_second) for training in trainings]
     in_pair = is_first | is_second
-    kept_groups = of_texts[in_pair].tolist()
+    kept_groups = names[in_pair].tolist()
     kept_sets = None if sets is None else np.array(sets, dtype=object)[in_pair].tolist()
     columns: dict[str, float] = {}
     for source in SOURCES:
@@ -105,24 +105,24 @@ def gap_sources(
 
 
 def _linearised(
-    one: Divided, is_first: BoolArray, is_second: BoolArray
+    training: Divided, is_first: BoolArray, is_second: BoolArray
 ) -> dict[Source, FloatArray]:
     """Return values of each text by source: differences of their group means are the parts.
 
     The three values of a text add up to its score, so that the parts add up to the gap whatever
     the weights of the texts.
     """
-    known = np.isfinite(one.score) & np.isfinite(one.gain)
-    has_room = known & np.isfinite(one.room)
-    if np.isfinite(one.room).any():
+    known = np.isfinite(training.score) & np.isfinite(training.gain)
+    has_room = known & np.isfinite(training.room)
+    if np.isfinite(training.room).any():
         known = has_room
-    chance = np.where(known, one.score - one.gain, np.nan)
+    chance = np.where(known, training.score - training.gain, np.nan)
     parts: dict[Source, FloatArray] = {"chance": chance}
-    of_groups = [known & of_group for of_group in (is_first, is_second)]
-    if not all((has_room & of_group).any() for of_group in of_groups):
+    members = [known & in_group for in_group in (is_first, is_second)]
+    if not all((has_room & in_group).any() for in_group in members):
         return parts
-    gains = [one.gain[of_group].mean() for of_group in of_groups]
-    rooms = [one.room[of_group].mean() for of_group in of_groups]
+    gains = [training.gain[in_group].mean() for in_group in members]
+    rooms = [training.room[in_group].mean() for in_group in members]
     if min(rooms) <= 0 <= max(rooms) or 0 in rooms:
         return parts
     skills = [gain / room for gain, room in zip(gains, rooms, strict=True)]
@@ -130,11 +130,11 @@ def _linearised(
     mean_room = np.mean(rooms)
     half_room_gap = (rooms[0] - rooms[1]) / 2
     half_skill_gap = (skills[0] - skills[1]) / 2
-    of_room = np.full(len(chance), np.nan)
-    of_explanations = np.full(len(chance), np.nan)
-    for of_group, skill, room, sign in zip(of_groups, skills, rooms, (1, -1), strict=True):
-        own_room = one.room[of_group]
-        of_skill = (one.gain[of_group] - skill * own_room) / room
-        of_room[of_group] = mean_skill * own_room + sign * half_room_gap * of_skill
-        of_explanations[of_group] = mean_room * of_skill + sign * half_skill_gap * own_room
-    return {**parts, "room": of_room, "explanations": of_explanations}
+    room_part = np.full(len(chance), np.nan)
+    explained_part = np.full(len(chance), np.nan)
+    for in_group, skill, mean, sign in zip(members, skills, rooms, (1, -1), strict=True):
+        room = training.room[in_group]
+        influence = (training.gain[in_group] - skill * room) / mean  # of a text on the skill
+        room_part[in_group] = mean_skill * room + sign * half_room_gap * influence
+        explained_part[in_group] = mean_room * influence + sign * half_skill_gap * room
+    return {**parts, "room": room_part, "explanations": explained_part}

@@ -100,28 +100,28 @@ def standardised(
     defined = np.isfinite(values)
     counted = defined & (strata >= 0)
     n_strata = int(strata.max(initial=NO_STRATUM)) + 1
-    given = np.ones(len(values)) if weights is None else weights
+    weights = np.ones(len(values)) if weights is None else weights
     cells = is_b * n_strata + strata
 
-    def sums(of_texts: FloatArray) -> FloatArray:
-        """Return (2, strata) sums by group and stratum."""
-        flat = np.bincount(cells[counted], of_texts[counted], minlength=2 * n_strata)
+    def sums(terms: FloatArray) -> FloatArray:
+        """Return (2, strata) sums of a term of each text by group and stratum."""
+        flat = np.bincount(cells[counted], terms[counted], minlength=2 * n_strata)
         return np.asarray(flat, dtype=np.float64).reshape(2, n_strata)
 
     is_common = np.asarray((sums(np.ones(len(values))) >= fewest).all(axis=0))
     if not is_common.any():
         return Standardised(result, 0.0, 0.0)
-    mass = np.where(is_common, sums(given), 0.0)
-    total = np.bincount(is_b[defined], given[defined], minlength=2)
+    mass = np.where(is_common, sums(weights), 0.0)
+    total = np.bincount(is_b[defined], weights[defined], minlength=2)
     shares = mass / mass.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(is_common, sums(given * values) / mass, 0.0)
+        means = np.where(is_common, sums(weights * values) / mass, 0.0)
         ratios = np.where(is_common, shares.mean(axis=0) / shares, 0.0)
     moves = ((shares.mean(axis=0) - shares) * means).sum(axis=1)
     counted &= is_common[strata]
-    own = cells[counted]
+    occupied = cells[counted]
     x = values[counted]
-    within = (ratios.ravel()[own] - 1) * (x - means.ravel()[own])
+    within = (ratios.ravel()[occupied] - 1) * (x - means.ravel()[occupied])
     result[counted] = x + moves[is_b[counted]] + within
     share_a, share_b = (mass.sum(axis=1) / total).tolist()
     return Standardised(result, share_a, share_b)

@@ -44,10 +44,10 @@ def gap_difference(second: Mapping[str, Any], first: Mapping[str, Any]) -> GapDi
     interval is longer than necessary.
     """
     estimate = float(second["d"]) - float(first["d"])
-    both = [_errors(row) for row in (second, first)]
+    runs = [_errors(second), _errors(first)]
     errors = TwoErrors(
-        *welch([(one.first, one.first_dof) for one in both]),
-        *welch([(one.second, one.second_dof) for one in both]),
+        *welch([(run.first, run.first_dof) for run in runs]),
+        *welch([(run.second, run.second_dof) for run in runs]),
     )
     if not errors.standard_error > 0:
         return GapDifference(estimate)
@@ -59,6 +59,7 @@ def _errors(row: Mapping[str, Any]) -> TwoErrors:
     """Return the variances of a row's d; NaN for a single training."""
     variances = (np.asarray(row[name], dtype=np.float64) for name in VARIANCES)
     errors = Estimate(np.zeros(()), *variances).errors
-    sd, several = np.float64(row["pooled_sd"]), row["n_seeds"] > 1
-    square = np.where((sd > 0) & several, sd**2, np.nan)
+    sd = np.float64(row["pooled_sd"])
+    has_several = row["n_seeds"] > 1
+    square = np.where((sd > 0) & has_several, sd**2, np.nan)
     return errors._replace(first=errors.first / square, second=errors.second / square)

@@ -26,7 +26,8 @@ from exparity.stats.behrens_fisher import (
 from exparity.stats.mean_gap import Estimate
 from exparity.types import BoolArray, FloatArray, IntArray
 
-_COARSE, _FINE = np.arange(0, 91, 5), np.arange(-4, 5)  # degrees, the fine ones about the best
+_COARSE = np.arange(0, 91, 5)  # degrees
+_FINE = np.arange(-4, 5)  # degrees about the best of these
 _FAR = 8.5  # a normal variable lies beyond it with that probability
 _AT_ONCE = 128  # cells; their integrals then fit into a processor's cache
 _ALTERNATIONS = 20
@@ -37,8 +38,8 @@ class _Cells(NamedTuple):
     """(n, 1) total that the statistic Q is compared with, and the parts of Q."""
 
     total: FloatArray  # T
-    of_cell: FloatArray  # variance of a training's gap from its single cells
-    of_texts: FloatArray  # B, from the texts that trainings share
+    v_cell: FloatArray  # variance of a training's gap from its single cells
+    v_texts: FloatArray  # B, from the texts that trainings share
     n_seeds: FloatArray  # S
     dof: FloatArray  # ν of V_I
 
@@ -66,19 +67,19 @@ class TypicalGap:
         self._estimate = estimate
         columns = (np.asarray(part, dtype=np.float64) for part in estimate[:6])
         gap, v_seeds, v_texts, v_cells, n_seeds, dof = np.broadcast_arrays(*columns)
-        v_seeds, v_cells = np.nan_to_num(v_seeds), np.nan_to_num(v_cells)
+        v_seeds = np.nan_to_num(v_seeds)
+        v_cells = np.nan_to_num(v_cells)
         self._known = np.isfinite([gap, v_texts, n_seeds]).all(axis=0)
         total = n_seeds * gap**2 + n_seeds * (n_seeds - 1) * v_seeds
-        of_texts = np.maximum(v_texts - v_cells, 0.0)
-        parts = total, n_seeds * v_cells, of_texts, n_seeds, np.where(dof > 0, dof, 1.0)
+        v_texts_alone = np.maximum(v_texts - v_cells, 0.0)
+        dof = np.where(dof > 0, dof, 1.0)
+        parts = total, n_seeds * v_cells, v_texts_alone, n_seeds, dof
         self._cells = _Cells(*(part.reshape(-1, 1) for part in parts))
-        square = gap**2 + (n_seeds - 1) * (v_seeds - v_cells) - of_texts
+        square = gap**2 + (n_seeds - 1) * (v_seeds - v_cells) - v_texts_alone
         between = n_seeds * (v_seeds - v_cells)
-        self.rms, self.tau = (
-            np.where(self._known, np.sqrt(np.maximum(part, 0.0)), np.nan)
-            for part in (square, between)
-        )
-        p_seeds = fdtrc(n_seeds - 1, (n_seeds - 1) * parts[-1], v_seeds / v_cells)
+        self.rms = np.where(self._known, np.sqrt(np.maximum(square, 0.0)), np.nan)
+        self.tau = np.where(self._known, np.sqrt(np.maximum(between, 0.0)), np.nan)
+        p_seeds = fdtrc(n_seeds - 1, (n_seeds - 1) * dof, v_seeds / v_cells)
         self.p_seeds = np.where(self._known & (n_seeds > 1), p_seeds, np.nan)
 
     @property
@@ -121,10 +122,9 @@ class TypicalGap:
         self, confidence: float, near: FloatArray | float
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the interval of R, which are searched from an R that is ``near``."""
-        level = (1 - confidence) / 2
-        low, high = (
-            self._judged(near, partial(_end, level=level, upper=upper)) for upper in (True, False)
-        )
+        end = partial(_end, level=(1 - confidence) / 2)
+        low = self._judged(near, partial(end, upper=True))
+        high = self._judged(near, partial(end, upper=False))
         return low, high
 
     @np.errstate(all="ignore")
@@ -162,11 +162,13 @@ def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -
     """Return the probability that Q is at least T (``upper``) or at most, (n, k) for k angles."""
     from scipy.special import gammainc, gammaincc, gammaln, stdtr, stdtrit
 
-    total, of_cell, of_texts, n_seeds, dof = cells
-    v = (rms * np.sin(angle)) ** 2 + of_cell
-    edge, centre = np.sqrt(total), np.sqrt(n_seeds) * rms * np.cos(angle)
-    spread = np.maximum(np.sqrt(v + n_seeds * of_texts), 1e-12 * (edge + centre) + 1e-300)
-    low, high = (-edge - centre) / spread, (edge - centre) / spread
+    total, v_cell, v_texts, n_seeds, dof = cells
+    v = (rms * np.sin(angle)) ** 2 + v_cell
+    edge = np.sqrt(total)
+    centre = np.sqrt(n_seeds) * rms * np.cos(angle)
+    spread = np.maximum(np.sqrt(v + n_seeds * v_texts), 1e-12 * (edge + centre) + 1e-300)
+    low = (-edge - centre) / spread
+    high = (edge - centre) / spread
     if upper:
         root = np.sqrt(dof)
         outside = stdtr(dof, low) + stdtr(dof, -high)
@@ -182,14 +184,15 @@ def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     square = (spread[..., None] * z + centre[..., None]) ** 2
     rest = np.maximum(total[..., None] - square, 1e-300) / np.maximum(v, 1e-300)[..., None]
-    of_rest = (gammaincc if upper else gammainc)((n_seeds[..., None] - 1) / 2, rest / 2)
-    inside = (of_rest * density * SLOPES).sum(axis=-1) * width
+    chi_square = (gammaincc if upper else gammainc)((n_seeds[..., None] - 1) / 2, rest / 2)
+    inside = (chi_square * density * SLOPES).sum(axis=-1) * width
     return np.asarray(np.clip(outside + inside, 0.0, 1.0))
 
 
 def _places(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return where an integral between two ends is evaluated, (..., nodes), and half its width."""
-    middle, half = (low + high) / 2, (high - low) / 2
+    middle = (low + high) / 2
+    half = (high - low) / 2
     return middle[..., None] + half[..., None] * PLACES, half
 
 
@@ -199,7 +202,8 @@ def _largest(cells: _Cells, rms: FloatArray, *, upper: bool) -> tuple[FloatArray
     p = _beyond(cells, rms[:, None], np.deg2rad(degrees), upper=upper)
     fine = np.clip(_COARSE[p.argmax(axis=1), None] + _FINE, 0, 90)
     p = np.hstack([p, _beyond(cells, rms[:, None], np.deg2rad(fine), upper=upper)])
-    row, best = np.arange(len(p)), p.argmax(axis=1)
+    row = np.arange(len(p))
+    best = p.argmax(axis=1)
     nothing = cells.total[:, 0] <= 0
     angle = np.deg2rad(np.hstack([degrees, fine])[row, best])
     return np.where(nothing, 1.0 if upper else 0.0, p[row, best]), angle
@@ -212,16 +216,20 @@ def _end(cells: _Cells, near: FloatArray, level: float, *, upper: bool) -> Float
     angles: R is solved for one angle, and the angle looked for at that R, until it stays. The first
     is that of the largest probability at the R that is ``near``.
     """
-    total, angle = cells.total[:, 0], _largest(cells, near, upper=upper)[1]
-    scale = np.sqrt(total) + np.sqrt(cells.of_cell + cells.n_seeds * cells.of_texts)[:, 0]
+    total = cells.total[:, 0]
+    _, angle = _largest(cells, near, upper=upper)
+    scale = np.sqrt(total) + np.sqrt(cells.v_cell + cells.n_seeds * cells.v_texts)[:, 0]
     end = np.zeros(len(total))
-    at_zero = _largest(cells, np.zeros(len(total)), upper=upper)[0]
+    at_zero, _ = _largest(cells, np.zeros(len(total)), upper=upper)
     open_ = (at_zero <= level) if upper else (at_zero > level)
     open_ &= (total > 0) & (scale > 0)
     if not open_.any():
         return end
-    some, angles, scale = cells.at(open_), angle[open_], scale[open_]
-    rms, sign = scale, 1 if upper else -1
+    some = cells.at(open_)
+    angles = angle[open_]
+    scale = scale[open_]
+    rms = scale
+    sign = 1 if upper else -1
 
     def beyond(log_rms: FloatArray) -> FloatArray:
         p = _beyond(some, np.exp(log_rms)[:, None], angles[:, None], upper=upper)[:, 0]
@@ -248,7 +256,7 @@ def _score(p: FloatArray | float) -> FloatArray:
 @np.errstate(all="ignore")
 def findable_gaps(
     n_seeds: FloatArray,
-    of_texts: float,
+    v_texts: float,
     dof: float,
     *,
     threshold: float,
@@ -259,25 +267,27 @@ def findable_gaps(
 
     Trainings have no mean gap, and single cells add nothing. The guard is left out.
     """
-    bound, whole = np.full(len(n_seeds), threshold), np.full((len(n_seeds), 1), np.pi / 2)
+    bound = np.full(len(n_seeds), threshold)
+    no_mean_gap = np.full((len(n_seeds), 1), np.pi / 2)
 
     def cells(log_total: FloatArray) -> _Cells:
-        parts = np.broadcast_arrays(np.exp(log_total), 0.0, of_texts, n_seeds, dof)
+        parts = np.broadcast_arrays(np.exp(log_total), 0.0, v_texts, n_seeds, dof)
         return _Cells(*(part[:, None] for part in parts))
 
-    def found(upper: bool, chance: float) -> FloatArray:
+    def findable(upper: bool, chance: float) -> FloatArray:
         def too_likely(log_total: FloatArray) -> FloatArray:
             return _score(_largest(cells(log_total), bound, upper=upper)[0]) - _score(alpha)
 
-        scale = np.log(n_seeds * (threshold**2 + of_texts))
+        scale = np.log(n_seeds * (threshold**2 + v_texts))
         critical = cells(root_between(too_likely, scale - 30, scale + 15))
 
         def too_often(log_rms: FloatArray) -> FloatArray:
-            p = _beyond(critical, np.exp(log_rms)[:, None], whole, upper=False)[:, 0]
+            p = _beyond(critical, np.exp(log_rms)[:, None], no_mean_gap, upper=False)[:, 0]
             return _score(p) - _score(chance)
 
-        least, most = np.log(bound) - 15, np.log(bound) + 15
+        least = np.log(bound) - 15
+        most = np.log(bound) + 15
         rms = np.exp(root_between(too_often, least, most))
         return np.where(too_often(least) > 0, rms, np.nan)
 
-    return found(True, 1 - power), found(False, power)
+    return findable(True, 1 - power), findable(False, power)

@@ -68,7 +68,7 @@ class Verdict:
 
 
 _FACTS = tomllib.loads(shipped("verdicts.toml").read_text("utf-8"))
-VERDICTS = tuple(Verdict(id, **facts) for id, facts in _FACTS.items())
+VERDICTS = tuple(Verdict(name, **facts) for name, facts in _FACTS.items())
 """All verdicts, in the order in which they are asked for: a cell has the first that holds.
 
 A mean gap can differ from zero where the typical gap is below the threshold: with enough trainings
@@ -162,13 +162,13 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     places: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
     for i, row in enumerate(rows):
         quantity = row["quantity"].removeprefix("random_")
-        cell = (*(row[id] for id in CELL_IDS), quantity != row["quantity"])
+        cell = (*(row[name] for name in CELL_IDS), quantity != row["quantity"])
         if quantity in STANDING:
             places[cell][quantity] = i
-    first = {own[next(q for q in STANDING if q in own)] for own in places.values()}
-    found = [{**row, "stands": i in first} for i, row in enumerate(rows)]
-    foreseen = {_method_of(row) for row in found if row["stands"] and foresees(row)}
-    return [{**row, "headline": _is_headline(row, foreseen)} for row in found]
+    first = {by_quantity[min(by_quantity, key=STANDING.index)] for by_quantity in places.values()}
+    marked = [{**row, "stands": i in first} for i, row in enumerate(rows)]
+    foreseen = {_method_of(row) for row in marked if row["stands"] and foresees(row)}
+    return [{**row, "headline": _is_headline(row, foreseen)} for row in marked]
 
 
 def rank_of(row: Mapping[str, Any]) -> str:
@@ -184,7 +184,7 @@ def foresees(row: Mapping[str, Any]) -> bool:
 
 
 def _method_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[id] for id in CELL_IDS if id != "metric")
+    return tuple(row[name] for name in CELL_IDS if name != "metric")
 
 
 def _is_headline(row: Mapping[str, Any], foreseen: Collection[tuple[Any, ...]]) -> bool:
@@ -197,11 +197,11 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
     level = SHARE_OF_CLAIM * alpha
     n_seeds = _column(rows, "n_seeds", 2)
     p_large = _column(rows, "p_large")
-    of_one = n_seeds == 1
+    is_single = n_seeds == 1
     p_values = {
         "p_mean": _column(rows, "p_mean"),
         "p_large": p_large,
-        "p_small": np.where(of_one, _column(rows, "equivalence_p"), _column(rows, "p_small")),
+        "p_small": np.where(is_single, _column(rows, "equivalence_p"), _column(rows, "p_small")),
         "p_cross": np.maximum(p_large, _column(rows, "p_cross")),
     }
     guarded = _column(rows, "p_large_others") <= alpha
@@ -216,8 +216,8 @@ def _judged(rows: Sequence[Mapping[str, Any]], alpha: float) -> dict[str, list[A
         columns |= {f"{claim}_{name}": p.tolist() for claim, p in corrected.items()}
         holds = {claim: p <= level for claim, p in corrected.items()}
         holds |= {"guarded": guarded, "no_scale_differs": no_scale_differs}
-        which = [np.all([holds[claim] for claim in one.claims], axis=0) for one in VERDICTS]
-        words = np.select([untested, *which], ["", *(one.id for one in VERDICTS)], default="")
+        proven = [np.all([holds[claim] for claim in rule.claims], axis=0) for rule in VERDICTS]
+        words = np.select([untested, *proven], ["", *(rule.id for rule in VERDICTS)], default="")
         columns[verdict] = [word or None for word in words.tolist()]
     is_tested = ~np.isnan(p_values["p_mean"])
     for name, values in _planned(rows, level / max(1, is_tested.sum())).items():
@@ -249,7 +249,10 @@ def _planned(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, Float
     }
     unit = sd / np.nan_to_num(_column(rows, "detectable_ratio", 1.0), nan=1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        planned = {name: detectable_effect(of, alpha=level) / unit for name, of in studies.items()}
+        planned = {
+            name: detectable_effect(study_errors, alpha=level) / unit
+            for name, study_errors in studies.items()
+        }
         planned["text_share"] = errors.second / (estimate.v_seeds + errors.second)
     return planned
 
@@ -262,8 +265,8 @@ def _signs_by_scale(rows: Sequence[Mapping[str, Any]], level: float) -> FloatArr
     """
     signs = []
     for scale in SCALES:
-        p_mean, p_small, d = (_column(rows, f"{name}_{scale}") for name in ("p", "p_small", "d"))
-        is_shown = benjamini_hochberg(p_mean) <= level
-        is_small = benjamini_hochberg(p_small) <= level
-        signs.append(np.where(is_shown & ~is_small, np.sign(d), 0.0))
+        is_shown = benjamini_hochberg(_column(rows, f"p_{scale}")) <= level
+        is_small = benjamini_hochberg(_column(rows, f"p_small_{scale}")) <= level
+        sign = np.sign(_column(rows, f"d_{scale}"))
+        signs.append(np.where(is_shown & ~is_small, sign, 0.0))
     return np.array(signs)

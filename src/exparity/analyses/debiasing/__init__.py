@@ -121,10 +121,14 @@ def debiasing_cell(
         if "collapsed" in row["flags"]
     }
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
-    every = read_scores(scores, random_scores, removal_limits, [base, *recipes])
-    rows = [r for one in recipes for r in rows_of_changes(every, base, one, collapsed, options)]
-    ids = {"dataset": every.metadata["wildcards"]["dataset"]}
-    return StageResult(rows, ids, compared_in(every.metadata))
+    scored = read_scores(scores, random_scores, removal_limits, [base, *recipes])
+    rows = [
+        row
+        for recipe in recipes
+        for row in rows_of_changes(scored, base, recipe, collapsed, options)
+    ]
+    ids = {"dataset": scored.metadata["wildcards"]["dataset"]}
+    return StageResult(rows, ids, compared_in(scored.metadata))
 
 
 def _differences(experiment: ExperimentView, base: str) -> dict[str, str]:
@@ -140,11 +144,13 @@ def _difference(experiment: ExperimentView, base: str, model: str) -> str:
         return f"shares no dataset with {base}"
     differ: dict[str, None] = {}
     for dataset, seed in product(datasets, experiment.seeds):
-        options = [experiment.finetune_options(dataset, m, seed) for m in (model, base)]
-        if options[0].get("debias") == options[1].get("debias"):
+        options = experiment.finetune_options(dataset, model, seed)
+        base_options = experiment.finetune_options(dataset, base, seed)
+        if options.get("debias") == base_options.get("debias"):
             return "has the same debias"
-        own, of_base = (dict(dotted(of_model)) for of_model in options)
-        changed = (k for k in own | of_base if own.get(k) != of_base.get(k))
+        values = dict(dotted(options))
+        base_values = dict(dotted(base_options))
+        changed = (k for k in values | base_values if values.get(k) != base_values.get(k))
         differ |= dict.fromkeys(k for k in changed if k.partition(".")[0] not in _OF_DEBIASING)
     return f"differs in {', '.join(differ)}" if differ else ""
 
@@ -165,14 +171,14 @@ def rows_of_changes(
         collapsed: model and seed of the classifiers that predict one class.
         options: those of :func:`~exparity.stats.gap_change.gap_changes`.
     """
-    of_metrics = grouped(scores.cells, lambda cell: (cell.method, cell.metric))
-    for (method, metric), own in of_metrics.items():
-        cells = {(cell.metadata["wildcards"]["model"], cell.seed): cell for cell in own}
+    by_metric = grouped(scores.cells, lambda cell: (cell.method, cell.metric))
+    for (method, metric), trainings in by_metric.items():
+        cells = {(cell.metadata["wildcards"]["model"], cell.seed): cell for cell in trainings}
         seeds = sorted(s for model, s in cells if model == recipe and (base, s) in cells)
         pairs = [(cells[recipe, seed], cells[base, seed]) for seed in seeds]
         left_out = [bool({(recipe, seed), (base, seed)} & collapsed) for seed in seeds]
-        every = [cell for pair in pairs for cell in pair]
-        of_cells = [flag for cell in every for flag in cell.metadata.get("flags", [])]
+        paired = [cell for pair in pairs for cell in pair]
+        cell_flags = [flag for cell in paired for flag in cell.metadata.get("flags", [])]
         ids = {"model": recipe, "base": base, "method": method, "metric": metric}
         for pair in pairs:
             if not are_scored_alike(pair[0].metadata, pair[1].metadata):
@@ -180,14 +186,14 @@ def rows_of_changes(
                     f"{pair[0].path}: was scored with other options than {pair[1].path}; give the "
                     "metric the same options for both models"
                 )
-        for quantity in dict.fromkeys(name for cell in every for name in cell.quantities):
+        for quantity in dict.fromkeys(name for cell in paired for name in cell.quantities):
             for changes in _changes(scores, quantity, pairs, left_out, options):
                 for seed, change, is_left_out in (
-                    *zip(seeds, changes.of_seeds, left_out, strict=True),
-                    (None, changes.over_seeds, all(left_out)),
+                    *zip(seeds, changes.by_training, left_out, strict=True),
+                    (None, changes.over_trainings, all(left_out)),
                 ):
                     if quantity == "score" or change.n_seeds:
-                        flags = [*change.flags, *["collapsed"] * is_left_out, *of_cells]
+                        flags = [*change.flags, *["collapsed"] * is_left_out, *cell_flags]
                         row = {**ids, **asdict(change), "quantity": quantity, "seed": seed}
                         yield {**row, "flags": list(dict.fromkeys(flags))}
 
@@ -202,9 +208,9 @@ def _changes(
     """Return the changes of a quantity between every two groups; of skill on all scales."""
     examples = scores.examples
     cells = [cell for pair in pairs for cell in pair if quantity in cell.quantities]
-    each = [cell.quantities[quantity] for cell in cells]
+    quantities = [cell.quantities[quantity] for cell in cells]
     by_scale = {}
-    for scale in scales_of(each):
+    for scale in scales_of(quantities):
         values = np.full((2, len(pairs), len(examples)), np.nan)
         for s, pair in enumerate(pairs):
             for m, cell in enumerate(pair):
@@ -213,7 +219,11 @@ def _changes(
         by_scale[scale] = gap_changes(
             values[0], values[1], examples.groups, scores.order, examples.sets, **options
         )
-    over_seeds = {scale: [one.over_seeds for one in own] for scale, own in by_scale.items()}
-    tests = over_scales(each, over_seeds, "change")
+    over_trainings = {
+        scale: [pair.over_trainings for pair in changes] for scale, changes in by_scale.items()
+    }
+    tests = over_scales(quantities, over_trainings, "change")
     shown = next(iter(by_scale.values()))
-    return [one._replace(over_seeds=test) for one, (test, _) in zip(shown, tests, strict=True)]
+    return [
+        pair._replace(over_trainings=test) for pair, (test, _) in zip(shown, tests, strict=True)
+    ]

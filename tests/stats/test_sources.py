@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exparity.stats.crossed import crossed_tests
-from exparity.stats.sources import SOURCES, Divided, gap_sources
+from exparity.stats.sources import SOURCES, Divided, gap_parts, gap_sources
 
 pytestmark = pytest.mark.property
 PAIR = ("female", "male")
@@ -74,6 +74,26 @@ def test_the_parts_add_up_to_the_gap(seed, matched, sign):
 def test_the_parts_are_those_of_the_definition(seed):
     divided, groups, _ = drawn(seed)
     assert parts(sources(divided, groups)) == pytest.approx(by_hand(divided, groups), abs=1e-12)
+
+
+@few
+@given(st.integers(0, 10_000), st.booleans())
+def test_the_parts_of_one_training_are_those_of_the_definition(seed, with_undefined):
+    (training,), groups, _ = drawn(seed, trainings=1)
+    kept = np.ones(len(groups), dtype=bool)
+    if with_undefined:
+        kept[[0, 5]] = False
+        training.gain[~kept] = UNKNOWN
+    known = training._replace(**{name: part[kept] for name, part in training._asdict().items()})
+    expected = by_hand(
+        [known], [group for group, is_kept in zip(groups, kept, strict=True) if is_kept]
+    )
+    assert parts(gap_parts(training, groups, PAIR)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_training_without_texts_of_a_group_has_no_parts():
+    (training,), _, _ = drawn(0, trainings=1)
+    assert np.isnan(parts(gap_parts(training, [PAIR[0]] * 24, PAIR))).all()
 
 
 @few

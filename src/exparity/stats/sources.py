@@ -27,24 +27,28 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 
 
 @dataclass(frozen=True)
-class GapSources:
+class GapParts:
     """The parts of a mean gap, in the metric's unit; NaN where they are unknown.
 
     Attributes:
         gap_chance: what random explanations show, too.
         gap_room: what comes from texts that leave more to find; NaN where only chance is known.
         gap_explanations: what belongs to the explanations; NaN where only chance is known.
-        gap_chance_low, gap_chance_high, gap_room_low, gap_room_high, gap_explanations_low,
-            gap_explanations_high: ends of their intervals over trainings and texts.
     """
 
     gap_chance: float = np.nan
+    gap_room: float = np.nan
+    gap_explanations: float = np.nan
+
+
+@dataclass(frozen=True)
+class GapSources(GapParts):
+    """The parts of a mean gap over trainings, with the ends of their intervals."""
+
     gap_chance_low: float = np.nan
     gap_chance_high: float = np.nan
-    gap_room: float = np.nan
     gap_room_low: float = np.nan
     gap_room_high: float = np.nan
-    gap_explanations: float = np.nan
     gap_explanations_low: float = np.nan
     gap_explanations_high: float = np.nan
 
@@ -102,6 +106,27 @@ def gap_sources(
         columns[f"gap_{source}_low"] = test.ci_low
         columns[f"gap_{source}_high"] = test.ci_high
     return GapSources(**columns)
+
+
+def gap_parts(training: Divided, groups: Sequence[str], pair: tuple[str, str]) -> GapParts:
+    """Divide the gap between two groups, first minus second, in one training.
+
+    Args:
+        training: scores, gains and rooms of n texts, NaN where undefined.
+        groups: (n,) group of each text.
+        pair: the two groups.
+    """
+    of_texts = np.array(groups, dtype=object)
+    is_first = of_texts == pair[0]
+    is_second = of_texts == pair[1]
+    columns = {}
+    for source, values in _linearised(training, is_first, is_second).items():
+        is_known = np.isfinite(values)
+        if (is_known & is_first).any() and (is_known & is_second).any():
+            first = values[is_known & is_first].mean()
+            second = values[is_known & is_second].mean()
+            columns[f"gap_{source}"] = float(first - second)
+    return GapParts(**columns)
 
 
 def _linearised(

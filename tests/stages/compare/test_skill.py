@@ -137,7 +137,7 @@ def test_noise_is_found_against_certainty(simulations, planted):
 
 def test_the_gap_of_scores_is_divided_into_its_sources(simulations, planted):
     """Where certainty alone differs, hardly anything belongs to the explanations."""
-    verdicts, _ = planted({}, {"changed": simulations.halved}).compared()
+    verdicts, tests = planted({}, {"changed": simulations.halved}).compared()
     for quantity in ("score", "random_score"):
         row = verdicts[quantity]
         parts = [row[f"gap_{source}"] for source in ("chance", "room", "explanations")]
@@ -145,6 +145,13 @@ def test_the_gap_of_scores_is_divided_into_its_sources(simulations, planted):
         assert row["gap_explanations_low"] < 0 < row["gap_explanations_high"]
         assert abs(row["gap_explanations"]) < 0.1 * abs(row["estimate"])
     assert np.isnan([verdicts["excess"]["gap_chance"], verdicts["skill"]["gap_room"]]).all()
+    of_trainings = [row for row in tests.to_pylist() if row["quantity"] == "score"]
+    for source in ("chance", "room", "explanations"):
+        mean = np.mean([row[f"gap_{source}"] for row in of_trainings])
+        assert mean == pytest.approx(verdicts["score"][f"gap_{source}"], abs=1e-12)
+    for row in of_trainings:
+        parts = [row[f"gap_{source}"] for source in ("chance", "room", "explanations")]
+        assert sum(parts) == pytest.approx(row["mean_difference"], abs=1e-12)
 
 
 def test_a_scale_on_which_one_group_has_no_room_is_named(simulations, planted):

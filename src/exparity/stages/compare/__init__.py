@@ -20,7 +20,7 @@ from exparity.stats.compare import GroupComparison
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.levels import GroupLevel
 from exparity.stats.skill import Rooms, ScaleTests
-from exparity.stats.sources import GapSources
+from exparity.stats.sources import GapParts, GapSources
 
 __all__ = [
     "OVER_TRAININGS",
@@ -38,6 +38,7 @@ TESTS = Table(
     GroupComparison,
     "metric_direction better_group: string?",
     "test_accuracy random_significant: float64",
+    GapParts,
     *map(": ".join, ADJUSTED_COLUMNS.items()),
     keys=("seed", "method", "metric", "group_a", "group_b", "quantity", "draw"),
     ids=("seed", "method", "metric"),

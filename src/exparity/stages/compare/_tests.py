@@ -15,12 +15,14 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
 from exparity.stages.cell import Lookup, require_same_cell
 from exparity.stages.compare._scores import Cell, Classifiers, Scores
+from exparity.stages.compare._sources import divided
 from exparity.stages.skill import Skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
 from exparity.stats.effect import better_group
 from exparity.stats.skill import Scale
+from exparity.stats.sources import GapParts, gap_parts
 from exparity.types import FloatArray
 
 _DRAWN = itemgetter("seed", "metric", "group_a", "group_b")
@@ -57,7 +59,7 @@ def rows_of_tests(
     draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
     random, methods = ([cell for cell in model.cells if (cell.draw is None) == k] for k in (0, 1))
     for cell, comparisons in _compared(random, model, {**statistics, "resamples": 0}):
-        for row in _rows(cell, comparisons, classifiers, {}):
+        for row in _rows(cell, comparisons, model, classifiers, {}):
             if row["quantity"] == "random_score":
                 paired = row["wilcoxon_p"] == row["wilcoxon_p"]
                 p = row["wilcoxon_p" if paired else "p"]
@@ -65,7 +67,7 @@ def rows_of_tests(
             yield {**row, "random_significant": np.nan}
     for cell, comparisons in _compared(methods, model, statistics):
         adjusted = _adjusted(cell, model, covariates, statistics["confidence"])
-        for row in _rows(cell, comparisons, classifiers, adjusted):
+        for row in _rows(cell, comparisons, model, classifiers, adjusted):
             hits = draws[_DRAWN(row)]
             yield {**row, "random_significant": sum(hits) / len(hits) if hits else np.nan}
 
@@ -92,6 +94,7 @@ def _compared(
 def _rows(
     cell: Cell,
     comparisons: Mapping[str, Sequence[GroupComparison]],
+    model: Scores,
     classifiers: Classifiers,
     adjusted: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> Iterator[dict[str, Any]]:
@@ -100,12 +103,18 @@ def _rows(
     if cell.seed in classifiers.collapsed:
         flags.append("collapsed")
     measured, *_ = comparisons
+    parts = divided([cell], cell.places)
+    groups = model.groups[cell.places].tolist()
     for quantity, of_quantity in comparisons.items():
         preference = cell.preference_of(quantity)
         for pair, own in zip(of_quantity, comparisons[measured], strict=True):
             # Scores that are all equal say nothing, whatever random ones are.
             constant = [flag for flag in own.flags if flag == "constant"]
-            of_pair = adjusted.get((pair.group_a, pair.group_b), NOT_ADJUSTED)
+            names = pair.group_a, pair.group_b
+            of_pair = adjusted.get(names, NOT_ADJUSTED)
+            sources = GapParts()
+            if quantity == measured and parts:
+                sources = gap_parts(parts[0], groups, names)
             yield {
                 "seed": cell.seed,
                 "method": cell.method,
@@ -119,6 +128,7 @@ def _rows(
                     pair.group_a, pair.group_b, pair.direction, preference
                 ),
                 "test_accuracy": classifiers.accuracy[cell.seed],
+                **asdict(sources),
                 **(of_pair if quantity == measured else NOT_ADJUSTED),
             }
 

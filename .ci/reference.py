@@ -32,7 +32,7 @@ from exparity.core.validation import Settings, defaults_of, documented
 from exparity.costs.planned import n_jobs
 from exparity.explanations.units import unit_options
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, token_options, word_options
+from exparity.metrics import METRICS, message_options, token_options, word_options
 from exparity.metrics.facts import ARROWS
 from exparity.models.spec import TrainingSpec
 
@@ -229,7 +229,7 @@ def _made(name: str) -> str:
     entry = registry.get(id)
     options = schema_of(registry.options(entry))["properties"]
     options.pop("explains", None)  # a section of its own
-    shared = (token_options, word_options, unit_options, entry.function)
+    shared = token_options, word_options, message_options, unit_options, entry.function
     meanings = {name: text for function in shared for name, text in documented(function).items()}
     table = _table(
         ("Option", "Values", "Default", "Meaning"),

@@ -24,7 +24,8 @@ def scored(encoding, scores, target=0, **more):
 def explanation(scores, rationale=None, **more):
     """An explanation of tokens that have these scores."""
     tokens = ["t"] * len(scores)
-    return Explanation("x", 1, tokens=tokens, scores=scores, rationale=rationale, **more)
+    text = " ".join(tokens)
+    return Explanation(text, 1, tokens=tokens, scores=scores, rationale=rationale, **more)
 
 
 def value(metric, scores, rationale=None, **params):

@@ -5,6 +5,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from methods.training import (
     KINDS,
     METHOD_IDS,
@@ -27,6 +29,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 INF = float("inf")
 BY_SIZE = ("soft_comprehensiveness", "soft_sufficiency", "flip_sensitivity")
 """Metrics that rank tokens by absolute attribution: turning the sign does not invert them."""
+TOGETHER = [metric for metric in METRICS.ids() if METRICS.get(metric).facts.scores_together]
+"""Metrics whose value of a text depends on the other texts."""
 
 
 @pytest.fixture(params=METRICS.ids())
@@ -46,10 +50,26 @@ def reruns(metric):
 
 @pytest.mark.bits
 @pytest.mark.property
-@pytest.mark.parametrize("metric", [m for m in METRICS.ids() if m != "sensitivity"])
+@pytest.mark.parametrize(
+    "metric", [m for m in METRICS.ids() if m not in ("sensitivity", *TOGETHER)]
+)
 def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(classifier, metric):
     run = bits_of(classifier, explained(classifier), metric)
     check_invariance(classifier, run, len(TEXTS))
+
+
+@pytest.mark.bits
+@pytest.mark.property
+@pytest.mark.parametrize("metric", TOGETHER)
+@given(order=st.permutations(range(len(TEXTS))))
+def test_bits_of_texts_that_are_scored_together_do_not_depend_on_their_order(
+    classifiers, metric, order
+):
+    classifier = classifiers["bert"]
+    run = bits_of(classifier, explained(classifier), metric)
+    expected = run(range(len(TEXTS)))
+    assert run(order) == [expected[row] for row in order]
+    assert run([]) == []
 
 
 @pytest.mark.bits
@@ -159,7 +179,8 @@ def test_only_metrics_that_run_it_need_a_classifier_and_ids(classifier, metric):
     if not METRICS.get(metric).facts.needs_classifier:
         alone, beside = (evaluated(given, made, metric) for given in (None, classifier))
         np.testing.assert_array_equal(alone, beside)
-        assert np.isfinite(evaluated(None, [by_hand], metric)).all()
+        others = [Explanation("u", 1, tokens=["u"], scores=[0.5])] if metric in TOGETHER else []
+        assert np.isfinite(evaluated(None, [by_hand, *others], metric)).all()
         return
     with pytest.raises(InputError, match="needs a classifier"):
         evaluated(None, made, metric)

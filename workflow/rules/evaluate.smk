@@ -5,6 +5,7 @@ rule evaluate:
         checkpoint=get_checkpoint,
         counterfactuals=get_of_metric("counterfactuals", "counterfactual"),
         foresight=get_of_metric("foresight", "foresight"),
+        predictions=get_of_metric("predictions", "messages"),
     output:
         scores=get_path("scores"),
     log:
@@ -28,6 +29,6 @@ rule evaluate:
         "exparity evaluate --options {params.options:q} --metric-id {wildcards.metric:q}"
         " --data {input.data:q} --explanations {input.explanations:q}"
         " --checkpoint {input.checkpoint:q} --counterfactuals {input.counterfactuals:q}"
-        " --foresight {input.foresight:q}"
+        " --foresight {input.foresight:q} --predictions {input.predictions:q}"
         " --output {output.scores:q} --threads {threads}"
         " > {log:q} 2>&1"

@@ -40,10 +40,14 @@ STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "prepare": ((), ("data",)),
     "finetune": (("data",), ("predictions", "models")),
     "explain": (("data", "predictions"), ("explanations",)),
-    "evaluate": (("data", "explanations", "counterfactuals", "foresight"), ("scores",)),
+    "evaluate": (
+        ("data", "explanations", "counterfactuals", "foresight", "predictions"),
+        ("scores",),
+    ),
 }
-"""Artefacts that a job of each stage reads and makes; stages come after those they need. Whether
-counterfactuals and foresight are read depends on the metric; the experiment knows.
+"""Artefacts that a job of each stage reads and makes; stages come after those they need. Whether a
+job of a metric reads counterfactuals, foresight and predictions depends on it; the experiment
+knows.
 
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}

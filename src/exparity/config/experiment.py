@@ -41,7 +41,11 @@ _BYTES = {"fp32": 4, "bf16": 2, "fp16": 6}
 """Bytes of a weight in each precision."""
 _SLACK = 1.3
 """Memory of a job for each byte of the model that it holds."""
-OF_METRICS = {"counterfactuals": "counterfactual", "foresight": "foresight"}
+OF_METRICS = {
+    "counterfactuals": "counterfactual",
+    "foresight": "foresight",
+    "predictions": "messages",
+}
 """What a metric needs that reads an artefact, of those that only some metrics read."""
 _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "threads")}
 """Arguments that a job is given because its function has them: their flag and their value's id."""
@@ -243,7 +247,7 @@ class Experiment(ResolvedConfig):
             return [path for one in inputs for path in ([one] if isinstance(one, str) else one)]
         paths = self.own_inputs(name, ids)
         for artefact in layout.STAGES[name][0]:
-            if artefact in OF_METRICS:
+            if artefact in OF_METRICS and "metric" in ids:
                 paths += self.of_metric(artefact, ids)
             else:
                 paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")

@@ -52,6 +52,7 @@ class Job:
     load: Callable[[], Any] | None  # the model; work without one is over before saving pays
     doing: str  # what the progress says
     known: Mapping[str, Any]  # of the artefact, unless the parts say otherwise
+    is_one_part: bool = False  # the rows of a text depend on the other texts
 
     def fingerprint(self) -> str:
         """Digest everything but the examples; reads all inputs."""
@@ -80,7 +81,7 @@ class Parts:
 
     def __init__(self, job: Job, examples: Sequence[Example]) -> None:
         self.job = job
-        size = chunk_size(job.passes)
+        size = max(1, len(examples)) if job.is_one_part else chunk_size(job.passes)
         firsts = range(0, len(examples), size)
         self.chunks = {at: examples[first : first + size] for at, first in enumerate(firsts)}
         self.folder: Path | None = None

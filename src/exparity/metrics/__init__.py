@@ -3,9 +3,10 @@
 A metric that needs attributions alone is a function of padded arrays,
 ``f(scores, content_mask, *, options) -> (n,)``. One that compares with a rationale, or with the
 words that a counterfactual changes, receives words instead of tokens, ``f(scores, rationale,
-word_mask, *, options) -> (n,)``. One that runs the model, or the explanation method again,
-is a function of a :class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. All are registered with
-:func:`metric` in a module of their own.
+word_mask, *, options) -> (n,)``. One of what explanations tell a reader receives the words that
+they name, ``f(messages, *, options) -> (n,)``. One that runs the model, or the explanation method
+again, is a function of a :class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. All are registered
+with :func:`metric` in a module of their own.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import mean_length as mean_length
 from exparity.metrics._arrays import pad
 from exparity.metrics._arrays import word_arrays as word_arrays
+from exparity.metrics._messages import Cohort as Cohort
+from exparity.metrics._messages import Messages as Messages
+from exparity.metrics._messages import message_options as message_options
+from exparity.metrics._messages import messages_of
 from exparity.metrics.batch import MetricBatch as MetricBatch
 from exparity.metrics.batch import normalised
 from exparity.metrics.facts import MetricFacts
@@ -86,6 +91,7 @@ def metric_options(entry: Entry[MetricFacts]) -> type[Settings]:
     of_raw_scores = ("explainer", "foresight")
     shared: list[Any] = [] if facts.needs in of_raw_scores else [token_options]
     shared = [word_options] if facts.needs in MARKS else shared
+    shared = [message_options] if facts.needs == "messages" else shared
     defaults: dict[str, Any] = {"normalise_over": facts.normalise_over}
     if facts.per is not None:
         shared, defaults = [*shared, unit_options], {**defaults, "unit": facts.per}
@@ -213,11 +219,13 @@ def evaluate_keyed(
     notes: Counter[str] | None = None,
     falls: dict[int, Falls] | None = None,
     foresights: Sequence[Foresight] | None = None,
+    cohort: Cohort | None = None,
 ) -> FloatArray:
     """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`.
 
     ``notes`` receives the counts of the metric, and ``falls``, by the index of an explanation, the
-    falls that its score averages. ``foresights`` of the texts are made if they are not given.
+    falls that its score averages. ``foresights`` of the texts are made if they are not given. Where
+    no ``cohort`` is known, the explained classes are the predicted ones, and ``keys`` the sets.
     """
     entry = METRICS.get(metric)
     options = complete(metric_options(entry), params, f"metric {metric}")
@@ -232,6 +240,13 @@ def evaluate_keyed(
             explanations = [replace(e, rationale=e.changed_words) for e in explanations]
         arrays = word_arrays(explanations, options.pop("attribution"))
         return _values(entry, options, size, *map(locked, arrays))
+    if needs == "messages":
+        if cohort is None:
+            cohort = Cohort([e.target for e in explanations], keys, [""] * size)
+        places, messages = messages_of(explanations, keys, cohort, options.pop("share"))
+        values = np.full(size, np.nan)
+        values[places] = _values(entry, options, len(places), messages)
+        return values
     over, unit = options.pop("normalise_over", "sequence"), options.pop("unit", "token")
     units = [e.units(unit) for e in explanations]
     scores = [normalised(e, own, over) for e, own in zip(explanations, units, strict=True)]

@@ -15,7 +15,13 @@ ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
 """Marks of a metric's direction."""
 Skill = Literal["removal", "draws", "ratio", "none", "zero"]
 Needs = Literal[
-    "attributions", "rationale", "counterfactual", "foresight", "probabilities", "explainer"
+    "attributions",
+    "rationale",
+    "counterfactual",
+    "foresight",
+    "messages",
+    "probabilities",
+    "explainer",
 ]
 
 
@@ -31,8 +37,9 @@ class MetricFacts(Facts):
         needs: ``attributions`` (scores alone), ``rationale`` (scores of words, and which words
             carry the label), ``counterfactual`` (scores of words, and which words change with the
             group), ``foresight`` (scores, and what the model does when parts of the text are left
-            out, see :mod:`exparity.metrics.foresight`), ``probabilities`` (it runs the model) or
-            ``explainer`` (it runs the explanation method again).
+            out, see :mod:`exparity.metrics.foresight`), ``messages`` (the words that explanations
+            name, of all texts together), ``probabilities`` (it runs the model) or ``explainer`` (it
+            runs the explanation method again).
         stochastic: True if it draws random numbers.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
@@ -90,9 +97,16 @@ class MetricFacts(Facts):
         return self.skill in ("removal", "draws")
 
     @property
-    def compared_by(self) -> dict[str, str]:
+    def compared_by(self) -> dict[str, str | bool]:
         """Form of its skill, and the direction in which falls, or scores without, are better."""
-        return {"by": self.skill, "better": self.better_falls or self.direction}
+        form: dict[str, str | bool] = {"by": self.skill}
+        form["better"] = self.better_falls or self.direction
+        return {**form, "together": True} if self.scores_together else form
+
+    @property
+    def scores_together(self) -> bool:
+        """Whether the score of a text depends on the other texts that are scored with it."""
+        return self.needs == "messages"
 
     @property
     def runs_model(self) -> bool:

@@ -104,6 +104,8 @@ def _meaning(standing: Sequence[Row], quantity: str) -> str:
     """Return what the values of a panel mean."""
     if foresees(standing[0]):
         return "0 foresees nothing, 1 everything"
+    if quantity == "skill" and standing[0].get("metric_kind") == "communication":
+        return "skill, from 0 (as random words) to 1 (as the whole text)"
     if quantity == "skill":
         return "skill, from 0 (as random words) to 1 (as the best words found)"
     return "excess over random explanations" if quantity == "excess" else "score"

@@ -42,6 +42,11 @@ _BY_KIND = {
         "foresee the classifier better for",
         "foresees the classifier better",
     ),
+    "communication": Preference(
+        "have explanations that tell a reader better what was decided",
+        "tell a reader better what was decided for",
+        "tells a reader better what was decided",
+    ),
     "complexity": Preference(
         "have the more concentrated explanations",
         "have more concentrated explanations for",

@@ -143,6 +143,8 @@ def skills_of(row: Row) -> str:
     ends = "words at random to the best ones that a search finds"
     if n_scales == 1:
         ends = "random explanations to one that beats all of them"
+    elif row.get("metric_kind") == "communication":
+        ends = "random words to the whole text"
     elif not n_scales:
         ends = "random explanations to ideal ones"
     a, b = (f"{row[f'group_{s}']} go {_Number(100 * row[f'skill_{s}']):.0f} %" for s in "ab")

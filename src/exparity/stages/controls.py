@@ -7,6 +7,7 @@ shared a number, words of one token would come first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -293,7 +294,8 @@ def negative_control_cell(
     """Score random explanations of the test texts with one metric.
 
     The metric draws the same random numbers as for explanations by any method. Metrics that compare
-    with rationales also score the rationale as an explanation, the ``reference``. Metrics that take
+    with rationales also score the rationale as an explanation, the ``reference``, and metrics of
+    messages the whole text. Metrics that take
     fractions of the units run no model if there are limits of removal.
 
     Args:
@@ -317,7 +319,7 @@ def negative_control_cell(
     metric = Metric.of(use, params, metric_id)
     texts = ChosenTexts.read(data, checkpoint, predictions, choice)
     texts = replace(texts, choice={**texts.choice, "draws": draws})
-    scoring = Scoring(metric, texts, counterfactuals or (), foresight or ())
+    scoring = Scoring(metric, texts, counterfactuals or (), foresight or (), [predictions])
     steps = _steps(metric)
     limit_files = removal_limits if steps else None
     begin = partial(_drawing, scoring, draws)
@@ -325,7 +327,7 @@ def negative_control_cell(
         begin = partial(_looking_up, metric, steps, limit_files[0], draws)
     scoring.run(
         output,
-        [predictions, *(limit_files or ())],
+        limit_files or (),
         [METHODS.get(RANDOM)],
         None if limit_files else checkpoint,
         machine,
@@ -335,7 +337,7 @@ def negative_control_cell(
 
 def _unit(metric: Metric) -> Unit:
     """Return the unit of a metric, for each of which random explanations have a number."""
-    if metric.entry.facts.needs in MARKS:
+    if metric.entry.facts.needs in (*MARKS, "messages"):
         return "word"
     unit: Unit = metric.options.get("unit", "token")
     return unit
@@ -371,22 +373,49 @@ def _drawing(scoring: Scoring, draws: int, rest: Rest) -> Compute:
     """Return the function that explains a part at random, draw by draw, and scores all at once."""
     encodings_of = checked_encoder(rest.model, rest.chunks)
     texts, unit = scoring.texts, _unit(scoring.metric)
-    has_reference = scoring.metric.entry.facts.needs == "rationale"
+    scores_together = scoring.metric.entry.facts.scores_together
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         asked = encodings_of(part), texts.classes_of(part), [e.example_id for e in part]
         explanations = _drawn(rest.model, asked, texts.ids["seed"], draws, unit)
-        rows, notes = scoring.score(rest.model, list(part) * draws, explanations)
+        rows: list[dict[str, Any]] = []
+        notes = Counter[str]()
+        at_once = 1 if scores_together else draws
+        for first in range(0, len(explanations), max(1, at_once * len(part))):
+            drawn = explanations[first : first + at_once * len(part)]
+            scored, of_drawn = scoring.score(rest.model, list(part) * at_once, drawn)
+            rows += scored
+            notes.update(of_drawn)
         for index, row in enumerate(rows):
             row["draw"] = index // len(part)
-        if has_reference:
-            ideal = list(map(_as_attribution, part, explanations[: len(part)]))
-            best, _ = scoring.score(rest.model, part, ideal)
-            for row, of_rationale in zip(rows, best * draws, strict=True):
-                row["reference"] = of_rationale["score"]
-        return rows, {"notes": notes}
+        best = _reference_rows(scoring, rest.model, part, explanations[: len(part)])
+        for row, of_reference in zip(rows, best * draws, strict=bool(best)):
+            row["reference"] = of_reference["score"]
+        return rows, {"notes": dict(notes)}
 
     return compute
+
+
+def _reference_rows(
+    scoring: Scoring,
+    classifier: Classifier,
+    part: Sequence[Example],
+    explanations: Sequence[Explanation],
+) -> list[dict[str, Any]]:
+    """Return the rows of the best explanation of each text: its rationale, or all of its words.
+
+    There are none for other metrics. ``explanations`` are any of the texts.
+    """
+    metric = scoring.metric
+    needs = metric.entry.facts.needs
+    if needs == "rationale":
+        explanations = list(map(_as_attribution, part, explanations))
+    elif needs == "messages":
+        scoring = replace(scoring, metric=metric._replace(options={**metric.options, "share": 1.0}))
+    else:
+        return []
+    rows, _ = scoring.score(classifier, part, explanations)
+    return rows
 
 
 def _as_attribution(example: Example, explanation: Explanation) -> Explanation:

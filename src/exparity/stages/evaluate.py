@@ -30,6 +30,7 @@ from exparity.methods.facts import MethodFacts
 from exparity.metrics import (
     METRICS,
     SHARED_SOURCES,
+    Cohort,
     evaluate_keyed,
     mean_length,
     metric_options,
@@ -61,6 +62,7 @@ def evaluate_cell(
     machine: Inference = Inference(),
     counterfactuals: Sequence[Path] | None = None,
     foresight: Sequence[Path] | None = None,
+    predictions: Sequence[Path] | None = None,
 ) -> None:
     """Score explanations with one metric.
 
@@ -79,6 +81,7 @@ def evaluate_cell(
         machine: where and how the model is run.
         counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
         foresight: the classifier's foresight artefact, for metrics that need one.
+        predictions: the classifier's predictions artefact, for metrics that need one.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
@@ -96,7 +99,8 @@ def evaluate_cell(
     chosen = sample([examples[id] for id in ids], max_examples)
     explained = metadata["wildcards"], metadata.get("flags", []), {"max_examples": max_examples}
     texts = ChosenTexts(data, prepared, chosen, *explained, classes={})
-    scoring = Scoring(metric, texts, counterfactuals or (), foresight or ())
+    files = counterfactuals or (), foresight or (), predictions or ()
+    scoring = Scoring(metric, texts, *files)
     facts = metric.entry.facts
     if facts.runs_model and checkpoint is None:
         raise InputError(f"metric {metric.id}: runs the model; name its --checkpoint")
@@ -133,6 +137,7 @@ class Scoring:
         texts: the texts.
         counterfactuals: the dataset's counterfactuals artefact, if there is one.
         foresight: the classifier's foresight artefact, if there is one.
+        predictions: the classifier's predictions artefact, if there is one.
 
     Raises:
         InputError: the texts lack what the metric works with.
@@ -142,6 +147,7 @@ class Scoring:
     texts: ChosenTexts
     counterfactuals: Sequence[Path]
     foresight: Sequence[Path] = ()
+    predictions: Sequence[Path] = ()
 
     def __post_init__(self) -> None:
         path, examples = self.texts.path, self.texts.examples
@@ -192,6 +198,27 @@ class Scoring:
         return foresights
 
     @cached_property
+    def _decisions(self) -> Lookup[int]:
+        """Class that the classifier predicts for each text."""
+        if not self.predictions:
+            raise InputError(f"metric {self.metric.id}: name the classifier's --predictions")
+        (path,) = self.predictions
+        table, metadata = read_artefact(path, "predictions")
+        require_same_cell((self.texts.path, self.texts.ids), (path, cell_of(metadata)))
+        columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
+        return Lookup(path, "prediction of example", zip(*columns, strict=True))
+
+    def _cohort(self, examples: Sequence[Example]) -> Cohort | None:
+        """Return what is known of texts beside their explanations, for metrics that need it."""
+        if self.metric.entry.facts.needs != "messages":
+            return None
+        return Cohort(
+            [self._decisions[example.example_id] for example in examples],
+            [example.match_id or example.example_id for example in examples],
+            [example.group for example in examples],
+        )
+
+    @cached_property
     def _options(self) -> dict[str, Any]:
         """Options of the metric, with the mean length of rationales where that is asked for.
 
@@ -224,7 +251,13 @@ class Scoring:
                 "precision": machine.precision,
                 **texts.choice,
             },
-            files=[texts.path, *files, *self.counterfactuals, *self.foresight],
+            files=[
+                texts.path,
+                *files,
+                *self.counterfactuals,
+                *self.foresight,
+                *self.predictions,
+            ],
             checkpoint=checkpoint,
             sources=[metric.entry.source, *SHARED_SOURCES, *(one.source for one in methods)],
             passes=prod([facts.passes, *(one.facts.passes for one in methods)])
@@ -237,6 +270,7 @@ class Scoring:
                 "bounds": facts.bounds_with(metric.options),
                 "skill": facts.compared_by,
             },
+            is_one_part=facts.scores_together,
         )
         table = run(job, texts.examples, begin)
         scores = table.column("score").to_numpy() if table else np.zeros(0)
@@ -267,7 +301,8 @@ class Scoring:
             notes["unchanged"] = n_unchanged(self.changed, examples)
         of_metric = self.metric.entry.id, int(self.texts.ids["seed"]), dict(self._options)
         foresights = self._foreseen(examples, explanations)
-        values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls, foresights)
+        known = foresights, self._cohort(examples)
+        values = evaluate_keyed(classifier, marked, keys, *of_metric, notes, falls, *known)
         scored = zip(examples, values.tolist(), strict=True)
         rows = [{**key_of(example), "score": value} for example, value in scored]
         for index, of_text in falls.items():

@@ -83,6 +83,10 @@ class RandomScores:
         for draw in rest:
             yield draw, self.table.filter(drawn == draw), None
 
+    def has_texts_of(self, table: pa.Table) -> bool:
+        """Return whether the texts are those of other scores."""
+        return set(table.column("example_id").to_pylist()) == self.means.keys()
+
     def excess(self, table: pa.Table) -> FloatArray:
         """Return (n,) each score minus the mean of its text's random ones; NaN where one is."""
         keys = table.column("example_id").to_pylist()
@@ -260,8 +264,13 @@ def quantities_of(
     """
     prefix = "random_" if is_drawn else ""
     quantities = {f"{prefix}score": Quantity({None: table.column("score").to_numpy()})}
-    is_relative = (metadata.get("skill") or {}).get("by") != "zero"
-    if is_relative and random is not None and are_scored_alike(random.metadata, metadata):
+    facts = metadata.get("skill") or {}
+    is_relative = facts.get("by") != "zero"
+    # Of fewer texts, there is less to learn from, and other success by chance.
+    is_of_others = random is not None and facts.get("together") and not random.has_texts_of(table)
+    if is_of_others or not is_relative or random is None:
+        return quantities
+    if are_scored_alike(random.metadata, metadata):
         quantities[f"{prefix}excess"] = Quantity({None: random.excess(table)})
         skill = skill_of(table, metadata, random, controls, is_drawn=is_drawn)
         if skill is not None:

@@ -103,6 +103,8 @@ class Cell:
     def flags(self) -> Sequence[str]:
         """Those of the scores themselves."""
         has_control = self.facts is None or self.facts.needs != "explainer"
+        if self.facts is not None and self.facts.scores_together:
+            has_control = len(self.quantities) > 1
         return [*self.metadata.get("flags", []), *([] if has_control else [NOT_RELATIVE])]
 
 

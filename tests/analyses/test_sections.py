@@ -75,27 +75,27 @@ class TestCorrectness:
 def test_words_with_most_sets_are_shown(grid):
     rows = read_analysis(grid.root, grid.options, "attribution_difference")
     (table,) = difference_tables(rows, 0.05)
-    assert len(table["words"]) == 10
-    assert table["words"][0] == ("he", "she")
-    assert table["tested"] == 13  # the queen's is too rare
-    together = table["cells"]["c", "gradient_x_input", ("", "")]
-    assert together["mean_difference"] == pytest.approx(0.2)
-    assert (together["significant"], together["tested"], together["n_sets"]) == (2, 2, 40)
-    assert table["cells"]["c", "gradient_x_input", ("he", "she")]["significant"] == 1
-    assert table["cells"]["c", "gradient_x_input", ("king", "queen")]["tested"] == 0
+    assert len(table.words) == 10
+    assert table.words[0] == ("he", "she")
+    assert table.tested == 13  # the queen's is too rare
+    together = table.cells["c", "gradient_x_input", ("", "")]
+    assert together.mean_difference == pytest.approx(0.2)
+    assert (together.significant, together.tested, together.n_sets) == (2, 2, 40)
+    assert table.cells["c", "gradient_x_input", ("he", "she")].significant == 1
+    assert table.cells["c", "gradient_x_input", ("king", "queen")].tested == 0
 
 
 def test_shares_stand_beside_the_published_one(grid):
     rows = read_analysis(grid.root, grid.options, "dataset_bias")
-    found = shares_of(rows, "geco_subj")
-    assert [(s["group"], s["share"], s["count"], s["published"]) for s in found] == [
+    shares = shares_of(rows, "geco_subj")
+    assert [(share.group, share.share, share.count, share.published) for share in shares] == [
         ("male", 0.6, 120, None),
         ("female", 0.4, 80, 0.476),
     ]
     words = associations_of(rows)
     assert list(words) == ["male"]
-    assert [row["word"] for row in words["male"]] == ["he", "she", "<b>"]
-    assert {share["published"] for share in shares_of(rows, "pairs_all")} == {None}
+    assert [word.word for word in words["male"]] == ["he", "she", "<b>"]
+    assert {share.published for share in shares_of(rows, "pairs_all")} == {None}
 
 
 def test_mlm_scores_of_matched_sets(grid):

@@ -66,34 +66,32 @@ class TestFormulas:
         means = spread_of(values, groups, GROUPS, sets, permutations=99)
         spread = means[0]
         mean, s2, q, tau2, mu, shrunk = naive(values, groups, sets)
-        assert {m["group"]: m["mean"] for m in means} == pytest.approx(mean, rel=1e-12)
-        assert {m["group"]: m["standard_error"] ** 2 for m in means} == pytest.approx(s2, rel=1e-12)
-        assert (spread["q"], spread["tau"] ** 2, spread["center"]) == pytest.approx(
-            (q, tau2, mu), rel=1e-10
-        )
-        assert {m["group"]: m["shrunk_mean"] for m in means} == pytest.approx(shrunk, rel=1e-10)
-        assert spread["range"] == pytest.approx(max(mean.values()) - min(mean.values()), rel=1e-12)
+        assert {m.group: m.mean for m in means} == pytest.approx(mean, rel=1e-12)
+        assert {m.group: m.standard_error**2 for m in means} == pytest.approx(s2, rel=1e-12)
+        assert (spread.q, spread.tau**2, spread.center) == pytest.approx((q, tau2, mu), rel=1e-10)
+        assert {m.group: m.shrunk_mean for m in means} == pytest.approx(shrunk, rel=1e-10)
+        assert spread.range == pytest.approx(max(mean.values()) - min(mean.values()), rel=1e-12)
         assert tau2 > 0
-        assert spread["lowest"] == min(shrunk, key=shrunk.get)
-        assert spread["highest"] == max(shrunk, key=shrunk.get)
+        assert spread.lowest == min(shrunk, key=shrunk.get)
+        assert spread.highest == max(shrunk, key=shrunk.get)
 
     def test_p_and_range_by_chance_are_those_of_all_permutations(self):
         """Four values in two groups of two: of six ways to deal them, all are drawn in time."""
         values, groups = [0.0, 1.0, 3.0, 7.0], ["a", "a", "b", "b"]
         spread, *_ = spread_of(values, groups, ("a", "b"), permutations=30_000)
         means = [(0 + 1, 3 + 7), (0 + 3, 1 + 7), (0 + 7, 1 + 3)]
-        assert spread["range_by_chance"] == pytest.approx(
+        assert spread.range_by_chance == pytest.approx(
             sum(abs(b - a) / 2 for a, b in means) / 3, rel=0.02
         )
         # the split that it is has the largest Q
-        assert spread["p"] == pytest.approx(1 / 3, abs=0.01)
+        assert spread.p == pytest.approx(1 / 3, abs=0.01)
 
     def test_groups_are_permuted_within_sets_alone_where_sets_are_pairs(self):
         values = [float(10 * i + (k == "b")) for i in range(12) for k in "ab"]
         sets = [i // 2 for i in range(24)]
         spread, *_ = spread_of(values, list("ab" * 12), ("a", "b"), sets, permutations=4999)
-        assert spread["p"] < 0.003  # of 2^12 ways two are as extreme
-        assert spread_of(values, list("ab" * 12), ("a", "b"))[0]["p"] > 0.5
+        assert spread.p < 0.003  # of 2^12 ways two are as extreme
+        assert spread_of(values, list("ab" * 12), ("a", "b"))[0].p > 0.5
 
 
 def test_no_gap_between_groups_of_skewed_scores():
@@ -104,10 +102,10 @@ def test_no_gap_between_groups_of_skewed_scores():
     for seed in range(400):
         values = (rng.lognormal(size=len(groups)) - math.exp(0.5)) / 2.1612
         spread, *_ = spread_of(values, groups, order, permutations=199, seed=seed)
-        p.append(spread["p"])
-        raw.append(spread["range"])
-        shrunk.append(spread["shrunk_range"])
-        by_chance.append(spread["range_by_chance"])
+        p.append(spread.p)
+        raw.append(spread.range)
+        shrunk.append(spread.shrunk_range)
+        by_chance.append(spread.range_by_chance)
     assert 0.025 <= np.mean(np.array(p) <= 0.05) <= 0.08
     assert np.mean(by_chance) == pytest.approx(np.mean(raw), rel=0.05)
     assert np.mean(shrunk) < 0.25 * np.mean(raw)
@@ -131,8 +129,8 @@ class TestTooLittle:
         values = [*rng.normal(size=30), math.nan, 0.5, math.nan]
         groups = [*"abc" * 10, "a", "d", "d"]
         means = spread_of(values, groups, GROUPS)
-        assert means[0]["flags"] == ["undefined_values"]
-        assert [(m["group"], m["n"]) for m in means] == [("a", 10), ("b", 10), ("c", 10), ("d", 1)]
+        assert means[0].flags == ["undefined_values"]
+        assert [(m.group, m.n) for m in means] == [("a", 10), ("b", 10), ("c", 10), ("d", 1)]
 
 
 KEYS = [{"example_id": f"{i:03d}", "group": GROUPS[i % 4], "match_id": None} for i in range(160)]
@@ -183,9 +181,9 @@ class TestAnalysis:
         rows = self.run(tmp_path, random=False)
         up = worst_groups(rows, {"gini": "higher", "sparsity": "higher"}, 0.05)
         down = worst_groups(rows, {"gini": "lower", "sparsity": "higher"}, 0.05)
-        assert [(line["metric"], line["found"], line["n_groups"]) for line in up] == [
+        assert [(line.metric, line.found, line.n_groups) for line in up] == [
             ("gini", 1, 4), ("sparsity", 0, 4),
         ]  # fmt: skip
-        assert up[0]["worst"] != "c"
-        assert [down[0][name] for name in ("worst", "times", "smallest")] == ["c", 1, 40]
-        assert up[1]["worst"] == ""
+        assert up[0].worst != "c"
+        assert [down[0].worst, down[0].times, down[0].smallest] == ["c", 1, 40]
+        assert up[1].worst == ""

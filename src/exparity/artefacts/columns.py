@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from exparity.types import FloatArray, IntArray
 
 ID = pa.dictionary(pa.int32(), pa.string())
 Row = Mapping[str, Any]
+Record = TypeVar("Record")
 _LEFT_OUT = {"left_out": "where empty"}
 _NAMED = {
     "id": ID,
@@ -66,6 +68,15 @@ def _of_record(kind: type[Any]) -> Iterator[str]:
     for name, hint in get_type_hints(kind).items():
         plain = next(_OF_HINTS[part] for part in (*get_args(hint), hint) if part in _OF_HINTS)
         yield f"{name}: list<{plain}>" if get_origin(hint) in (list, tuple) else f"{name}: {plain}"
+
+
+def records(kind: type[Record], rows: pa.Table | Iterable[Row]) -> list[Record]:
+    """Return the rows of a table as records of a dataclass, whose attributes name columns."""
+    names = [attribute.name for attribute in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    if isinstance(rows, pa.Table):
+        columns = [rows.column(name).to_pylist() for name in names]
+        return [kind(*values) for values in zip(*columns, strict=True)]
+    return [kind(*(row[name] for name in names)) for row in rows]
 
 
 KEY = fields("example_id group: string", "match_id: string?")

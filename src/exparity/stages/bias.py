@@ -12,11 +12,19 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.analyses import Table
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import DEFAULTS, Statistics
-from exparity.stages.cell import Lookup, cell_of, read_all
+from exparity.stages.cell import (
+    ChangedPrediction,
+    Lookup,
+    Prediction,
+    cell_of,
+    model_of,
+    read_all,
+)
 from exparity.stats.bootstrap import Draws
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import (
@@ -25,11 +33,10 @@ from exparity.stats.model_bias import (
     marked_if_collapsed,
     model_bias,
 )
-from exparity.stats.predictions import BiasRow, predictions_of
+from exparity.stats.predictions import BiasRow, Predictions, predictions_of
 from exparity.stats.rms import rms_of_groups
 
 log = logging.getLogger(__name__)
-_COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
 
 
 @analysis(
@@ -73,55 +80,63 @@ def bias_model(
             does not fit what the data declare, or an option is out of range.
     """
     Statistics(confidence=confidence, resamples=resamples)  # refuses what is out of range
-    declared = read_artefact(data, "data")[1]
-    of_data = data, declared["wildcards"]
-    trained = list(read_all("predictions", predictions, of_data, over=("seed",)))
-    of_model = {name: trained[0][1]["wildcards"][name] for name in ("dataset", "model")}
+    _, declared = read_artefact(data, "data")
+    same_dataset = data, declared["wildcards"]
+    trained = list(read_all("predictions", predictions, same_dataset, over=("seed",)))
+    ids = model_of(trained[0][1])
+    dataset, model = ids.values()
     others = counterfactual_predictions or ()
     changed = {
         cell_of(metadata)["seed"]: table
         for table, metadata in read_all(
-            "counterfactual_predictions", others, (predictions[0], of_model), over=("seed",)
+            "counterfactual_predictions", others, (predictions[0], ids), over=("seed",)
         )
     }
     rows: list[dict[str, Any]] = []
-    notes: dict[str, int] = {}
+    notes = {"undefined": 0}
     for table, metadata in trained:
-        ids = cell_of(metadata)
-        if is_collapsed(table.column("predicted").to_pylist()):
-            log.warning(
-                "seed %s: the classifier predicts one class for every test example", ids["seed"]
-            )
-        seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
-        draws = Draws(confidence=confidence, resamples=resamples, seed=seed)
-        columns = [table.column(name).to_pylist() for name in _COLUMNS]
-        columns[4:4] = declared["groups"], declared["labels"]
-        own = predictions_of(*columns)
-        measured = model_bias(own, draws)
-        if ids["seed"] in changed:
+        seed = cell_of(metadata)["seed"]
+        predicted = _predictions(table, declared["groups"], declared["labels"])
+        if is_collapsed(predicted.predicted):
+            log.warning("seed %s: the classifier predicts one class for every test example", seed)
+        drawn_by = derive_seed(int(seed), "bias", dataset, model)
+        draws = Draws(confidence=confidence, resamples=resamples, seed=drawn_by)
+        measured = model_bias(predicted, draws)
+        if seed in changed:
             examples = table.column("example_id").to_pylist()
-            counterfactuals = _read_changed(changed[ids["seed"]], examples)
+            counterfactuals = _read_changed(changed[seed], examples)
             # The same of every training.
             notes["counterfactuals"] = len(counterfactuals)
-            notes["unchanged"] = sum(not one.n_changed for one in counterfactuals)
-            measured += [*fpr_gaps(measured), *causal_bias(own, counterfactuals, draws)]
-        elif len(own.classes) > 2:  # of two classes, one says everything
-            over_classes = marked_if_collapsed([*rms_of_groups(own, draws)], own.predicted)
+            notes["unchanged"] = sum(not prediction.n_changed for prediction in counterfactuals)
+            causal = causal_bias(predicted, counterfactuals, draws)
+            measured += [*fpr_gaps(measured), *causal]
+        elif len(predicted.classes) > 2:  # of two classes, one says everything
+            over_classes = [*rms_of_groups(predicted, draws)]
+            over_classes = marked_if_collapsed(over_classes, predicted.predicted)
             measured += [*fpr_gaps(measured), *over_classes]
-        rows += [{**asdict(row), "seed": ids["seed"]} for row in measured]
-    undefined = sum(math.isnan(row["value"]) for row in rows)
-    log.info("%d quantities, of which %d are undefined", len(rows), undefined)
+        notes["undefined"] += sum(math.isnan(row.value) for row in measured)
+        rows += [{**asdict(row), "seed": seed} for row in measured]
+    log.info("%d quantities, of which %d are undefined", len(rows), notes["undefined"])
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
-    facts["notes"] = {"undefined": undefined, **notes}
-    return StageResult(rows, of_model, facts)
+    return StageResult(rows, ids, {**facts, "notes": notes})
+
+
+def _predictions(table: pa.Table, groups: Sequence[str], labels: Sequence[str]) -> Predictions:
+    """Return the predictions of a training, with the groups and classes that the data declare."""
+    predicted = records(Prediction, table)
+    return predictions_of(
+        [prediction.label for prediction in predicted],
+        [prediction.predicted for prediction in predicted],
+        [prediction.probabilities for prediction in predicted],
+        [prediction.group for prediction in predicted],
+        groups,
+        labels,
+        [prediction.match_id for prediction in predicted],
+    )
 
 
 def _read_changed(table: pa.Table, examples: Sequence[str]) -> list[CounterfactualPrediction]:
     """Read what is predicted for the counterfactuals of predicted examples."""
     places = zip(examples, range(len(examples)), strict=True)
     position = Lookup("--predictions", "example", places)
-    names = ("group_to", "predicted", "probabilities", "n_changed")
-    return [
-        CounterfactualPrediction(position[row["example_id"]], *(row[name] for name in names))
-        for row in table.to_pylist()
-    ]
+    return [row.at(position[row.example_id]) for row in records(ChangedPrediction, table)]

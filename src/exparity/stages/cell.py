@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from exparity.artefacts.columns import KEY
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
+from exparity.stats.causal_bias import CounterfactualPrediction
 from exparity.types import Example
 
 _CELL = ("dataset", "model", "seed")
@@ -21,7 +23,7 @@ Value = TypeVar("Value")
 def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
     """Refuse inputs of different datasets, models or seeds."""
     for name in _CELL:
-        named = [(of, ids[name]) for of, ids in inputs if name in ids]
+        named = [(source, ids[name]) for source, ids in inputs if name in ids]
         for other, value in named[1:]:
             first, expected = named[0]
             if value != expected:
@@ -52,15 +54,65 @@ def read_all(
     first: tuple[tuple[Path, dict[str, Any]], ...] = ()
     for path in paths:
         table, metadata = read_artefact(path, artefact)
-        own = {name: id for name, id in cell_of(metadata).items() if name not in over}
-        first = first or ((path, own),)
-        require_same_cell(*others, *first, (path, own))
+        shared = {name: value for name, value in cell_of(metadata).items() if name not in over}
+        first = first or ((path, shared),)
+        require_same_cell(*others, *first, (path, shared))
         yield table, metadata
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A row of predictions: what a classifier says of a test text."""
+
+    example_id: str
+    group: str
+    match_id: str | None
+    label: int
+    predicted: int
+    probabilities: list[float]
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """A row of counterfactuals: a text as it is with another group."""
+
+    example_id: str
+    split: str
+    group_to: str
+    words: list[str]
+    n_changed: int
+
+
+@dataclass(frozen=True)
+class ChangedPrediction:
+    """A row of counterfactual predictions: what it says of a text of another group."""
+
+    example_id: str
+    group_to: str
+    predicted: int
+    probabilities: list[float]
+    n_changed: int
+
+    def at(self, place: int) -> CounterfactualPrediction:
+        """Return the prediction for the example at a place among others."""
+        return CounterfactualPrediction(
+            place, self.group_to, self.predicted, self.probabilities, self.n_changed
+        )
 
 
 def cell_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return dataset, model and seed of an artefact by its metadata."""
     return {name: metadata["wildcards"][name] for name in _CELL}
+
+
+def model_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return dataset and model of an artefact by its metadata."""
+    return {name: metadata["wildcards"][name] for name in _CELL[:2]}
+
+
+def scored_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return method and metric of scores by their metadata."""
+    return {name: metadata["wildcards"][name] for name in ("method", "metric")}
 
 
 def compared_in(metadata: Mapping[str, Any]) -> dict[str, Any]:

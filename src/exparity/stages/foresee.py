@@ -6,6 +6,7 @@ It is asked once for a training; every explanation of it is then compared with t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import KEY
+from exparity.artefacts.columns import KEY, records
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import analysis
 from exparity.core import flags
@@ -21,6 +22,7 @@ from exparity.core.device import Inference
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.explanations import units
+from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import explain_encodings
@@ -41,16 +43,14 @@ Designs = Annotated[Sequence[Mapping[str, Any]], flags.Flag(hidden=True)]
 def _options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take what the metrics of the dataset ask for, and the texts that some method explains."""
     applying = experiment.applying("metrics", ids["dataset"])
-    metrics = [id for id in experiment.metrics_that_need("foresight") if id in applying]
+    metrics = [name for name in experiment.metrics_that_need("foresight") if name in applying]
     if not metrics:
         return None
-    designs = []
-    for metric in metrics:
-        params = experiment.evaluate_options(**ids, metric=metric)["params"]
-        designs.append(design_of(params)._asdict())
-    distinct = [design for at, design in enumerate(designs) if design not in designs[:at]]
+    designs = [
+        design_of(experiment.evaluate_options(**ids, metric=metric)["params"]) for metric in metrics
+    ]
     return {
-        "designs": distinct,
+        "designs": [design._asdict() for design in dict.fromkeys(designs)],
         "precision": experiment.config.precision,
         "target": experiment.config.target,
         "examples": experiment.config.examples,
@@ -156,8 +156,8 @@ def _asking(job: Job, texts: ChosenTexts, rest: Rest) -> Compute:
 
         by_text = rest.model.run_by_precision([e.token_ids for e in encodings], rows_of)
         rows = []
-        for example, target, of_designs in zip(part, targets.tolist(), by_text, strict=True):
-            rows += [{**key_of(example), "target": target, **row} for row in of_designs]
+        for example, target, columns in zip(part, targets.tolist(), by_text, strict=True):
+            rows += [{**key_of(example), "target": target, **design} for design in columns]
         return rows, {}
 
     return compute
@@ -182,11 +182,11 @@ def read_foresights(
     """
     table, metadata = read_artefact(path, "foresight")
     require_same_cell(*others, (path, cell_of(metadata)))
-    content = {}
-    for row in table.to_pylist():
-        if Design(row["unit"], row["left_out"], row["num_masks"]) != design:
-            continue
-        content[row["example_id"]] = row["target"], foresight_of(row)
+    content = {
+        row.example_id: (row.target, row.foresight)
+        for row in records(ForesightRow, table)
+        if row.design == design
+    }
     if table.num_rows and not content:
         raise InputError(
             f"{path}: has no draws of unit: {design.unit}, left_out: {design.left_out:g} and "
@@ -196,10 +196,30 @@ def read_foresights(
     return Lookup(path, "foresight of example", content.items())
 
 
-def foresight_of(row: Mapping[str, Any]) -> Foresight:
-    """Return what the classifier does with a text, from a row of the artefact."""
-    shape = len(row["falls"]), row["n_units"]
-    masks = np.unpackbits(np.array(row["masks"], dtype=np.uint8), count=shape[0] * shape[1])
-    left_out = locked(masks.astype(bool).reshape(shape))
-    falls = locked(np.array(row["falls"], dtype=np.float64))
-    return Foresight(left_out, falls, row["ceiling"])
+@dataclass(frozen=True)
+class ForesightRow:
+    """A row of the artefact: a text, and one way to draw."""
+
+    example_id: str
+    unit: Unit
+    left_out: float
+    num_masks: int
+    target: int
+    n_units: int
+    masks: list[int]
+    falls: list[float]
+    ceiling: float
+
+    @property
+    def design(self) -> Design:
+        """How its masks were drawn."""
+        return Design(self.unit, self.left_out, self.num_masks)
+
+    @property
+    def foresight(self) -> Foresight:
+        """What the classifier does with the text."""
+        shape = len(self.falls), self.n_units
+        masks = np.unpackbits(np.array(self.masks, dtype=np.uint8), count=shape[0] * shape[1])
+        left_out = locked(masks.astype(bool).reshape(shape))
+        falls = locked(np.array(self.falls, dtype=np.float64))
+        return Foresight(left_out, falls, self.ceiling)

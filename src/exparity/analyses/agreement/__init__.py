@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -18,11 +18,12 @@ import numpy as np
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.agreement.section import MEASURES, findings
+from exparity.artefacts.columns import Row, records
 from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
 from exparity.methods.facts import RANDOM
-from exparity.stages.cell import read_all
+from exparity.stages.cell import model_of, read_all
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.verdicts import JUDGED, JUDGED_COLUMNS, judge
@@ -123,38 +124,53 @@ def agreement_cell(
         if is_collapsed(table.column("predicted").to_pylist())
     }
     uses: dict[str, str] = {}
-    of: dict[int, dict[str, Explained]] = defaultdict(dict)
+    by_seed: dict[int, dict[str, Explained]] = defaultdict(dict)
     for table, metadata in read_all("explanations", explanations, source, over=("seed",)):
-        ids = metadata["wildcards"]
-        uses[ids["method"]] = metadata["parameters"].get("use", ids["method"])
-        if ids["seed"] not in collapsed:
-            attributions = {r["example_id"]: _attribution(r, unit) for r in table.to_pylist()}
-            of[ids["seed"]][ids["method"]] = attributions
-    trainings = [by_method for _, by_method in sorted(of.items())]
+        method = metadata["wildcards"]["method"]
+        seed = metadata["wildcards"]["seed"]
+        uses[method] = metadata["parameters"].get("use", method)
+        if seed not in collapsed:
+            by_seed[seed][method] = {
+                row.example_id: row.attribution(unit) for row in records(_Explanation, table)
+            }
+    trainings = [by_method for _, by_method in sorted(by_seed.items())]
     examples = [example.example_id for example in prepared.examples]
     agreements_of = partial(_agreements, examples=examples, top_share=top_share)
-    between, over = (
-        [
-            {"between": kind, **pair, "unit": unit, "top_share": top_share, **test}
-            for pair, values in compared(trainings, uses, agreements_of)
+
+    def tests_of(kind: str, compared: Iterable[tuple[dict[str, str], FloatArray]]) -> list[Row]:
+        return [
+            {"between": kind, **pair, "unit": unit, "top_share": top_share, **asdict(test)}
+            for pair, values in compared
             for test in _tests(prepared, values, statistics)
         ]
-        for kind, compared in (("methods", _between_methods), ("trainings", _over_trainings))
-    )
-    rows = judge(between, (), alpha=statistics["alpha"])
-    rows += [{**row, **_UNTESTED, "n_seeds": len(of)} for row in over]
-    return StageResult(rows, {name: ids[name] for name in ("dataset", "model")}, prepared.compared)
+
+    between_methods = tests_of("methods", _between_methods(trainings, uses, agreements_of))
+    over_trainings = tests_of("trainings", _over_trainings(trainings, uses, agreements_of))
+    rows: list[Row] = [*judge(between_methods, (), alpha=statistics["alpha"])]
+    rows += [{**row, **_UNTESTED, "n_seeds": len(by_seed)} for row in over_trainings]
+    return StageResult(rows, model_of(metadata), prepared.compared)
 
 
-def _attribution(row: Mapping[str, Any], unit: Unit) -> Attribution:
-    words = np.array(row["word_ids"], dtype=np.int64)
-    is_content = words >= 0
-    scores = np.array(row["scores"], dtype=np.float64)[is_content]
-    tokens = tuple(np.array(row["token_ids"])[is_content].tolist())
-    if unit == "word":
-        scores = np.bincount(words[is_content], weights=scores).astype(np.float64)
-        tokens = (len(scores),)
-    return Attribution(tokens, int(row["target"]), scores)
+@dataclass(frozen=True)
+class _Explanation:
+    """A row of explanations."""
+
+    example_id: str
+    target: int
+    token_ids: list[int]
+    word_ids: list[int]
+    scores: list[float]
+
+    def attribution(self, unit: Unit) -> Attribution:
+        """Return it without special tokens, with a value for each unit."""
+        words = np.array(self.word_ids, dtype=np.int64)
+        is_content = words >= 0
+        scores = np.array(self.scores, dtype=np.float64)[is_content]
+        tokens = tuple(np.array(self.token_ids)[is_content].tolist())
+        if unit == "word":
+            scores = np.bincount(words[is_content], weights=scores).astype(np.float64)
+            tokens = (len(scores),)
+        return Attribution(tokens, int(self.target), scores)
 
 
 def _between_methods(
@@ -162,13 +178,15 @@ def _between_methods(
 ) -> Iterator[tuple[dict[str, str], FloatArray]]:
     """Yield two methods and a measure, and their (s, n) values; empty names are of all pairs."""
     methods = sorted(uses)
-    each = [agreements_of([of.get(method, {}) for method in methods]) for of in trainings]
+    by_training = [
+        agreements_of([explained.get(method, {}) for method in methods]) for explained in trainings
+    ]
     signed = [_is_signed(trainings, method) for method in methods]
     for measure in MEASURES:
         real = []
         for (i, a), (j, b) in combinations(enumerate(methods), 2):
             if measure != "sign" or (signed[i] and signed[j]):
-                values = np.array([of[measure][:, i, j] for of in each])
+                values = np.array([matrices[measure][:, i, j] for matrices in by_training])
                 yield {"method_a": a, "method_b": b, "measure": measure}, values
                 if RANDOM not in (uses[a], uses[b]):
                     real.append(values)
@@ -183,15 +201,20 @@ def _over_trainings(
     pairs = np.triu_indices(len(trainings), 1)
     for method in sorted(uses):
         signed = _is_signed(trainings, method)
-        for measure, matrices in agreements_of([of.get(method, {}) for of in trainings]).items():
+        explained = [by_method.get(method, {}) for by_method in trainings]
+        for measure, matrices in agreements_of(explained).items():
             if measure != "sign" or signed:
                 values = _mean(matrices[:, *pairs], axis=1)
                 yield {"method_a": method, "method_b": "", "measure": measure}, values[None]
 
 
 def _is_signed(trainings: Iterable[Mapping[str, Explained]], method: str) -> bool:
-    explained = (one for of in trainings for one in of.get(method, {}).values())
-    return any((one.scores < 0).any() for one in explained)
+    """Return whether some attribution by a method is negative."""
+    return any(
+        (attribution.scores < 0).any()
+        for by_method in trainings
+        for attribution in by_method.get(method, {}).values()
+    )
 
 
 def _agreements(
@@ -204,19 +227,20 @@ def _agreements(
     v = len(explained)
     agreement = {measure: np.full((len(examples), v, v), np.nan) for measure in MEASURES}
     for n, example in enumerate(examples):
-        there = [i for i, one in enumerate(explained) if example in one]
-        own = [explained[i][example] for i in there]
-        if len({one.tokens for one in own}) > 1:
+        present = [i for i, by_example in enumerate(explained) if example in by_example]
+        attributions = [explained[i][example] for i in present]
+        if len({attribution.tokens for attribution in attributions}) > 1:
             raise InputError(
                 f"agreement: example '{example}' has other tokens in another explanation; compare "
                 "words instead, with `unit: word`, or explain it again"
             )
-        if len(own) > 1:
-            targets = np.array([one.target for one in own])
+        if len(attributions) > 1:
+            targets = np.array([attribution.target for attribution in attributions])
             same_target = targets[:, None] == targets
-            values = agreements(np.stack([one.scores for one in own]), top_share)
-            for measure, matrix in values.items():
-                agreement[measure][n][np.ix_(there, there)] = np.where(same_target, matrix, np.nan)
+            scores = np.stack([attribution.scores for attribution in attributions])
+            for measure, matrix in agreements(scores, top_share).items():
+                places = np.ix_(present, present)
+                agreement[measure][n][places] = np.where(same_target, matrix, np.nan)
     return agreement
 
 
@@ -227,16 +251,13 @@ def _mean(values: FloatArray, axis: int = 0) -> Any:
         return np.nansum(values, axis=axis) / counts
 
 
-def _tests(
-    data: PreparedData, values: FloatArray, options: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield the test of every two groups by (s, n) values; nothing where none is defined."""
+def _tests(data: PreparedData, values: FloatArray, options: Mapping[str, Any]) -> list[CrossedTest]:
+    """Return the test of every two groups by (s, n) values; nothing where none is defined."""
     if np.isnan(values).all():
-        return
+        return []
     groups = [example.group for example in data.examples]
     sets = [example.match_id for example in data.examples]
-    for test in crossed_tests(list(values), groups, data.groups, sets, **options):
-        yield asdict(test)
+    return crossed_tests(list(values), groups, data.groups, sets, **options)
 
 
 def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:
@@ -266,7 +287,8 @@ def agreements(scores: FloatArray, top_share: float) -> dict[str, FloatArray]:
     k = max(1, round(top_share * t))
     top = np.zeros((v, t))
     np.put_along_axis(top, np.argsort(-sizes, axis=1, kind="stable")[:, :k], 1.0, axis=1)
-    above, below = top * (scores > 0), top * (scores < 0)
+    above = top * (scores > 0)
+    below = top * (scores < 0)
     common = top @ top.T
     with np.errstate(divide="ignore", invalid="ignore"):
         agreement = {

@@ -32,8 +32,8 @@ def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
         {
             **{name: part[0][name] for name in ("dataset", "model", "groups")},
             "lines": {
-                between: [_line(of_pair) for of_pair in grouped(some, pair).values()]
-                for between, some in grouped(part, itemgetter("between")).items()
+                between: [_line(same_pair) for same_pair in grouped(compared, pair).values()]
+                for between, compared in grouped(part, itemgetter("between")).items()
             },
         }
         for part in grouped(rows, itemgetter("dataset", "model")).values()
@@ -43,10 +43,10 @@ def agreement_tables(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _line(rows: Sequence[Row]) -> dict[str, Any]:
     cells = {}
     by_measure = grouped(rows, itemgetter("measure"))
-    for measure in (one for one in MEASURES if one in by_measure):
-        pairs = by_measure[measure]
-        means = {row[f"group_{side}"]: row[f"mean_{side}"] for side in "ab" for row in pairs}
-        cells[measure] = means, max(pairs, key=_width)
+    for measure in MEASURES:
+        if pairs := by_measure.get(measure):
+            means = {row[f"group_{side}"]: row[f"mean_{side}"] for side in "ab" for row in pairs}
+            cells[measure] = means, max(pairs, key=_width)
     return {**{name: rows[0][name] for name in ("method_a", "method_b")}, "cells": cells}
 
 

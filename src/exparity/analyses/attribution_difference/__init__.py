@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 
 from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.attribution_difference.section import findings
+from exparity.artefacts.columns import records
 from exparity.core.flags import Range
 from exparity.core.grouping import grouped
 from exparity.data.table import read_prepared
@@ -41,9 +43,39 @@ class WordPair(NamedTuple):
     value_b: float
 
 
+@dataclass(frozen=True)
+class WordDifference:
+    """The difference of a word's attribution between the members of matched sets.
+
+    Attributes:
+        word_a, word_b: the word in the first and the second member, lower-cased; empty for all.
+        n_sets, n_words: matched sets and words.
+        mean_a, mean_b: mean share of the attribution in each, over the sets.
+        mean_difference: first minus second.
+        mean_absolute_difference: mean size of the differences, over the words.
+        d_z: paired effect size over the sets.
+        p: p-value of the signed-rank test over the sets; NaN of too few.
+        p_holm: the same, corrected by Holm over the words.
+        p_pooled: that of all words as one sample; NaN if it is left out.
+    """
+
+    word_a: str
+    word_b: str
+    n_sets: int
+    n_words: int
+    mean_a: float
+    mean_b: float
+    mean_difference: float
+    mean_absolute_difference: float
+    d_z: float
+    p: float
+    p_holm: float
+    p_pooled: float
+
+
 def attribution_differences(
     pairs: Iterable[WordPair], *, min_sets: int = 6, pooled: bool = False
-) -> list[dict[str, Any]]:
+) -> list[WordDifference]:
     """Compare the attribution of words between the members of matched sets.
 
     Within a set the occurrences of a word are averaged, so that sets are the observations.
@@ -54,49 +86,49 @@ def attribution_differences(
         pooled: whether to test the words as one sample, too, each of them an observation.
 
     Returns:
-        Rows of the artefact: of all words together, then of each word, the most frequent first;
-        none if there are no pairs.
+        The differences of all words together, then of each word, the most frequent first; none if
+        there are no pairs.
     """
     kept = [pair for pair in pairs if np.isfinite(pair.value_a + pair.value_b)]
     if not kept:
         return []
     words = grouped(kept, lambda pair: (pair.word_a.lower(), pair.word_b.lower()))
     by_word = [_compared(*word, part, min_sets, pooled) for word, part in words.items()]
-    by_word.sort(key=lambda row: (-row["n_sets"], row["word_a"], row["word_b"]))
-    corrected = holm([row["p"] for row in by_word]).tolist()
+    by_word.sort(key=lambda word: (-word.n_sets, word.word_a, word.word_b))
+    corrected = holm([word.p for word in by_word]).tolist()
     return [
         _compared("", "", kept, min_sets, pooled),
-        *({**row, "p_holm": p} for row, p in zip(by_word, corrected, strict=True)),
+        *(replace(word, p_holm=p) for word, p in zip(by_word, corrected, strict=True)),
     ]
 
 
 def _compared(
     word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int, pooled: bool
-) -> dict[str, Any]:
-    """Return the row of a word, or of all words, which is not corrected."""
+) -> WordDifference:
+    """Return the difference of a word, or of all words, which is not corrected."""
     values = np.array([(pair.value_a, pair.value_b) for pair in pairs])  # (words, 2)
     by_set = grouped(range(len(pairs)), lambda i: pairs[i].set_id).values()
-    means = np.array([values[of].mean(axis=0) for of in by_set])  # (sets, 2)
+    means = np.array([values[places].mean(axis=0) for places in by_set])  # (sets, 2)
     differences: FloatArray = means[:, 0] - means[:, 1]
     p = float(signed_rank(differences)) if len(means) >= min_sets else np.nan
     word_differences: FloatArray = values[:, 0] - values[:, 1]
     p_pooled = np.nan
     if pooled and len(word_differences) >= min_sets:
         p_pooled = float(signed_rank(word_differences))
-    return {
-        "word_a": word_a,
-        "word_b": word_b,
-        "n_sets": len(means),
-        "n_words": len(pairs),
-        "mean_a": float(means[:, 0].mean()),
-        "mean_b": float(means[:, 1].mean()),
-        "mean_difference": float(differences.mean()),
-        "mean_absolute_difference": float(np.abs(word_differences).mean()),
-        "d_z": float(d_z(differences)) if len(means) > 1 else np.nan,
-        "p": p,
-        "p_holm": p,
-        "p_pooled": p_pooled,
-    }
+    return WordDifference(
+        word_a,
+        word_b,
+        n_sets=len(means),
+        n_words=len(pairs),
+        mean_a=float(means[:, 0].mean()),
+        mean_b=float(means[:, 1].mean()),
+        mean_difference=float(differences.mean()),
+        mean_absolute_difference=float(np.abs(word_differences).mean()),
+        d_z=float(d_z(differences)) if len(means) > 1 else np.nan,
+        p=p,
+        p_holm=p,
+        p_pooled=p_pooled,
+    )
 
 
 @analysis(
@@ -105,9 +137,8 @@ def _compared(
     reads=("data", "explanations"),
     writes={
         "attribution_differences": Table(
-            "group_a group_b word_a word_b: string",
-            "n_sets n_words: int64",
-            "mean_a mean_b mean_difference mean_absolute_difference d_z p p_holm p_pooled: float64",
+            "group_a group_b: string",
+            WordDifference,
             keys=("method", "group_a", "group_b", "word_a", "word_b"),
             ids=("method",),
         )
@@ -149,15 +180,16 @@ def attribution_difference_cell(
     rows: list[dict[str, Any]] = []
     ids: dict[str, Any] = {}
     unaligned: set[str] = set()
-    of_data = data, {"dataset": prepared.dataset}
-    for table, metadata in read_all("explanations", explanations, of_data):
+    same_dataset = data, {"dataset": prepared.dataset}
+    for table, metadata in read_all("explanations", explanations, same_dataset):
         ids = cell_of(metadata)
-        values = _word_values(table.to_pylist(), examples, attribution)
+        values = _word_values(records(_Explained, table), examples, attribution)
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)
+            compared = {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b}
             rows += [
-                {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b, **row}
-                for row in attribution_differences(pairs, min_sets=min_sets, pooled=pooled)
+                {**compared, **asdict(difference)}
+                for difference in attribution_differences(pairs, min_sets=min_sets, pooled=pooled)
             ]
     if not rows:
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)
@@ -167,19 +199,33 @@ def attribution_difference_cell(
     return StageResult(rows, ids, {**prepared.compared, "notes": notes})
 
 
+@dataclass(frozen=True)
+class _Explained:
+    """A row of explanations."""
+
+    example_id: str
+    target: int
+    tokens: list[str]
+    scores: list[float]
+    word_ids: list[int]
+
+
 def _word_values(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[_Explained],
     examples: Mapping[str, Example],
     attribution: Attribution,
 ) -> dict[str, FloatArray]:
     """Return (w,) shares of the attribution that words hold, by example; NaN where all are zero."""
     explanations = [
         Explanation(
-            text=examples[row["example_id"]].text,
-            special_mask=np.array(row["word_ids"]) < 0,
+            text=examples[row.example_id].text,
+            special_mask=np.array(row.word_ids) < 0,
             # Here only for the number of words, so that those that were cut away count.
-            rationale=[0] * len(examples[row["example_id"]].all_words),
-            **{name: row[name] for name in ("target", "tokens", "scores", "word_ids")},
+            rationale=[0] * len(examples[row.example_id].all_words),
+            target=row.target,
+            tokens=row.tokens,
+            scores=np.array(row.scores, dtype=np.float64),
+            word_ids=np.array(row.word_ids, dtype=np.int64),
         )
         for row in rows
     ]
@@ -188,7 +234,7 @@ def _word_values(
     scores = word_arrays(explanations, attribution)[0]
     with np.errstate(invalid="ignore"):
         shares = scores / scores.sum(axis=1, keepdims=True)
-    return {row["example_id"]: share for row, share in zip(rows, shares, strict=True)}
+    return {row.example_id: share for row, share in zip(rows, shares, strict=True)}
 
 
 def _pairs(
@@ -207,6 +253,6 @@ def _pairs(
         marks = zip(*(member.rationale or blank for member in pair), strict=True)
         shares = zip(*(values[member.example_id].tolist() for member in pair), strict=True)
         # Shares of the texts of a batch are padded to the longest.
-        for of_word, marked, of_attribution in zip(words, marks, shares, strict=False):
+        for word_pair, marked, share_pair in zip(words, marks, shares, strict=False):
             if any(marked):
-                yield WordPair(match, *of_word, *of_attribution)
+                yield WordPair(match, *word_pair, *share_pair)

@@ -14,8 +14,9 @@ import numpy as np
 
 from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.correctness.section import findings
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
-from exparity.stages.cell import Lookup, cell_of, compared_in, read_all
+from exparity.stages.cell import Lookup, Prediction, cell_of, compared_in, read_all, scored_of
 from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")
@@ -40,18 +41,21 @@ def performance(
         order: the groups.
         sets: (n,) matched set of each example, None for one without.
     """
-    values, correct = np.asarray(scores, dtype=np.float64), np.asarray(right, dtype=bool)
-    names, of_sets = np.asarray(groups, dtype=object), np.asarray(sets, dtype=object)
-    wrong = {None, *of_sets[~correct]}
-    masks = (np.ones(len(values), bool), correct, np.array([one not in wrong for one in sets]))
+    values = np.asarray(scores, dtype=np.float64)
+    correct = np.asarray(right, dtype=bool)
+    group_names = np.asarray(groups, dtype=object)
+    wrong_sets = {None, *np.asarray(sets, dtype=object)[~correct]}
+    in_right_set = np.array([name not in wrong_sets for name in sets])
+    masks = dict(zip(SUBSETS, (np.ones(len(values), bool), correct, in_right_set), strict=True))
+    if all(name is None for name in sets):
+        del masks["correct_sets"]
     return [
         {
             "subset": subset,
             "group": group,
-            **_described(values[mask & (names == group)] if group else values[mask]),
+            **_described(values[mask & (group_names == group)] if group else values[mask]),
         }
-        for subset, mask in zip(SUBSETS, masks, strict=True)
-        if subset != "correct_sets" or any(match is not None for match in sets)
+        for subset, mask in masks.items()
         for group in ("", *order)
     ]
 
@@ -101,14 +105,16 @@ def correctness_cell(scores: Sequence[Path], predictions: Path) -> StageResult:
     """
     table, metadata = read_artefact(predictions, "predictions")
     ids = cell_of(metadata)
-    columns = table.select(["example_id", "predicted", "label"]).to_pylist()
-    outcomes = ((row["example_id"], row["predicted"] == row["label"]) for row in columns)
+    outcomes = (
+        (prediction.example_id, prediction.predicted == prediction.label)
+        for prediction in records(Prediction, table)
+    )
     right = Lookup(predictions, "prediction of example", outcomes)
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for table, metadata in read_all("scores", scores, (predictions, ids)):
         facts = compared_in(metadata)
-        cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}
+        cell = scored_of(metadata)
         parts = performance(
             table.column("score").to_numpy(),
             [right[example] for example in table.column("example_id").to_pylist()],

@@ -40,8 +40,8 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
     means = {key[:2]: level["mean"] for key, level in levels.items() if key[2:] == ("correct", "")}
 
     def over_models(method: str) -> float:
-        of_method = [m for (_, name), m in means.items() if name == method and m is not None]
-        return mean_and_sd(of_method)[0] or 0.0
+        known = [m for (_, name), m in means.items() if name == method and m is not None]
+        return mean_and_sd(known)[0] or 0.0
 
     methods = dict.fromkeys(method for _, method in means)
     return {
@@ -55,9 +55,14 @@ def _table(rows: Sequence[Row]) -> dict[str, Any]:
 def _level(rows: Sequence[Row]) -> dict[str, Any]:
     """Return mean and standard deviation of the seeds' means, and the numbers of all scores."""
     mean, sd = mean_and_sd([row["mean"] for row in rows])
-    n, undefined = (sum(row[name] for row in rows) for name in ("n", "n_undefined"))
     ids = {name: rows[0][name] for name in _IDS}
-    return {**ids, "mean": mean, "sd": sd, "n": n, "undefined": undefined}
+    return {
+        **ids,
+        "mean": mean,
+        "sd": sd,
+        "n": sum(row["n"] for row in rows),
+        "undefined": sum(row["n_undefined"] for row in rows),
+    }
 
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:
@@ -79,20 +84,22 @@ def findings(rows: Sequence[Row], study: Study) -> Findings:
 
 def _classifiers(study: Study) -> list[dict[str, Any]]:
     """Return accuracy and bias of our training schemes beside the published ones."""
-    classifiers, printed = [], load_study(_STUDY).values
+    classifiers = []
+    published = load_study(_STUDY).values
     schemes = dict(study.options.get("models", ()))
     for dataset, model in study.pairs:
-        scheme, lines = schemes.get(model, ""), []
+        scheme = schemes.get(model, "")
+        lines = []
         for measure, name in _MEASURES.items():
-            theirs = printed.get(Key(study.datasets[dataset], scheme, metric=measure))
+            theirs = published.get(Key(study.datasets[dataset], scheme, metric=measure))
             if theirs is None:
                 continue
-            of = {"dataset": dataset, "model": model, "quantity": measure, "class_name": ""}
+            wanted = {"dataset": dataset, "model": model, "quantity": measure, "class_name": ""}
             if measure != "apd":  # over all groups
-                of["group"] = ""
+                wanted["group"] = ""
             if measure in ("tpr", "tnr"):  # of the positive class
-                of["class_name"] = study.declared(dataset).classes[1]
-            values = [row["value"] for row in study.bias if of.items() <= row.items()]
+                wanted["class_name"] = study.declared(dataset).classes[1]
+            values = [row["value"] for row in study.bias if wanted.items() <= row.items()]
             lines.append((name, mean_and_sd(values), theirs))
         if lines:
             about = {"dataset": dataset, "model": model, "scheme": scheme}

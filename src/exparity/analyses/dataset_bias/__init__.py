@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,14 @@ def cooccurrence(
         of the group's texts with one of its terms.
     """
     forms = {g: [{word.lower() for word in form} for form in terms[g]] for g in order}
-    every = {word for of_group in forms.values() for form in of_group for word in form}
-    counts, with_terms = dict.fromkeys(order, 0), dict.fromkeys(order, 0)
+    all_terms = set().union(*chain(*forms.values()))
+    counts = dict.fromkeys(order, 0)
+    with_terms = dict.fromkeys(order, 0)
     for text, group in zip(texts, groups, strict=True):
         words = [word.lower() for word in text]
-        there = sum(not form.isdisjoint(words) for form in forms[group])
-        counts[group] += there * sum(word not in every for word in words)
-        with_terms[group] += there > 0
+        n_forms = sum(not form.isdisjoint(words) for form in forms[group])
+        counts[group] += n_forms * sum(word not in all_terms for word in words)
+        with_terms[group] += n_forms > 0
     total = sum(counts.values())
     for g in order:
         share = counts[g] / total if total else np.nan
@@ -88,7 +90,8 @@ def word_associations(
     lowered = [[word.lower() for word in text] for text in texts]
     vectorizer = TfidfVectorizer(analyzer=list)
     values = vectorizer.fit_transform(lowered)  # sparse: (n, words)
-    words, n_texts = vectorizer.get_feature_names_out().tolist(), values.getnnz(axis=0).tolist()
+    words = vectorizer.get_feature_names_out().tolist()
+    n_texts = values.getnnz(axis=0).tolist()
     # A word with the same value everywhere varies by rounding alone.
     varies = (values.max(axis=0) - values.min(axis=0)).toarray()[0] > 1e-12
     known = [
@@ -104,8 +107,8 @@ def word_associations(
         correlations = np.where(varies, r.clip(-1, 1), np.nan).tolist()
         for word, n, correlation in zip(words, n_texts, correlations, strict=True):
             share = marked[word] / counts[word] if counts[word] else np.nan
-            of = {"word": word, "class_name": class_name, "rationale_share": share}
-            yield _row("tfidf_correlation", "all", correlation, n, **of)
+            facts = {"word": word, "class_name": class_name, "rationale_share": share}
+            yield _row("tfidf_correlation", "all", correlation, n, **facts)
 
 
 def _job_options(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,18 +143,18 @@ def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None
             co-occurrence is left out if None.
     """
     prepared = read_prepared(data)
-    every = prepared.examples
     rows = list(
         word_associations(
-            [example.all_words for example in every],
-            [example.label for example in every],
+            [example.all_words for example in prepared.examples],
+            [example.label for example in prepared.examples],
             prepared.labels,
-            [example.rationale for example in every],
+            [example.rationale for example in prepared.examples],
         )
     )
     for split in _SPLITS if terms else ():
-        examples = [e for e in every if split in ("all", e.split)]
-        texts, groups = [e.all_words for e in examples], [e.group for e in examples]
+        examples = [e for e in prepared.examples if split in ("all", e.split)]
+        texts = [example.all_words for example in examples]
+        groups = [example.group for example in examples]
         rows += cooccurrence(texts, groups, prepared.groups, terms or {}, split)
     facts = {**prepared.compared, "labels": list(prepared.labels)}
     return StageResult(rows, {"dataset": prepared.dataset}, facts)

@@ -15,11 +15,18 @@ from typing import Any
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.gap_by_attribute.section import findings
+from exparity.artefacts.columns import records
 from exparity.core.errors import InputError, require_known
 from exparity.core.settings import DEFAULTS
 from exparity.data.table import PreparedData, read_prepared
-from exparity.stages.cell import Lookup, cell_of, read_all
-from exparity.stats.causal_bias import CounterfactualPrediction
+from exparity.stages.cell import (
+    ChangedPrediction,
+    Lookup,
+    Prediction,
+    cell_of,
+    model_of,
+    read_all,
+)
 from exparity.stats.gaps import gaps_of
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.predictions import BiasRow, predictions_of
@@ -105,31 +112,31 @@ def gap_by_attribute(
     _check_edges(edges)
     prepared = read_prepared(data, "test")
     values = Lookup(data, "test example", _values(prepared, attribute, data).items())
-    with_dataset = data, {"dataset": prepared.dataset}
-    trained = list(read_all("predictions", predictions, with_dataset, over=("seed",)))
-    ids = {name: trained[0][1]["wildcards"][name] for name in ("dataset", "model")}
-    with_model = predictions[0], ids
+    same_dataset = data, {"dataset": prepared.dataset}
+    trained = list(read_all("predictions", predictions, same_dataset, over=("seed",)))
+    ids = model_of(trained[0][1])
+    same_model = predictions[0], ids
     changed_by_seed = {
-        cell_of(metadata)["seed"]: table.to_pylist()
+        cell_of(metadata)["seed"]: records(ChangedPrediction, table)
         for table, metadata in read_all(
             "counterfactual_predictions",
             counterfactual_predictions or (),
-            with_model,
+            same_model,
             over=("seed",),
         )
     }
     rows: list[dict[str, Any]] = []
     for table, metadata in trained:
         seed = cell_of(metadata)["seed"]
-        predicted = table.to_pylist()
-        collapsed = is_collapsed([row["predicted"] for row in predicted])
+        predicted = records(Prediction, table)
+        collapsed = is_collapsed([prediction.predicted for prediction in predicted])
         for low, high in pairwise(edges):
-            closed = high == edges[-1]
+            is_last = high == edges[-1]
             chosen = [
-                row
-                for row in predicted
-                if low <= values[row["example_id"]] < high
-                or (closed and values[row["example_id"]] == high)
+                prediction
+                for prediction in predicted
+                if low <= (value := values[prediction.example_id]) < high
+                or (is_last and value == high)
             ]
             place = {"seed": seed, "by": attribute, "low": low, "high": high}
             for gap in _gaps(prepared, chosen, changed_by_seed.get(seed, ()), confidence):
@@ -162,32 +169,22 @@ def _values(prepared: PreparedData, attribute: str, path: Path) -> dict[str, flo
 
 def _gaps(
     prepared: PreparedData,
-    predicted: Sequence[Mapping[str, Any]],
-    changed: Sequence[Mapping[str, Any]],
+    predicted: Sequence[Prediction],
+    changed: Sequence[ChangedPrediction],
     confidence: float,
 ) -> Iterator[BiasRow]:
-    """Yield the gaps over some rows of the predictions; nothing without any."""
+    """Yield the gaps over some of the predictions; nothing without any."""
     if not predicted:
         return
-    position = {row["example_id"]: place for place, row in enumerate(predicted)}
-    counterfactuals = [
-        CounterfactualPrediction(
-            position[row["example_id"]],
-            row["group_to"],
-            row["predicted"],
-            row["probabilities"],
-            row["n_changed"],
-        )
-        for row in changed
-        if row["example_id"] in position
-    ]
+    place = {prediction.example_id: i for i, prediction in enumerate(predicted)}
+    counterfactuals = [row.at(place[row.example_id]) for row in changed if row.example_id in place]
     data = predictions_of(
-        [row["label"] for row in predicted],
-        [row["predicted"] for row in predicted],
-        [row["probabilities"] for row in predicted],
-        [row["group"] for row in predicted],
+        [prediction.label for prediction in predicted],
+        [prediction.predicted for prediction in predicted],
+        [prediction.probabilities for prediction in predicted],
+        [prediction.group for prediction in predicted],
         prepared.groups,
         prepared.labels,
-        [row["match_id"] for row in predicted],
+        [prediction.match_id for prediction in predicted],
     )
     yield from gaps_of(data, counterfactuals, confidence=confidence)

@@ -51,15 +51,15 @@ def _job_options(
     """Return the masked language model that a classifier was tuned from."""
     specs = experiment.specs
     pretrained = [m for m, spec in specs.items() if spec.init == "pretrained" and not spec.predict]
-    asked = models or pretrained
-    if not asked:
+    measured = models or pretrained
+    if not measured:
         raise InputError(
             "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
         )
-    for model in asked:
+    for model in measured:
         problem = f"analyses.mlm_score.models: no '{model}' of a checkpoint here"
         require_known(model, pretrained, problem)
-    if ids["model"] not in asked:
+    if ids["model"] not in measured:
         return None
     spec = specs[ids["model"]]
     sample = {} if max_examples is None else {"max_examples": max_examples}
@@ -147,23 +147,24 @@ def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[
     limit = input_limit(model.model, model.tokenizer)
     encodings = encode_texts(model.tokenizer, [example.words for example in examples], limit)
     mask_id = int(model.tokenizer.mask_token_id or 0)
-    asked = [
+    by_example = [
         questions(encoding, example.rationale or (), mask_id)
         for encoding, example in zip(encodings, examples, strict=True)
     ]
-    answers = model.answers([question for part in asked for question in part])
-    ends = list(accumulate(map(len, asked)))
+    answers = model.answers([question for masked in by_example for question in masked])
+    ends = list(accumulate(map(len, by_example)))
+    parts = np.split(answers, ends[:-1])
     rows = []
-    for example, part, logs in zip(examples, asked, np.split(answers, ends[:-1]), strict=True):
-        of_word = np.array([question.of_word for question in part], dtype=bool)
-        of_token = np.array([question.target >= 0 for question in part], dtype=bool)
+    for example, masked, logs in zip(examples, by_example, parts, strict=True):
+        is_word = np.array([question.masks_word for question in masked], dtype=bool)
+        is_token = np.array([question.target >= 0 for question in masked], dtype=bool)
         rows.append(
             {
                 **key_of(example),
-                "n_words": int(of_word.sum()),
-                "n_tokens": int(of_token.sum()),
-                "mlm_score": float(-logs[of_word, 0].sum()) if of_word.any() else np.nan,
-                "log_likelihood": float(logs[of_token, 1].sum()) if of_token.any() else np.nan,
+                "n_words": int(is_word.sum()),
+                "n_tokens": int(is_token.sum()),
+                "mlm_score": float(-logs[is_word, 0].sum()) if is_word.any() else np.nan,
+                "log_likelihood": float(logs[is_token, 1].sum()) if is_token.any() else np.nan,
             }
         )
     return rows
@@ -176,31 +177,32 @@ class Question(NamedTuple):
         ids: its token ids.
         position: the masked token.
         target: the id that was there; −1 where the mask stands for a word of several tokens.
-        of_word: True if the mask stands for a whole word.
+        masks_word: True if the mask stands for a whole word.
     """
 
     ids: tuple[int, ...]
     position: int
     target: int
-    of_word: bool
+    masks_word: bool
 
 
 def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> list[Question]:
     """Mask each word outside the rationale, and each token of these words, one at a time."""
     ids = [int(i) for i in encoding.token_ids]
-    asked = []
+    masked = []
     for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
         if rationale[word]:
             continue
         places = np.flatnonzero(encoding.word_ids == word).tolist()
         if len(places) > 1:
             rest = [i for at, i in enumerate(ids) if at > places[0] and at not in places]
-            whole = (*ids[: places[0]], mask_id, *rest)
-            asked.append(Question(whole, places[0], -1, of_word=True))
+            without_word = (*ids[: places[0]], mask_id, *rest)
+            masked.append(Question(without_word, places[0], -1, masks_word=True))
         for place in places:
-            masked = (*ids[:place], mask_id, *ids[place + 1 :])
-            asked.append(Question(masked, place, ids[place], of_word=len(places) == 1))
-    return asked
+            without_token = (*ids[:place], mask_id, *ids[place + 1 :])
+            is_word = len(places) == 1
+            masked.append(Question(without_token, place, ids[place], masks_word=is_word))
+    return masked
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ class MaskedLanguageModel:
     token_budget: int
     layers: LinearLayers | None = None
 
-    def answers(self, asked: Sequence[Question]) -> FloatArray:
+    def answers(self, questions: Sequence[Question]) -> FloatArray:
         """Return (m, 2) log-probabilities: of the likeliest token, and of the one that was there.
 
         The second is NaN where a question has no target.
@@ -231,17 +233,15 @@ class MaskedLanguageModel:
 
         from exparity.engine.batching import MemoryBound, in_batches
 
-        answers = np.full((len(asked), 2), np.nan)
+        answers = np.full((len(questions), 2), np.nan)
         padding = float(self.tokenizer.pad_token_id)
 
         def run(batch: list[int]) -> None:
-            texts = [torch.tensor(asked[i].ids) for i in batch]
+            texts = [torch.tensor(questions[i].ids) for i in batch]
             ids = pad_sequence(texts, batch_first=True, padding_value=padding)
             mask = pad_sequence([torch.ones_like(text) for text in texts], batch_first=True)
-            places, targets = (
-                torch.tensor([getattr(asked[i], name) for i in batch], device=self.device)
-                for name in ("position", "target")
-            )
+            places = torch.tensor([questions[i].position for i in batch], device=self.device)
+            targets = torch.tensor([questions[i].target for i in batch], device=self.device)
             at = torch.arange(len(batch), device=self.device)
             with torch.no_grad():
                 logits = self.model(
@@ -249,10 +249,10 @@ class MaskedLanguageModel:
                 ).logits
                 logs = torch.log_softmax(logits[at, places].double(), dim=-1)
             answers[batch, 0] = logs.max(dim=-1).values.cpu().numpy()
-            of_targets = logs[at, targets.clamp(min=0)].cpu().numpy()
-            answers[batch, 1] = np.where(targets.cpu().numpy() >= 0, of_targets, np.nan)
+            target_logs = logs[at, targets.clamp(min=0)].cpu().numpy()
+            answers[batch, 1] = np.where(targets.cpu().numpy() >= 0, target_logs, np.nan)
 
-        lengths = [len(question.ids) for question in asked]
+        lengths = [len(question.ids) for question in questions]
         # Texts of one length share a batch, so that a score has the same bits in any.
         exact = self.device.type == "cpu"
         memory = None if exact else MemoryBound(self.device)
@@ -263,11 +263,11 @@ class MaskedLanguageModel:
     def at_last_tokens(self, texts: list[list[int]]) -> list[FloatArray]:
         """Return the (2,) :meth:`answers` at the last token of each text of these ids."""
         places = [len(ids) - 1 for ids in texts]
-        asked = [
-            Question(tuple(ids), place, ids[place], of_word=False)
+        at_last = [
+            Question(tuple(ids), place, ids[place], masks_word=False)
             for ids, place in zip(texts, places, strict=True)
         ]
-        return list(self.answers(asked))
+        return list(self.answers(at_last))
 
 
 def load_masked_lm(

@@ -34,9 +34,9 @@ def mlm_lines(rows: Sequence[Row], alpha: float) -> list[dict[str, Any]]:
         the first member's words are likelier, where ties count half; and ``n``, texts of a seed.
     """
     return [
-        _line(a, b, list(grouped(of_model, itemgetter("seed")).values()), alpha)
-        for of_model in grouped(rows, itemgetter("dataset", "model")).values()
-        for a, b in combinations(of_model[0]["groups"], 2)
+        _line(a, b, list(grouped(texts, itemgetter("seed")).values()), alpha)
+        for texts in grouped(rows, itemgetter("dataset", "model")).values()
+        for a, b in combinations(texts[0]["groups"], 2)
     ]
 
 
@@ -58,9 +58,9 @@ def _line(a: str, b: str, seeds: Sequence[Sequence[Row]], alpha: float) -> dict[
         **{name: seeds[0][0][name] for name in ("dataset", "model")},
         "group_a": a,
         "group_b": b,
-        "mean_a": mean_and_sd([one.mean_a for one in comparisons])[0],
-        "mean_b": mean_and_sd([one.mean_b for one in comparisons])[0],
-        "difference": mean_and_sd([one.mean_difference for one in comparisons])[0],
+        "mean_a": mean_and_sd([comparison.mean_a for comparison in comparisons])[0],
+        "mean_b": mean_and_sd([comparison.mean_b for comparison in comparisons])[0],
+        "difference": mean_and_sd([comparison.mean_difference for comparison in comparisons])[0],
         "significant": sum(value <= alpha for value in p),
         "tested": sum(value == value for value in p),
         "likelier": mean_and_sd([_share_likelier(rows, a, b) for rows in members])[0],

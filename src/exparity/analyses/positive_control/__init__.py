@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.positive_control.section import findings
-from exparity.artefacts.columns import Examples, laid
+from exparity.artefacts.columns import Examples, laid, records
 from exparity.core.grouping import grouped
 from exparity.core.seeding import generator
 from exparity.metrics.foresight import (
@@ -24,9 +24,9 @@ from exparity.metrics.foresight import (
     predictions,
     ridge_weights,
 )
-from exparity.stages.cell import compared_in, read_all
+from exparity.stages.cell import compared_in, model_of, read_all
 from exparity.stages.compare import read_classifiers
-from exparity.stages.foresee import foresight_of
+from exparity.stages.foresee import ForesightRow
 from exparity.stats.planted import PlantedGap, planted_gaps
 from exparity.types import FloatArray, IntArray
 
@@ -80,22 +80,25 @@ def control_power(
     examples = Examples()
     by_design: dict[Design, list[_Controls]] = {}
     tables = [*read_all("foresight", foresight, over=("seed",))]
-    ids = {name: tables[0][1]["wildcards"][name] for name in ("dataset", "model")}
+    _, first_metadata = tables[0]
+    ids = model_of(first_metadata)
+    compared = compared_in(first_metadata)
     classifiers = read_classifiers(predictions, ids)
     for table, metadata in tables:
         seed = int(metadata["wildcards"]["seed"])
         places = examples.places(table)
         if seed not in classifiers.uninformative:
-            for design, controls in _of_training(table, places, seed).items():
+            for design, controls in _controls_by_design(table, places, seed).items():
                 by_design.setdefault(design, []).append(controls)
     rows = []
+    size = len(examples)
     for design, trainings in by_design.items():
-        good = np.array([laid(own.good, own.places, len(examples)) for own in trainings])
-        random = np.array([laid(own.random, own.places, len(examples)) for own in trainings])
-        order = list(tables[0][1]["groups"])
+        good = np.array([laid(controls.good, controls.places, size) for controls in trainings])
+        random = np.array([laid(controls.random, controls.places, size) for controls in trainings])
+        order = list(compared["groups"])
         gaps = planted_gaps(good, random, examples.groups, order, examples.sets)
         rows += [{**design._asdict(), **asdict(gap)} for gap in gaps]
-    return StageResult(rows, ids, compared_in(tables[0][1]))
+    return StageResult(rows, ids, compared)
 
 
 class _Controls(NamedTuple):
@@ -106,18 +109,15 @@ class _Controls(NamedTuple):
     random: FloatArray
 
 
-def _of_training(table: pa.Table, places: IntArray, seed: int) -> dict[Design, _Controls]:
+def _controls_by_design(table: pa.Table, places: IntArray, seed: int) -> dict[Design, _Controls]:
     """Return the controls of a training, by how parts of texts are left out."""
-    rows = zip(table.to_pylist(), places.tolist(), strict=True)
-    of_designs = grouped(
-        rows, lambda row: Design(row[0]["unit"], row[0]["left_out"], row[0]["num_masks"])
-    )
+    placed_rows = zip(records(ForesightRow, table), places.tolist(), strict=True)
     controls = {}
-    for design, members in of_designs.items():
+    for design, members in grouped(placed_rows, lambda placed: placed[0].design).items():
         scores = []
         for row, _ in members:
-            rng = generator(seed, "positive_control", row["example_id"], *map(str, design))
-            scores.append(control_scores(foresight_of(row), rng))
+            rng = generator(seed, "positive_control", row.example_id, *map(str, design))
+            scores.append(control_scores(row.foresight, rng))
         good, random = np.array(scores).T
         controls[design] = _Controls(np.array([place for _, place in members]), good, random)
     return controls
@@ -139,10 +139,13 @@ def control_scores(foresight: Foresight, rng: np.random.Generator) -> tuple[floa
     if left_out.shape[1] < FEWEST_UNITS or not len(falls) or falls.std() < ROUNDING:
         return np.nan, np.nan
     half = np.arange(len(falls)) % 2 == 0
-    good, random = [], []
+    good = []
+    random = []
     for fitted in (half, ~half):
         weights = ridge_weights(left_out[fitted], falls[fitted])
-        tried, seen = left_out[~fitted], falls[~fitted]
-        good.append(correlation(predictions(weights, tried), seen))
-        random.append(correlation(predictions(rng.permutation(weights), tried), seen))
+        held_out = left_out[~fitted]
+        true_falls = falls[~fitted]
+        good.append(correlation(predictions(weights, held_out), true_falls))
+        shuffled = rng.permutation(weights)
+        random.append(correlation(predictions(shuffled, held_out), true_falls))
     return float(np.mean(good)), float(np.mean(random))

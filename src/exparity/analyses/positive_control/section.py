@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
 from exparity.artefacts.analyses import Findings
-from exparity.artefacts.columns import Export, Row
+from exparity.artefacts.columns import Export, Row, records
 from exparity.artefacts.schemas import schema_of
 from exparity.core.formats import joined
 from exparity.core.grouping import grouped
@@ -17,23 +19,31 @@ from exparity.stats.verdicts import SHARE_OF_CLAIM, foresees
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where nothing was planted."""
     pairs = {tuple(pair) for pair in study.pairs}
-    of_page = [row for row in rows if (row["dataset"], row["model"]) in pairs]
-    if not of_page:
+    shown = [row for row in rows if (row["dataset"], row["model"]) in pairs]
+    if not shown:
         return None
-    export = Export(
-        "positive_control", "Worsenings and their tests", schema_of("positive_control"), of_page
-    )
-    return Findings({"sentences": sentences_of(of_page, study), "draws": DRAWS}, [export])
+    schema = schema_of("positive_control")
+    export = Export("positive_control", "Worsenings and their tests", schema, shown)
+    return Findings({"sentences": sentences_of(shown, study), "draws": DRAWS}, [export])
+
+
+@dataclass(frozen=True)
+class _Planted:
+    """A worsening that was planted, and the p-value of its gap."""
+
+    dataset: str
+    model: str
+    worse_group: str
+    share: float
+    p: float
 
 
 def sentences_of(rows: Sequence[Row], study: Study) -> list[str]:
     """Return what would have been found, one sentence for places that are alike."""
-    by_place = grouped(rows, lambda row: (row["dataset"], row["model"]))
-    of_places: dict[tuple[str, str], list[tuple[str, float | None]]] = {
-        place: _least(members, _level(study, place[0])) for place, members in by_place.items()
-    }
-    several = len(of_places) > 1
-    alike = grouped(of_places, lambda place: _sentence(of_places[place]))
+    by_place = grouped(records(_Planted, rows), attrgetter("dataset", "model"))
+    least = {place: _least(members, _level(study, place[0])) for place, members in by_place.items()}
+    several = len(least) > 1
+    alike = grouped(least, lambda place: _sentence(least[place]))
     if len(alike) == 1:
         return list(alike)
     return [
@@ -57,22 +67,28 @@ def _level(study: Study, dataset: str) -> float:
     return SHARE_OF_CLAIM * alpha / max(1, len(cells))
 
 
-def _least(rows: Sequence[Row], level: float) -> list[tuple[str, float | None]]:
+def _least(planted: Sequence[_Planted], level: float) -> list[tuple[str, float | None]]:
     """Return the smallest share that is found, by group: None where not even the largest is."""
     least = []
-    for group, of_group in grouped(rows, lambda row: row["worse_group"]).items():
-        shares: Mapping[float, list[Row]] = grouped(of_group, lambda row: row["share"])
-        found = [s for s in SHARES if all(row["p"] <= level for row in shares.get(s, of_group))]
-        least.append((group, min(found) if found else None))
+    for group, worsenings in grouped(planted, attrgetter("worse_group")).items():
+        by_share = grouped(worsenings, attrgetter("share"))
+        detected = [
+            share
+            for share in SHARES
+            if all(gap.p <= level for gap in by_share.get(share, worsenings))
+        ]
+        least.append((group, min(detected, default=None)))
     return least
 
 
 def _sentence(least: Sequence[tuple[str, float | None]]) -> str:
     """Say what is found in each group alike, or what is not."""
     known = [share for _, share in least if share is not None]
-    found = "" if not known else f"{100 * max(known):.0f} %"
+    largest = "" if not known else f"{100 * max(known):.0f} %"
     if len(known) == len(least):
-        return f"A worsening of {found} planted in one group's explanations would have been found."
+        return (
+            f"A worsening of {largest} planted in one group's explanations would have been found."
+        )
     blind = joined([group for group, share in least if share is None])
     sentence = (
         f"Not even a worsening of {100 * max(SHARES):.0f} % planted in the explanations of {blind} "
@@ -80,5 +96,5 @@ def _sentence(least: Sequence[tuple[str, float | None]]) -> str:
     )
     if known:
         seen = joined([f"{group} texts" for group, share in least if share is not None])
-        return f"{sentence}; one of {found} in those of {seen} would have been."
+        return f"{sentence}; one of {largest} in those of {seen} would have been."
     return f"{sentence}."

@@ -83,8 +83,8 @@ def rank_methods(
                 alpha=alpha,
                 confidence=confidence,
             )
-            of_metric = {"metric": metric, "higher_is_better": is_higher_better}
-            rows += [{**of_metric, **asdict(test)} for test in tests]
+            facts = {"metric": metric, "higher_is_better": is_higher_better}
+            rows += [{**facts, **asdict(test)} for test in tests]
     return StageResult(rows, model.ids, compared_in(model.metadata))
 
 
@@ -103,10 +103,10 @@ def _compared(
     seeds = sorted({cell.seed for cell in cells})
     missing = np.full(len(places), np.nan)
     scores = {}
-    for method, of_method in grouped(cells, lambda cell: cell.method).items():
+    for method, method_cells in grouped(cells, lambda cell: cell.method).items():
         draws = {
-            seed: [cell.laid(places, cell.measured) for cell in of_seed]
-            for seed, of_seed in grouped(of_method, lambda cell: cell.seed).items()
+            seed: [cell.laid(places, cell.measured) for cell in draws_of_seed]
+            for seed, draws_of_seed in grouped(method_cells, lambda cell: cell.seed).items()
         }
         scores[method] = np.array([np.mean(draws.get(seed, [missing]), axis=0) for seed in seeds])
     return scores, model.groups[places].tolist(), model.order, model.sets[places].tolist()

@@ -16,12 +16,12 @@ def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where nothing was compared."""
     shown = {*study.methods, RANDOM}
     # A page may be of a part of the grid.
-    of_page = [
+    compared = [
         row
         for row in rows
         if row["metric"] in study.metrics and {row["method_a"], row["method_b"]} <= shown
     ]
-    if not of_page:
+    if not compared:
         return None
-    export = Export("methods", "Methods, two at a time", schema_of("ranking"), of_page)
-    return Findings({"rankings": rankings_of(of_page, study)}, [export])
+    export = Export("methods", "Methods, two at a time", schema_of("ranking"), compared)
+    return Findings({"rankings": rankings_of(compared, study)}, [export])

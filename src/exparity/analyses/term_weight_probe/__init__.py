@@ -10,7 +10,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.term_weight_probe.section import ALL_GROUPS, NONE, findings
+from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError, require_known
@@ -27,7 +28,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.debiasing.recipes import calls_of
-from exparity.stages.cell import Lookup, require_same_cell
+from exparity.stages.cell import Counterfactual, Lookup, require_same_cell
 from exparity.stats.causal_bias import CounterfactualPrediction
 from exparity.stats.gaps import gaps_of
 from exparity.stats.predictions import Predictions, predictions_of
@@ -117,7 +118,9 @@ def term_weight_probe(
     def versions_of(example: Example) -> Sequence[Example]:
         return versions.get((example.example_id, example.group), ())
 
-    changes = [(example, one) for example in prepared.examples for one in versions_of(example)]
+    changes = [
+        (example, version) for example in prepared.examples for version in versions_of(example)
+    ]
     words = group_words(changes, prepared.groups)
     scaled_words = {ALL_GROUPS: frozenset[str]().union(*words.values()), **words}
     for term in terms:
@@ -188,9 +191,9 @@ def _versions(
     require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata["wildcards"]))
     known = Lookup(data, "example", ((e.example_id, e) for e in prepared.examples))
     versions: dict[tuple[str, str], list[Example]] = defaultdict(list)
-    for row in table.to_pylist():
-        original = known[row["example_id"]]
-        version = replace(original, words=tuple(row["words"]), group=row["group_to"])
+    for row in records(Counterfactual, table):
+        original = known[row.example_id]
+        version = replace(original, words=tuple(row.words), group=row.group_to)
         versions[original.example_id, original.group].append(version)
     return versions
 
@@ -246,20 +249,20 @@ def group_words(
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
-    pairs = grouped(changes, lambda pair: (pair[0].group, pair[1].group))
+    by_groups = grouped(changes, lambda pair: (pair[0].group, pair[1].group))
     vectoriser = CountVectorizer(token_pattern=_TOKEN)
-    vectoriser.fit(_texts(one.words for of in pairs.values() for pair in of for one in pair))
+    pairs = chain(*by_groups.values())
+    vectoriser.fit(_texts(example.words for example in chain(*pairs)))
     names = vectoriser.get_feature_names_out()
     surplus = np.zeros((len(order), len(names)), dtype=np.int64)
-    for (group, other), of in pairs.items():
-        originals, versions = (
-            vectoriser.transform(_texts(one.words for one in side))
-            for side in zip(*of, strict=True)
-        )
+    for (group, other), members in by_groups.items():
+        originals = vectoriser.transform(_texts(original.words for original, _ in members))
+        versions = vectoriser.transform(_texts(version.words for _, version in members))
         change = originals - versions
         surplus[order.index(group)] += np.asarray(change.maximum(0).sum(axis=0)).ravel()
         surplus[order.index(other)] += np.asarray((-change).maximum(0).sum(axis=0)).ravel()
-    changed, owner = surplus.any(axis=0), surplus.argmax(axis=0)
+    changed = surplus.any(axis=0)
+    owner = surplus.argmax(axis=0)
     return {
         group: frozenset(names[changed & (owner == i)].tolist()) for i, group in enumerate(order)
     }

@@ -27,8 +27,11 @@ def probes(rows: Sequence[Row]) -> list[dict[str, Any]]:
     arranged = []
     for key, part in grouped(over_classes, itemgetter(*names)).items():
         levels = {
-            weight: {"accuracy": accuracy[place(of[0])], **{r["quantity"]: r["value"] for r in of}}
-            for weight, of in sorted(grouped(part, itemgetter("weight")).items())
+            weight: {
+                "accuracy": accuracy[place(gaps[0])],
+                **{gap["quantity"]: gap["value"] for gap in gaps},
+            }
+            for weight, gaps in sorted(grouped(part, itemgetter("weight")).items())
         }
         arranged.append({**dict(zip(names, key, strict=True)), "levels": levels})
     return arranged

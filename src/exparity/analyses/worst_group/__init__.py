@@ -7,6 +7,7 @@ are shrunk towards the mean of all say how much of their range is left when chan
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -19,7 +20,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.flags import Range
 from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
-from exparity.stages.cell import cell_of, compared_in, read_all
+from exparity.stages.cell import cell_of, compared_in, read_all, scored_of
 from exparity.stages.skill import are_scored_alike, random_by
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
@@ -33,19 +34,54 @@ _AT_ONCE = 2_000_000
 """Values that are permuted in one array."""
 
 
+@dataclass(frozen=True)
+class GroupSpread:
+    """The mean of one group, and how far the means of all lie apart.
+
+    Attributes:
+        group: the group.
+        n: its values.
+        mean, standard_error: their mean, and its error.
+        shrinkage: how far the mean moves towards that of all groups, in [0, 1].
+        shrunk_mean: the mean after that.
+        n_groups: groups with a value; this and what follows is the same for all groups.
+        center: mean of all groups.
+        tau: standard deviation between groups, without chance.
+        q, p: Cochran's Q and its p-value by permutation.
+        range, range_by_chance, shrunk_range: distance of the largest mean from the smallest, as it
+            is, as it is with groups permuted, and of the shrunk means.
+        lowest, highest: groups of the smallest and the largest shrunk mean; empty where nothing
+            lies apart.
+        flags: ``undefined_values`` where a value is NaN.
+    """
+
+    group: str
+    n: int
+    mean: float
+    standard_error: float
+    shrinkage: float
+    shrunk_mean: float
+    n_groups: int
+    center: float
+    tau: float
+    q: float
+    p: float
+    range: float
+    range_by_chance: float
+    shrunk_range: float
+    lowest: str
+    highest: str
+    flags: list[str]
+
+
 @analysis(
     "worst_group",
     level="seed",
     reads=("predictions", "scores", "random_scores"),
     writes={
         "worst_group": Table(
-            "quantity group: string",
-            "n: int64",
-            "mean standard_error shrinkage shrunk_mean: float64",
-            "n_groups: int64",
-            "center tau q p range range_by_chance shrunk_range: float64",
-            "lowest highest: string",
-            "flags: list<string>",
+            "quantity: string",
+            GroupSpread,
             "p_bh: float64",
             keys=("method", "metric", "quantity", "group"),
             ids=("method", "metric"),
@@ -75,40 +111,47 @@ def worst_group_cell(
         InputError: a file is damaged or of another trained classifier.
     """
     predicted, metadata = read_artefact(predictions, "predictions")
-    ids_of_cell = cell_of(metadata)
+    training = cell_of(metadata)
     collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
     random = random_by(random_scores, "metric")
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    for table, facts in read_all("scores", scores, (predictions, ids_of_cell)):
-        ids = {name: facts["wildcards"][name] for name in ("method", "metric")}
-        of_metric = random.get((str(ids["metric"]),))
+    for table, facts in read_all("scores", scores, (predictions, training)):
+        ids = scored_of(facts)
+        method, metric = ids.values()
+        random_explanations = random.get((str(metric),))
         quantities = {"score": table.column("score").to_numpy()}
-        if of_metric is not None and are_scored_alike(of_metric.metadata, facts):
-            quantities["excess"] = of_metric.excess(table)
-        groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
+        if random_explanations is not None and are_scored_alike(
+            random_explanations.metadata, facts
+        ):
+            quantities["excess"] = random_explanations.excess(table)
         for quantity, values in quantities.items():
-            key = ("worst_group", ids["method"], ids["metric"], quantity)
+            seed = int(training["seed"])
             spread = spread_of(
                 values,
-                groups,
+                table.column("group").to_pylist(),
                 facts["groups"],
-                sets,
+                table.column("match_id").to_pylist(),
                 permutations=permutations,
-                seed=derive_seed(int(facts["wildcards"]["seed"]), *key),
+                seed=derive_seed(seed, "worst_group", method, metric, quantity),
             )
             flags = [*facts.get("flags", []), *collapsed]
             rows += [
-                {**ids, "quantity": quantity, **row, "flags": [*row["flags"], *flags]}
-                for row in spread
+                {**ids, "quantity": quantity, **asdict(group), "flags": [*group.flags, *flags]}
+                for group in spread
             ]
-    # p-values are corrected over the methods and metrics by Benjamini and Hochberg.
-    for of in grouped(rows, itemgetter("quantity")).values():
-        cells = {(row["method"], row["metric"]): row["p"] for row in informative(of)}
+    _correct(rows)
+    return StageResult(rows, training, compared_in(facts))
+
+
+def _correct(rows: Sequence[dict[str, Any]]) -> None:
+    """Add p-values that are corrected over the methods and metrics, by Benjamini and Hochberg."""
+    cell_of_row = itemgetter("method", "metric")
+    for compared in grouped(rows, itemgetter("quantity")).values():
+        cells = {cell_of_row(row): row["p"] for row in informative(compared)}
         corrected = dict(zip(cells, benjamini_hochberg(list(cells.values())).tolist(), strict=True))
-        for row in of:
-            row["p_bh"] = corrected.get((row["method"], row["metric"]), np.nan)
-    return StageResult(rows, ids_of_cell, compared_in(facts))
+        for row in compared:
+            row["p_bh"] = corrected.get(cell_of_row(row), np.nan)
 
 
 class Combined(NamedTuple):
@@ -144,19 +187,18 @@ def spread_of(
     *,
     permutations: int = 1999,
     seed: int = 0,
-) -> list[dict[str, Any]]:
+) -> list[GroupSpread]:
     """Describe how far the means of groups lie apart.
 
     Returns:
-        One row per group that has a value: its mean, shrunk mean and standard error, and what is
-        the same for all groups; see the columns of the ``worst_group`` artefact. None where there
-        are fewer than two groups, or where nothing differs within any group.
+        The spread of each group that has a value. None where there are fewer than two groups, or
+        where nothing differs within any group.
     """
     values, codes, names = samples(scores, groups, order, pairs)
     kept = ~np.isnan(values)
     sets = set_index(names, kept)
-    values, codes = values[kept], codes[kept]
-    present, codes = np.unique(codes, return_inverse=True)
+    values = values[kept]
+    present, codes = np.unique(codes[kept], return_inverse=True)
     g = len(present)
     if g < 2 or len(values) <= g or not np.ptp(values):
         return []
@@ -165,39 +207,58 @@ def spread_of(
     if not variances.all():
         return []
     pooled = combined(means, variances)
-    q, ranges = [], []
     rng = np.random.default_rng(seed)
+    chance = _by_chance(values - offset, codes, sets, g, permutations, rng)
+    present_groups = [order[code] for code in present]
+    shrunk = pooled.shrunk[0]
+    tau2 = float(pooled.tau2[0])
+    return [
+        GroupSpread(
+            group=group,
+            n=int(n[0, i]),
+            mean=float(means[0, i] + offset),
+            standard_error=float(np.sqrt(variances[0, i])),
+            shrinkage=float(pooled.shrinkage[0, i]),
+            shrunk_mean=float(shrunk[i] + offset),
+            n_groups=g,
+            center=float(pooled.center[0] + offset),
+            tau=tau2**0.5,
+            q=float(pooled.q[0]),
+            p=float((1 + (chance.q >= pooled.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
+            range=float(np.ptp(means[0])),
+            range_by_chance=float(chance.ranges.mean()),
+            shrunk_range=float(np.ptp(shrunk)),
+            lowest=present_groups[shrunk.argmin()] if tau2 else "",
+            highest=present_groups[shrunk.argmax()] if tau2 else "",
+            flags=[] if kept.all() else ["undefined_values"],
+        )
+        for i, group in enumerate(present_groups)
+    ]
+
+
+class _Chance(NamedTuple):
+    """(r,) Q and range of the means of groups, where groups are permuted."""
+
+    q: FloatArray
+    ranges: FloatArray
+
+
+def _by_chance(
+    values: FloatArray,
+    codes: IntArray,
+    sets: IntArray | None,
+    groups: int,
+    permutations: int,
+    rng: np.random.Generator,
+) -> _Chance:
+    q = []
+    ranges = []
     for permuted in _permuted(codes, sets, permutations, rng):
-        _, means_by_chance, variances_by_chance = _moments(values - offset, permuted, sets, g)
+        _, means, variances = _moments(values, permuted, sets, groups)
         with np.errstate(all="ignore"):  # equal values within each group: more extreme than any
-            q.append(np.nan_to_num(combined(means_by_chance, variances_by_chance).q, nan=np.inf))
-        ranges.append(np.ptp(means_by_chance, axis=-1))
-    by_chance = np.concatenate(q)
-    named = [order[code] for code in present]
-    shrunk, tau2 = pooled.shrunk[0], float(pooled.tau2[0])
-    of_all = {
-        "n_groups": g,
-        "center": float(pooled.center[0] + offset),
-        "tau": tau2**0.5,
-        "q": float(pooled.q[0]),
-        "p": float((1 + (by_chance >= pooled.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
-        "range": float(np.ptp(means[0])),
-        "range_by_chance": float(np.concatenate(ranges).mean()),
-        "shrunk_range": float(np.ptp(shrunk)),
-        "lowest": named[shrunk.argmin()] if tau2 else "",
-        "highest": named[shrunk.argmax()] if tau2 else "",
-        "flags": [] if kept.all() else ["undefined_values"],
-    }
-    columns = {
-        "group": named,
-        "n": n[0].tolist(),
-        "mean": (means[0] + offset).tolist(),
-        "standard_error": (variances[0] ** 0.5).tolist(),
-        "shrinkage": pooled.shrinkage[0].tolist(),
-        "shrunk_mean": (shrunk + offset).tolist(),
-    }
-    rows = zip(*columns.values(), strict=True)
-    return [{**dict(zip(columns, row, strict=True)), **of_all} for row in rows]
+            q.append(np.nan_to_num(combined(means, variances).q, nan=np.inf))
+        ranges.append(np.ptp(means, axis=-1))
+    return _Chance(np.concatenate(q), np.concatenate(ranges))
 
 
 def _moments(
@@ -213,9 +274,10 @@ def _moments(
         units = np.broadcast_to(values, codes.shape)
         cells = (np.arange(r)[:, None] * groups + codes).ravel()
     else:
-        of_sets = set_means(values, codes, sets, groups)  # (r, m, groups)
-        there = ~np.isnan(of_sets)
-        units, (row, _, code) = of_sets[there], np.nonzero(there)
+        means_of_sets = set_means(values, codes, sets, groups)  # (r, m, groups)
+        is_present = ~np.isnan(means_of_sets)
+        units = means_of_sets[is_present]
+        row, _, code = np.nonzero(is_present)
         cells = row * groups + code
     units = units.ravel()
     shape = r, groups
@@ -223,11 +285,11 @@ def _moments(
     means = np.bincount(cells, units, minlength=r * groups).reshape(shape) / n
     deviations = (units - means.ravel()[cells]) ** 2
     squares = np.bincount(cells, deviations, minlength=r * groups).reshape(shape)
-    own = squares / np.maximum(n - 1, 1)
+    within_group = squares / np.maximum(n - 1, 1)
     spare = np.maximum((n - 1).sum(axis=-1, keepdims=True), 1)
     within = squares.sum(axis=-1, keepdims=True) / spare
     few = (n < _PLENTY) | (squares <= 1e-12 * squares.sum(axis=-1, keepdims=True))
-    return n, means, np.where(few, within, own) / n
+    return n, means, np.where(few, within, within_group) / n
 
 
 def _permuted(
@@ -244,6 +306,6 @@ def _permuted(
         for k in np.unique(size):
             places = members[first[size == k, None] + np.arange(k)]  # (m, k)
             order = rng.permuted(np.tile(np.arange(len(places)), (len(drawn), 1)), axis=1)
-            of_sets = codes[places][order]  # (r, m, k)
-            drawn[:, places] = rng.permuted(of_sets, axis=2)
+            permuted = codes[places][order]  # (r, m, k)
+            drawn[:, places] = rng.permuted(permuted, axis=2)
         yield drawn

@@ -129,7 +129,10 @@ def test_there_is_skill_of_the_texts_of_the_control_alone(
             max_examples=size,
         )
         table, metadata = read_artefact(path, "scores")
-        assert [*quantities_of(table, metadata, random, Controls([]))] == quantities
+        compared = quantities_of(table, metadata, random, Controls([]))
+        assert [*compared] == quantities
+        ways = {*compared["skill"].steps} if "skill" in compared else set()
+        assert ways == ({"score", "ideal"} if "skill" in quantities else set())
 
 
 def test_a_metric_without_the_predictions_asks_for_them(cell, explanations, tmp_path):

@@ -30,7 +30,7 @@ _MOST_STEPS = 1000
     stochastic=False,
     reference="Treviso and Martins 2020, arXiv:2004.13876; Pruthi et al. 2022, arXiv:2012.00893",
     display="Communication",
-    skill="ratio",
+    skill="ratios",
 )
 def communication(
     messages: Messages, *, score: Literal["success", "probability"] = "success"

@@ -13,7 +13,7 @@ from exparity.types import Facts
 Direction = Literal["higher", "lower"]
 ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
 """Marks of a metric's direction."""
-Skill = Literal["removal", "draws", "ratio", "none", "zero"]
+Skill = Literal["removal", "draws", "ratio", "ratios", "none", "zero"]
 Needs = Literal[
     "attributions",
     "rationale",
@@ -48,11 +48,12 @@ class MetricFacts(Facts):
         bounds_where: bounds under an option, by the name of one that is true or false.
         skill: what is compared with chance and a reference explanation, so that groups can be
             compared by :mod:`exparity.stats.skill`: falls as tokens are taken (``removal``), those
-            of random changes (``draws``), or the score itself (``ratio``); ``none``, where no
-            control fits; ``zero``, where explanations at random have 0 by construction, so that
-            scores are compared as they are. ``removal`` is of tokens that go
-            where higher scores are better, and else of those that stay. Metrics with falls keep
-            them; see :class:`~exparity.metrics.MetricBatch`.
+            of random changes (``draws``), or the score itself (``ratio``), up to that of the
+            reference and, apart from it, up to the best possible one (``ratios``); ``none``, where
+            no control fits; ``zero``, where explanations at random have 0 by construction, so that
+            scores are compared as they are. ``removal`` is of tokens that go where higher scores
+            are better, and else of those that stay. Metrics with falls keep them; see
+            :class:`~exparity.metrics.MetricBatch`.
         better_falls: which falls are better, where that is not the score's direction.
         normalise_over: default of the option of that name, which metrics of normalised attributions
             have.

@@ -56,7 +56,8 @@ QUANTITIES = {
 CONTROLLED = ("skill", "excess")
 """Quantities in which random explanations have no gap."""
 _TOLD = (
-    *("depends_on_scale", "driven_by_one_training", "log_odds_cannot_tell", "no_room"),
+    *("depends_on_scale", "driven_by_one_training", "ideal_cannot_tell", "log_odds_cannot_tell"),
+    "no_room",
     *("probability_cannot_tell", "room_differs", "stepless", "texts_left_out"),
     "texts_not_comparable",
 )

@@ -31,6 +31,7 @@ CHANGES = {"score": "change", "excess": "excess_change", "skill": "skill_change"
             "quantity: string",
             "run metric_kind metric_direction better_group: string?",
             "stands headline: bool",
+            "witness: string?",
             *OVER_TRAININGS,
             *JUDGED_COLUMNS,
             "verdict_right: string?",
@@ -64,7 +65,8 @@ def judge_cells(
     Scores, their excess over random explanations and skill are judged apart from each other. So are
     random explanations, and the ``change`` of gaps by debiasing. The row that ``stands`` is the
     first that a cell has of skill, excess and score; of the standing rows of a method, those of
-    forward simulation are the ``headline`` where it has them. ``verdict_right`` is the verdict in
+    forward simulation are the ``headline`` where it has them. ``witness`` is what a metric asks, of
+    those that err in different ways. ``verdict_right`` is the verdict in
     the same family among the texts that the classifiers predict rightly. The tests within each
     training are corrected in families of the same ids.
 

@@ -350,7 +350,7 @@ def skill_of(
         return _of_removal(table, controls, (training, higher, unit), is_drawn)
     if kind == "draws":
         return _of_draws(table, random.table, higher)
-    if kind == "ratio":
+    if kind in ("ratio", "ratios"):
         return _of_ratio(table, metadata, random, higher)
     return None
 
@@ -425,19 +425,26 @@ def _of_draws(table: pa.Table, random: pa.Table, higher: bool) -> Skill:
 def _of_ratio(
     table: pa.Table, metadata: Mapping[str, Any], random: RandomScores, higher: bool
 ) -> Skill:
-    """Return gain and room of the scores themselves, up to that of the rationale or the ideal."""
+    """Return gain and room of the scores themselves, up to that of the reference or the ideal."""
     low, high = metadata.get("bounds", (0.0, 1.0))
     examples, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
     chance = np.array([random.means.get(example, np.nan) for example in examples])
-    best = np.full(len(examples), high if higher else low, dtype=np.float64)
+    ideal = np.full(len(examples), high if higher else low, dtype=np.float64)
+    best = ideal
     if "reference" in random.table.column_names:
         names = (random.table.column(name).to_pylist() for name in ("example_id", "reference"))
         of_example = dict(zip(*names, strict=True))
         best = np.array([of_example.get(example) for example in examples], dtype=np.float64)
     sign = 1.0 if higher else -1.0
     least = LEAST_ROOM if np.isfinite([low, high]).all() else 0.0  # of a share
-    steps = sign * (np.column_stack([scores, best]) - chance[:, None])
-    return Skill.of({"score": steps}, table.column("group").to_pylist(), least)
+    ends: dict[Scale, FloatArray] = {"score": best}
+    if metadata["skill"]["by"] == "ratios":
+        ends["ideal"] = ideal
+    steps = {
+        scale: sign * (np.column_stack([scores, end]) - chance[:, None])
+        for scale, end in ends.items()
+    }
+    return Skill.of(steps, table.column("group").to_pylist(), least)
 
 
 def _falls(table: pa.Table) -> Iterator[Falls | None]:

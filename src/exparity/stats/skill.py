@@ -23,12 +23,13 @@ from exparity.types import Falls, FloatArray, IntArray
 
 Test = TypeVar("Test", CrossedTest, GapChange)
 
-Scale = Literal["ranks", "log_odds", "probability", "score"]
+Scale = Literal["ranks", "log_odds", "probability", "score", "ideal"]
 SCALES: tuple[Scale, ...] = ("ranks", "log_odds", "probability")
 """Ways to count falls. ``ranks``: the share of the falls of random explanations of the same text
 that are smaller, a tie counting half; what any increasing change of its probabilities leaves.
 ``log_odds``: what a temperature leaves. ``probability``: what a + b p leaves. Where no falls are
-counted, the ``score`` itself is compared."""
+counted, the ``score`` itself is compared with that of the reference, or with the ``ideal``, the
+best possible one."""
 LEAST_ROOM = 0.05
 """Smallest mean room of a group, where it is a share, of which there is skill."""
 LITTLE_ROOM = 0.1

@@ -146,6 +146,15 @@ def _part_of(row: Mapping[str, Any]) -> str:
 
 HEADLINE = "simulatability"
 """Kind of the metrics whose verdicts come first: chance is 0 in them, and certainty cancels."""
+WITNESSES: Mapping[str, str] = {
+    HEADLINE: "forward simulation",
+    "faithfulness": "removal",
+    "communication": "communication",
+    "correctness": "rationales",
+}
+"""Ways to ask whether explanations are good, by the kind of a metric; each errs in another way. The
+classifier without half of a text, and without the words that are named; a reader of these words;
+and the people, or the rules behind the data, that marked words."""
 RANKS = ("headline", "beside", "description")
 """What standing verdicts are told as, in this order; see :func:`rank_of`."""
 STANDING = ("skill", "excess", "score")
@@ -157,7 +166,8 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     The quantities of random explanations, whose names begin with ``random_``, are cells of their
     own. ``headline`` says which of the standing rows are told first: those of metrics of the kind
-    :data:`HEADLINE`, or all but descriptions where a method has none.
+    :data:`HEADLINE`, or all but descriptions where a method has none. ``witness`` is the one of
+    :data:`WITNESSES` that the metric asks; None of other kinds.
     """
     places: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
     for i, row in enumerate(rows):
@@ -168,7 +178,14 @@ def standing(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     first = {by_quantity[min(by_quantity, key=STANDING.index)] for by_quantity in places.values()}
     marked = [{**row, "stands": i in first} for i, row in enumerate(rows)]
     foreseen = {_method_of(row) for row in marked if row["stands"] and foresees(row)}
-    return [{**row, "headline": _is_headline(row, foreseen)} for row in marked]
+    return [
+        {
+            **row,
+            "headline": _is_headline(row, foreseen),
+            "witness": WITNESSES.get(row.get("metric_kind") or ""),
+        }
+        for row in marked
+    ]
 
 
 def rank_of(row: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from exparity.report.verdicts import (
     untested_sentences,
     verdict_of,
 )
+from exparity.report.witnesses import witness_tables
 
 _FORESIGHT = (
     "How well do explanations foresee what the classifier does when words are left out (0 not at "
@@ -168,7 +169,8 @@ def about_explanations(context: Context) -> Answer:
     before = _FORESIGHT if is_foreseen(rows) else ""
     parts = [place.sentence() for place in places_of(study, "headline")]
     first, *more = context.found_by("positive_control").get("sentences", [""])
-    rest = (*more, *_beside(study), *untested_sentences(rows))
+    together = (table.sentence() for table in witness_tables(study))
+    rest = (*more, *together, *_beside(study), *untested_sentences(rows))
     answer = Answer.of(parts, *rest, before=before, evidence="disparity")
     return replace(answer, text=f"{answer.text} {first}".rstrip())
 

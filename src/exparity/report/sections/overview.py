@@ -38,6 +38,7 @@ from exparity.report.verdicts import (
     meaning_of,
     missed_line,
 )
+from exparity.report.witnesses import witness_tables
 from exparity.stats import verdicts
 from exparity.stats.informative import of_quantity
 from exparity.stats.seeds import significant_share
@@ -159,6 +160,7 @@ def build(context: Context) -> Content:
             "conclusions": conclusions_of(context),
             "levels": level_panels(study),
             "sources": sources_plot(study),
+            "witness_tables": witness_tables(study),
             **finding_words(study, context.tables),
             "certainty": {d: certainty(of_dataset.get(d, ()), threshold) for d in study.datasets},
             "cramers_v": {d: numbers_of(v) for d, v in study.dependence.items()},

@@ -78,7 +78,7 @@ def test_the_docs_quote_the_default_experiment(repository, kept):
         ("README.md", f"in {float(rate):.0f} % of the", f"{float(random):.0f} % with random"),
         (
             "docs/quickstart.md",
-            f"Decided, by forward simulation: **{decided}** of {cells} cells",
+            f"Decided, by forward simulation: **{decided}** of {cells} comparisons",
             ", ".join(f"**{n}** {verdict}" for verdict, n in of.items()),
             f"in **{rate} %** of {rates['n']:.0f} comparisons",
             f"in **{random} %**",

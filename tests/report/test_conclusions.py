@@ -83,7 +83,7 @@ def answers_of(study):
 def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(tested, flag):
     study = untested(tested, flag)
     answers = answers_of(study)
-    said = f"4 of 4 cells were not tested, because {UNTESTED[flag]}"
+    said = f"4 of 4 comparisons were not tested, because {UNTESTED[flag]}"
     for answer in answers.values():
         assert "Nothing, for" not in answer.text
         assert "No gap" not in answer.text
@@ -93,7 +93,7 @@ def test_where_nothing_was_tested_everything_says_what_was_not_measured_and_why(
     on_terminal = "\n".join(in_plain_words(Context(study, study.results)))
     for text in (on_terminal, printed(study), render_page(Context(study, study.results))):
         assert said in text
-    assert "Decided: 0 of 4 comparisons" in on_terminal
+    assert "0 of 4 results are clear" in on_terminal
     assert "explanations: decided 0 of 4 cells" in printed(study)
     assert flag == "of_a_plugin" or f"not tested: {flag}" not in printed(study)
 
@@ -102,12 +102,12 @@ def test_page_terminal_and_audit_count_the_same_cells_with_those_not_tested(test
     study = untested(tested, "too_few", 1)
     page = render_page(Context(study, study.results))
     text = " ".join(Page(page).text.split())
-    assert re.search(r"Decided: \d of 4 cells: .*, 1 not tested", text)
+    assert re.search(r"Decided: \d of 4 comparisons: .*, 1 not tested", text)
     assert re.search(r"explanations: decided \d of 4 cells .*, 1 not tested", printed(study))
     on_terminal = "\n".join(in_plain_words(Context(study, study.results)))
-    assert re.search(r"Decided: \d of 4 comparisons.*1 not tested", on_terminal)
+    assert re.search(r"\d of 4 results are clear: .*1 not tested", on_terminal)
     assert page.count('class="tile untested" title="model_0: not tested: a group has fewer') == 1
-    assert "1 of 4 cells was not tested, because a group has" in on_terminal
+    assert "1 of 4 comparisons was not tested, because a group has" in on_terminal
     assert "Nothing, for" not in answers_of(study)[NEXT].text
 
 

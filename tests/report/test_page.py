@@ -159,6 +159,7 @@ class TestBrowser:
         for label in ("R", "d", *names[3:5], "Surer of", "One tile a model"):
             assert page.locator("dl.words dt").get_by_text(label, exact=True).count() == 1
         assert page.locator(".disparity th.model wbr").count()
+        page.locator(".contents summary").click()
         for link in page.locator(".contents a").all():
             assert link.bounding_box()["x"] + link.bounding_box()["width"] <= 390
         # The edges of a place that scrolls fade.
@@ -391,9 +392,8 @@ class TestManyGroups:
             pair = data["tables"][table]
             better[pair["a"], pair["b"]] += look["side"] in ("a", "both")
             better[pair["b"], pair["a"]] += look["side"] in ("b", "both")
-        pattern = (
-            r'aria-label="(group \d) and (group \d): of 4 cells, (\d) better for \1, (\d) for \2"'
-        )
+        pair = r"(group \d) and (group \d): of 4 comparisons, (\d) better for \1, (\d) for \2"
+        pattern = f'aria-label="{pair}"'
         found = re.findall(pattern, source)
         assert len(found) == 20
         assert {(a, b): int(n) for a, b, n, _ in found} == better

@@ -21,6 +21,11 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
+def in_sentence(text: str) -> str:
+    """Return a name or sentence to stand within another, in lower case but for abbreviations."""
+    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text
+
+
 def signed(value: float, digits: int = 2) -> str:
     """Return a number with its sign and some decimals, with a minus that is one."""
     return f"{value:+.{digits}f}".replace("-", "−").replace("inf", "∞")

@@ -39,7 +39,7 @@ def collapsed_sentences(study: Study) -> Iterator[str]:
         names = []
         for model, of_model in grouped(of_dataset, itemgetter("model")).items():
             seeds = ", ".join(map(str, sorted(row["seed"] for row in of_model)))
-            names.append(f"{model} (seed{'s' if len(of_model) > 1 else ''} {seeds})")
+            names.append(f"{model} (training{'s' if len(of_model) > 1 else ''} {seeds})")
         yield (
             f"On {dataset}, these classifiers predict one class for every test example, and their "
             f"explanations are not counted: {', '.join(names)}."
@@ -66,8 +66,9 @@ def dependence_sentences(study: Study) -> list[str]:
         sentences.append(
             (
                 -largest,
-                f"On {name}, label and group {apart}: Cramér's V is {numbers}. A gap between "
-                f"{listed(study.declared(dataset).groups, 'groups')} may be one between classes.",
+                f"On {name}, label and group {apart} (0 independent, 1 the same: {numbers}). A "
+                f"difference of {listed(study.declared(dataset).groups, 'groups')} may be one of "
+                "classes.",
             )
         )
     return [sentence for _, sentence in sorted(sentences)]
@@ -89,7 +90,7 @@ def _guessing(study: Study) -> Iterator[str]:
         dataset, share = a.whole["dataset"], a.whole["value"]
         if share <= 1 / len(study.declared(dataset).classes) and not a.collapsed:
             yield (
-                f"On {study.display('dataset', dataset)}, {a.whole['model']} (seed "
+                f"On {study.display('dataset', dataset)}, {a.whole['model']} (training "
                 f"{a.whole['seed']}) is right for {percent(share)} of the texts, no more than a "
                 "guess would be. Was it trained for these classes, in this order?"
             )
@@ -98,6 +99,7 @@ def _guessing(study: Study) -> Iterator[str]:
 def small_samples(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     """Yield sentences about comparisons of too few texts: one per dataset and kind."""
     trainings = "" if study.one_training else " or trainings"
+    least = f"{_LARGE} standard deviations"
     for dataset, pairs in by_dataset(tables).items():
         hopeless, large = [], []
         for table in pairs:
@@ -108,8 +110,11 @@ def small_samples(study: Study, tables: Sequence[Table]) -> Iterator[str]:
             elif detectable(judged) > _LARGE and not any(is_decided(r["verdict"]) for r in judged):
                 large.append(table)
         for chosen, sentence in (
-            (hopeless, "some comparisons have too few texts for any gap to be significant."),
-            (large, f"so few texts{trainings} can show only gaps above |d| = {_LARGE}."),
+            (hopeless, "too few texts to show any difference, in some results."),
+            (
+                large,
+                f"so few texts{trainings} show no difference below {least}.",
+            ),
         ):
             if chosen:
                 yield f"{_pairs(chosen, pairs)} of {study.display('dataset', dataset)}: {sentence}"

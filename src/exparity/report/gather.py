@@ -17,6 +17,7 @@ from exparity.artefacts.files import read_artefact, read_tables
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.escaping import visible
+from exparity.core.formats import in_sentence
 from exparity.core.grouping import grouped
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
@@ -26,6 +27,7 @@ from exparity.report.verdicts import is_random, run_of
 from exparity.stats.dependence import cramers_v_by_split
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import CELL_IDS
+from exparity.stats.verdicts import HEADLINE
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
@@ -157,6 +159,13 @@ class Study:
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
         return METRICS.get(self.metrics[metric]).facts
+
+    def measure(self, metric: str) -> str:
+        """Return what a metric measures, in words that need no others."""
+        entry = METRICS.get(self.metrics[metric])
+        if entry.facts.kind == HEADLINE:
+            return "how well explanations foresee the classifier"
+        return f"{in_sentence(self.display('metric', metric))} ({in_sentence(entry.summary)})"
 
     def arrow(self, metric: str) -> str:
         """Return ↑ where higher values of a metric are better, else ↓."""

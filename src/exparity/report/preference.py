@@ -20,27 +20,35 @@ class Preference:
     Attributes:
         texts: after "GROUP texts".
         runs: after a number of trainings, before a group.
-        metric: after the name of a metric, before "for GROUP".
+        plain: like ``texts``, in words that need no others.
     """
 
     texts: str
     runs: str
-    metric: str
+    plain: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """What follows "GROUP texts" where a term would need an explanation."""
+        return self.plain or self.texts
 
 
-_SKILL = Preference("have the higher skill", "have higher skill for", "has higher skill")
+_SKILL = Preference(
+    "have the higher skill",
+    "have higher skill for",
+    "have explanations that get further from random ones (0) to the best found (1)",
+)
 _EXCESS = Preference(
     "have the better excess over random explanations",
     "have a better excess for",
-    "has a better excess over random explanations",
+    "have scores that are further above those of random explanations",
 )
-_SCORES = Preference("have the better scores", "have better scores for", "has better scores")
+_SCORES = Preference("have the better scores", "have better scores for")
 _BY_QUANTITY = {"skill": _SKILL, "excess": _EXCESS, "score": _SCORES}
 _BY_KIND = {
     "simulatability": Preference(
         "have explanations that foresee the classifier better",
         "foresee the classifier better for",
-        "foresees the classifier better",
     ),
     "communication": Preference(
         "have explanations that tell a reader better what was decided",
@@ -50,12 +58,11 @@ _BY_KIND = {
     "complexity": Preference(
         "have the more concentrated explanations",
         "have more concentrated explanations for",
-        "shows more concentrated explanations",
     ),
     "correctness": Preference(
         "have explanations that agree better with the rationales",
         "agree better with the rationales for",
-        "shows better agreement with the rationales",
+        "have explanations that agree better with the words that people marked",
     ),
 }
 """Metrics that say more than their scores do; a control changes no word of them."""

@@ -43,6 +43,7 @@ class Ranking:
 
     Attributes:
         dataset, model, metric: what is compared, as it is called on the page.
+        measure: what the metric measures, in a sentence.
         sentences: which method is best, and for whom.
         groups: the groups.
         lines: the methods, that of the best level of its worst group first.
@@ -51,6 +52,7 @@ class Ranking:
     dataset: str
     model: str
     metric: str
+    measure: str
     sentences: Sequence[str]
     groups: Sequence[str]
     lines: Sequence[MethodLine]
@@ -95,6 +97,7 @@ def _ranking(ids: tuple[str, str, str], rows: Sequence[Row], study: Study) -> Ra
         study.display("dataset", dataset),
         model,
         study.name("metric", metric),
+        study.measure(metric),
         [*_about_best(best, names, first), *_about_random(tests, names)],
         groups,
         lines,

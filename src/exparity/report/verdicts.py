@@ -299,7 +299,7 @@ def untested_sentences(rows: Sequence[Row]) -> list[str]:
     """Return a sentence for each reason why cells have no verdict, with a remedy."""
     reasons = Counter(untested_reason(row) for row in rows if not row["verdict"])
     return [
-        f"{n:,} of {len(rows):,} {'cell' if len(rows) == 1 else 'cells'} "
+        f"{n:,} of {len(rows):,} {'comparison' if len(rows) == 1 else 'comparisons'} "
         f"{'was' if n == 1 else 'were'} not tested, because "
         f"{reason.why}: {reason.change}."
         for reason, n in reasons.most_common()
@@ -314,7 +314,7 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     if not tested:
         return "Nothing could be tested, so that nothing is known of a gap."
     if all(is_decided(row["verdict"]) for row in tested):
-        return "Every cell that was tested is equivalent."
+        return "Every comparison that was tested is equivalent."
     controlled = all(row["quantity"] in CONTROLLED for row in rows)
     than = "larger than what random explanations show" if controlled else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
@@ -322,7 +322,7 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     least = detectable(rows)
     if least == least:
         gap = "gap" if one_training else "mean gap"
-        sentence += f": in half of the cells, a {gap} of |d| = {least:.2g} would have been found"
+        sentence += f": half of the comparisons would have shown a {gap} of |d| = {least:.2g}"
     return f"{sentence}."
 
 

@@ -23,6 +23,11 @@ function begin(section) {
   section.querySelectorAll("table:not(.tiles)").forEach(tables.equip);
 }
 
+const contents = document.querySelector(".contents > details");
+contents.addEventListener("click", (event) => {
+  if (event.target.closest("a")) contents.open = false;
+});
+
 /** Open a section, show what the address says of it, and go there. */
 function reveal(id) {
   const section = document.getElementById(id);

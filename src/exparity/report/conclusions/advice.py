@@ -90,17 +90,17 @@ def _steps(
         yield "Compare on other texts, in which every class has texts of each group."
     elif dependence >= DEPENDENT:
         yield (
-            "Compare within classes, since label and group go together: the dialog of each cell "
-            "has the gap at equal class."
+            "Compare within classes, since label and group go together: a click on a result in "
+            "the section Disparity shows the difference at equal class."
         )
     largest = _largest_gap(standing)
     if largest is not None:
         again = (
-            " If the classifier can be trained again, do so with other seeds: a gap that stays is "
-            "one of the model."
+            " If the classifier can be trained again, do so several times: a difference that stays "
+            "is one of the model."
         )
         yield (
-            f"Read explanations of {other_group(largest)} in the section Explanations."
+            f"Read explanations of {other_group(largest)} texts in the section Explanations."
             f"{again if study.one_training else ''}"
         )
     yield from _about_open_cells(study, standing, partly)
@@ -143,13 +143,24 @@ def _more_of(study: Study, undecided: Sequence[Row], n_judged: int, is_partly: b
     if study.one_training:
         least = detectable(undecided)
         if least == least:
-            shown = f", and with these texts half of them show no gap below |d| = {least:.2g}"
+            shown = f"; half of them could show differences of {_sizes(least)} or more alone"
     elif known:
-        shown = f"; twice as many would show a gap of |d| = {median(known):.2g} in half of them"
-    return (
-        f"Take {still}more {kind}: {len(undecided)} of {n_judged} tested comparisons are "
-        f"undecided{shown}."
-    )
+        size = _sizes(median(known))
+        shown = f"; with twice as many, half of these would show a difference of {size}"
+    return f"Take {still}more {kind}: {len(undecided)} of {n_judged} results are open{shown}."
+
+
+def _sizes(d: float) -> str:
+    return f"{d:.2g} standard deviations"
+
+
+def _places(study: Study, rows: Sequence[Row]) -> str:
+    """Return with which method on which dataset, or in how many results of many."""
+    if len(rows) > 1:
+        return f"in {len(rows)} results"
+    (row,) = rows
+    method = study.display("method", row["method"])
+    return f"with {method} on {study.place(row['dataset'], row['model'])},"
 
 
 def _not_shown(study: Study, standing: Sequence[Row]) -> Iterator[str]:
@@ -164,11 +175,10 @@ def _not_shown(study: Study, standing: Sequence[Row]) -> Iterator[str]:
     ]
     favoured = {group for row in alone if (group := favoured_group(row))}
     for group in sorted(favoured):
-        n_cells = sum(favoured_group(row) == group for row in alone)
+        cells = [row for row in alone if favoured_group(row) == group]
         yield (
             f"Do not say that {group} texts are explained better because their scores are better: "
-            f"in {n_cells} comparison{'s' if n_cells > 1 else ''} no difference of the "
-            "explanations is shown."
+            f"{_places(study, cells)} no difference of the explanations is shown."
         )
     concentrated = [row for row in standing if is_description(row) and is_gap(row)]
     if concentrated:

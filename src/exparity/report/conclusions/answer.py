@@ -28,8 +28,3 @@ class Answer:
         """Return an answer whose first parts are said first, after another text."""
         first = " ".join(filter(None, (before, *parts[:MOST])))
         return cls(first, [*parts[MOST:], *more], evidence)
-
-
-def in_sentence(text: str) -> str:
-    """Return a name or sentence to stand within another, in lower case but for abbreviations."""
-    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 
-from exparity.core.formats import joined, signed
+from exparity.core.formats import in_sentence, joined, signed
 from exparity.core.grouping import grouped
-from exparity.report.conclusions.answer import Answer, in_sentence
+from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.preference import favoured_group, levels_of, other_group, preference_of
@@ -75,10 +75,12 @@ class Place:
         still_open = [row for row in tested if not is_gap(row) and row not in alike]
         (pair,) = self.pairs
         parts = [*self._gaps()]
+        texts = f"{joined(pair)} texts"
         if alike:
-            parts.append(f"{joined(pair)} texts are alike with {self._with(alike)}")
+            parts.append(f"{texts} are alike with {self._with(alike)}")
         if still_open:
-            parts.append(f"neither a gap nor its absence is shown with {self._with(still_open)}")
+            who = "they" if parts else texts
+            parts.append(f"whether {who} differ is open with {self._with(still_open)}")
         untested = [row for row in self.rows if not row["verdict"]]
         if untested:
             parts.append(f"not tested: {self._with(untested)}")
@@ -100,14 +102,14 @@ class Place:
         favoured = favoured_group(largest)
         return (
             f"{told}, most of all {favoured} and {other_group(largest)}: {favoured} texts "
-            f"{preference_of(largest).texts} ({self._item(largest)})"
+            f"{preference_of(largest).in_words} ({self._item(largest)})"
         )
 
     def _gaps(self) -> Iterator[str]:
         """Yield a part for each group that gaps favour, and one for those that favour none."""
         gaps = sorted(filter(is_gap, self.rows), key=effect_size, reverse=True)
         sided = [row for row in gaps if verdict_of(row["verdict"]).favours and favoured_group(row)]
-        by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).texts))
+        by_side = grouped(sided, lambda row: (favoured_group(row), preference_of(row).in_words))
         for (favoured, better), rows in by_side.items():
             items = [self._item(row) for row in rows[:_MOST_NAMED]]
             rest = len(rows) - len(items)
@@ -146,7 +148,7 @@ class Place:
     @property
     def _kind(self) -> str:
         one_metric = len({row["metric"] for row in self.rows}) == 1
-        return "method" if one_metric else "comparison"
+        return "method" if one_metric else "result"
 
 
 def places_of(study: Study, rank: str) -> list[Place]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exparity.core.grouping import grouped
-from exparity.report.conclusions.answer import Answer, in_sentence
+from exparity.report.conclusions.answer import Answer
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.ranking import Ranking
@@ -18,14 +18,14 @@ def about_methods(context: Context) -> Answer:
         why = "One method was run" if known == 1 else "Methods were not compared"
         return Answer(f"{why}, so that none can be recommended.")
     parts = []
-    for (metric, sentences), alike in grouped(rankings, _said).items():
+    for (measure, sentences), alike in grouped(rankings, _said).items():
         places = ", ".join(dict.fromkeys(_place(study, one) for one in alike))
-        parts.append(f"By {in_sentence(metric)} on {places}: {' '.join(sentences)}")
+        parts.append(f"By {measure}, on {places}: {' '.join(sentences)}")
     return Answer.of(parts, evidence="ranking")
 
 
 def _said(ranking: Ranking) -> tuple[str, tuple[str, ...]]:
-    return ranking.metric.rstrip(" ↑↓"), tuple(ranking.sentences)
+    return ranking.measure, tuple(ranking.sentences)
 
 
 def _place(study: Study, ranking: Ranking) -> str:

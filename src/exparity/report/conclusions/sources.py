@@ -65,7 +65,8 @@ class DividedGap:
         row = self.row
         higher = row["group_a"] if row["estimate"] > 0 else row["group_b"]
         study = self.study
-        metric = study.display("metric", row["metric"])
+        measure = study.measure(row["metric"])
+        metric = f"{measure[0].upper()}{measure[1:]}"
         method = study.display("method", row["method"])
         dataset = study.display("dataset", row["dataset"])
         model = f" and {row['model']}" if study.has_several_models else ""
@@ -120,8 +121,8 @@ def about_sources(context: Context) -> Answer:
     shares = [gap.share for gap in gaps if gap.share == gap.share]
     if len(shares) > 1:
         text += (
-            f" Of {len(shares)} gaps in scores, the median share that belongs to the explanations "
-            f"is {100 * median(shares):.0f} %."
+            f" Of {len(shares)} such differences, {100 * median(shares):.0f} % belongs to the "
+            "explanations in the median."
         )
     return Answer(text, [gap.sentence for gap in others[:_FEW]], "disparity")
 
@@ -138,10 +139,10 @@ def _nothing_divided(study: Study) -> str:
     if not compared:
         return "No metric was measured whose scores depend on more than the explanations."
     if not _are_controlled(compared):
-        return "Unknown: no random explanations were scored, so that no gap can be divided."
+        return "Unknown: no random explanations were scored beside the real ones."
     if not any(row["verdict"] for row in standing):
         return "Unknown: nothing could be tested."
-    return "No gap in scores is shown, and so there is nothing to divide."
+    return "No difference in scores is shown, and so there is nothing to divide."
 
 
 def _are_controlled(rows: Sequence[Row]) -> bool:

@@ -17,11 +17,12 @@ import numpy as np
 from exparity.core.settings import DEFAULTS, Statistics
 from exparity.stats.behrens_fisher import upper_tail
 from exparity.stats.mean_gap import VARIANCES, Estimate, mean_gap
+from exparity.stats.parts import Parts, divided, like_with_like
 from exparity.stats.power import detectable_effect
-from exparity.stats.samples import complete_sets, samples, set_index, set_means
-from exparity.stats.strata import LEAST_SHARE, common_quantiles, standardised
+from exparity.stats.samples import samples, set_index
+from exparity.stats.strata import LEAST_SHARE
 from exparity.stats.typical_gap import typical_gap
-from exparity.types import FloatArray, IntArray
+from exparity.types import FloatArray
 
 TRAINING, PROMPT = "training", "prompt"
 """Kinds of run of a cell: another training of the classifier, or another prompt of it."""
@@ -41,7 +42,6 @@ _CLAIMED = (
     "minimal_detectable_effect",
 )
 """What is not known of groups that cannot be compared."""
-_Parts = tuple[FloatArray, FloatArray, bool]  # see _divided
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,13 +166,12 @@ def crossed_tests(
         pair = values[:, chosen]
         is_b = (codes[chosen] == b).astype(np.int64)
         sets = set_index(names, chosen)
-        parts = _divided(pair, is_b, sets)
+        parts = divided(pair, is_b, sets)
         share = 1.0
         if covariate is not None:
-            alike, share = _like_with_like(parts, _divided(covariate[None, chosen], is_b, sets))
+            alike, share = like_with_like(parts, divided(covariate[None, chosen], is_b, sets))
             parts = alike if share >= LEAST_SHARE else parts
-        known = _known(*parts)
-        test = _tested(CrossedTest(order[a], order[b]), *known, settings, mean_only=mean_only)
+        test = _tested(CrossedTest(order[a], order[b]), parts.known, settings, mean_only=mean_only)
         if share < LEAST_SHARE:
             test = _not_comparable(test)
         elif share < 1:
@@ -181,64 +180,6 @@ def crossed_tests(
             test.flags.append("missing_cells")
         tests.append(test)
     return tests
-
-
-def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Parts:
-    """Divide (s, n) values by group, within the matched sets that have both if there are any.
-
-    Of several values of a group in a set, the mean counts. Returns (s, n_a) and (s, n_b) values,
-    NaN where undefined, and whether their columns are the same sets, whose cells are defined in
-    both or none.
-    """
-    a = values[:, is_b == 0]
-    b = values[:, is_b == 1]
-    paired = False
-    if sets is not None:
-        mixed = complete_sets(set_means(np.zeros(len(is_b)), is_b, sets, 2))
-        paired = bool(mixed.any())
-        if paired:
-            undefined = np.isnan(values)
-            codes = np.where(undefined, 2, is_b)
-            means = set_means(np.where(undefined, 0.0, values), codes, sets, 3)[:, mixed, :2]
-            means[~complete_sets(means)] = np.nan
-            a = means[..., 0]
-            b = means[..., 1]
-    return a, b, paired
-
-
-def _known(a: FloatArray, b: FloatArray, paired: bool) -> _Parts:
-    """Leave out seeds without a value of each group, and texts without any."""
-    seeds = ~(np.isnan(a).all(axis=1) | np.isnan(b).all(axis=1))
-    a = a[seeds]
-    b = b[seeds]
-    return a[:, ~np.isnan(a).all(axis=0)], b[:, ~np.isnan(b).all(axis=0)], paired
-
-
-def _like_with_like(parts: _Parts, covariates: _Parts) -> tuple[_Parts, float]:
-    """Standardise values over quantiles of a covariate.
-
-    Returns also the smallest share of a group's values, over the trainings, that is left.
-    """
-    a, b, paired = parts
-    n_a = a.shape[1]
-    n_b = b.shape[1]
-    is_b = np.repeat([0, 1], [n_a, n_b])
-    values = np.hstack([a, b])
-    covariate = np.hstack([covariates[0][0], covariates[1][0]])
-    strata = common_quantiles(np.where(np.isnan(values).all(axis=0), np.nan, covariate), is_b)
-    alike = np.full_like(values, np.nan)
-    shares = []
-    for row, x in zip(alike, values, strict=True):
-        n_values = [int(np.isfinite(part).sum()) for part in (x[:n_a], x[n_a:])]
-        if not all(n_values):
-            continue
-        row[:] = standardised(x, is_b, strata).values
-        while paired and (is_single := np.isnan(row[:n_a]) ^ np.isnan(row[n_a:])).any():
-            row[np.tile(is_single, 2)] = np.nan  # a set counts with both of its members
-            row[:] = standardised(np.where(np.isnan(row), np.nan, x), is_b, strata).values
-        left = np.isfinite(row)
-        shares += [left[:n_a].sum() / n_values[0], left[n_a:].sum() / n_values[1]]
-    return (alike[:, :n_a], alike[:, n_a:], paired), min(shares, default=1.0)
 
 
 def _not_comparable(test: CrossedTest) -> CrossedTest:
@@ -252,21 +193,16 @@ def _not_comparable(test: CrossedTest) -> CrossedTest:
 
 @np.errstate(all="ignore")
 def _tested(
-    test: CrossedTest,
-    a: FloatArray,
-    b: FloatArray,
-    paired: bool,
-    settings: Statistics,
-    *,
-    mean_only: bool,
+    test: CrossedTest, parts: Parts, settings: Statistics, *, mean_only: bool
 ) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
+    a, b = parts.values
     n_seeds, n_a = a.shape
     n_b = b.shape[1]
-    test = replace(test, n_seeds=n_seeds, n_sets=n_a * paired, n_a=n_a, n_b=n_b)
+    test = replace(test, n_seeds=n_seeds, n_sets=n_a * parts.are_sets, n_a=n_a, n_b=n_b)
     if not n_seeds:
         return replace(test, flags=["too_few"])
-    estimate, sd = _estimated(a, b, paired)
+    estimate, sd = _estimated(a, b, parts.are_sets)
     test = replace(
         test,
         seeds_above=int((estimate.gaps > 0).sum()),

@@ -174,7 +174,7 @@ def _group(part: FloatArray) -> _Group:
     e = np.where(defined, part - mean[..., None, None], 0.0) / m[..., None, None]
     n = defined.any(axis=-2).sum(axis=-1)
     seeds = defined.any(axis=-1).sum(axis=-1)
-    residuals = _residuals(e, defined).reshape(*m.shape, -1)
+    residuals = additive_residuals(e, defined).reshape(*m.shape, -1)
     k = defined.sum(axis=-1)
     training_means = np.where(defined, part, 0.0).sum(axis=-1) / k
     within = np.where(defined, part - training_means[..., None], 0.0) / k[..., None]
@@ -195,7 +195,7 @@ def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component
     return variance, np.asarray(dof, dtype=np.float64)
 
 
-def _residuals(e: FloatArray, defined: BoolArray) -> FloatArray:
+def additive_residuals(e: FloatArray, defined: BoolArray) -> FloatArray:
     """Return what seeds and texts leave of the defined cells, (..., s, n), fitted additively."""
     for _ in range(1 if defined.all() else _SWEEPS):
         for axis in (-1, -2):

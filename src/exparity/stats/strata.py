@@ -1,4 +1,4 @@
-r"""Like with like: two groups compared within strata of something else in which they differ.
+r"""Like with like: groups compared within strata of something else in which they differ.
 
 Where a score depends on that too, groups that differ in it have a gap without one of their own.
 Standardisation (Kitagawa 1955, doi:10.1080/01621459.1955.10501299) compares means within strata,
@@ -22,46 +22,46 @@ NO_STRATUM = -1
 
 
 class Standardised(NamedTuple):
-    """Values of two groups whose means are of equal strata.
+    """Values of groups whose means are of equal strata.
 
     Attributes:
         values: (n,) values whose mean in a group is the group's standardised mean; NaN where
-            undefined, and outside of the strata that both groups have.
-        share_a, share_b: share of each group's values that is in these, in [0, 1].
+            undefined, and outside of the strata that all groups have.
+        shares: share of each group's values that is in these, in [0, 1].
     """
 
     values: FloatArray
-    share_a: float
-    share_b: float
+    shares: tuple[float, ...]
 
     @property
     def are_comparable(self) -> bool:
-        """Whether enough texts of both groups have counterparts to be compared."""
-        return min(self.share_a, self.share_b) >= LEAST_SHARE
+        """Whether enough texts of every group have counterparts to be compared."""
+        return min(self.shares) >= LEAST_SHARE
 
 
-def common_quantiles(covariate: FloatArray, is_b: IntArray, count: int = STRATA) -> IntArray:
-    """Number texts by quantile of a covariate, over both groups where these overlap.
+def common_quantiles(covariate: FloatArray, codes: IntArray, count: int = STRATA) -> IntArray:
+    """Number texts by quantile of a covariate, over all groups where these overlap.
 
     Args:
         covariate: (n,) what may differ between the groups, NaN where undefined.
-        is_b: (n,) 0 for the first group, 1 for the second.
+        codes: (n,) number of each text's group, from 0.
         count: strata at most; fewer where they would have less than twice :data:`FEWEST` texts of a
             group on average. Equal values are never divided.
 
     Returns:
         (n,) numbers from 0; :data:`NO_STRATUM` where undefined, or beyond the smallest or largest
-        value of the other group.
+        value of another group.
     """
     strata = np.full(len(covariate), NO_STRATUM)
-    parts = [covariate[(is_b == group) & np.isfinite(covariate)] for group in (0, 1)]
+    n_groups = _count(codes)
+    parts = [covariate[(codes == group) & np.isfinite(covariate)] for group in range(n_groups)]
     if not all(part.size for part in parts):
         return strata
     low = max(part.min() for part in parts)
     high = min(part.max() for part in parts)
     shared = (covariate >= low) & (covariate <= high)
     if shared.any():
-        smaller = int(np.bincount(is_b[shared], minlength=2).min())
+        smaller = int(np.bincount(codes[shared], minlength=n_groups).min())
         count = min(count, max(1, smaller // (2 * FEWEST)))
         levels = np.arange(1, count) / count
         edges = np.unique(np.quantile(covariate[shared], levels, method="inverted_cdf"))
@@ -71,16 +71,16 @@ def common_quantiles(covariate: FloatArray, is_b: IntArray, count: int = STRATA)
 
 def standardised(
     values: FloatArray,
-    is_b: IntArray,
+    codes: IntArray,
     strata: IntArray,
     weights: FloatArray | None = None,
     *,
     fewest: int = FEWEST,
 ) -> Standardised:
-    r"""Return values whose mean in a group is its mean over strata that weigh alike in both.
+    r"""Return values whose mean in a group is its mean over strata that weigh alike in all.
 
     With :math:`p_{gs}` the share of a group's weights in stratum s and :math:`\pi_s` the mean of
-    both groups' shares, the standardised mean is :math:`S_g = \sum_s \pi_s m_{gs}`, beside the
+    all groups' shares, the standardised mean is :math:`S_g = \sum_s \pi_s m_{gs}`, beside the
     plain one :math:`M_g = \sum_s p_{gs} m_{gs}`. The value of a text is
 
     .. math:: x + (S_g - M_g) + (\pi_s / p_{gs} - 1) (x - m_{gs}),
@@ -91,7 +91,7 @@ def standardised(
 
     Args:
         values: (n,) values of the texts, NaN where undefined.
-        is_b: (n,) 0 for the first group, 1 for the second.
+        codes: (n,) number of each text's group, from 0.
         strata: (n,) number of the stratum from 0; negative for texts that are left out.
         weights: (n,) positive weights of the texts in the mean of their group, all 1 if None.
         fewest: values of each group from which a stratum counts.
@@ -101,18 +101,19 @@ def standardised(
     counted = defined & (strata >= 0)
     n_strata = int(strata.max(initial=NO_STRATUM)) + 1
     weights = np.ones(len(values)) if weights is None else weights
-    cells = is_b * n_strata + strata
+    n_groups = _count(codes)
+    cells = codes * n_strata + strata
 
     def sums(terms: FloatArray) -> FloatArray:
-        """Return (2, strata) sums of a term of each text by group and stratum."""
-        flat = np.bincount(cells[counted], terms[counted], minlength=2 * n_strata)
-        return np.asarray(flat, dtype=np.float64).reshape(2, n_strata)
+        """Return (groups, strata) sums of a term of each text by group and stratum."""
+        flat = np.bincount(cells[counted], terms[counted], minlength=n_groups * n_strata)
+        return np.asarray(flat, dtype=np.float64).reshape(n_groups, n_strata)
 
     is_common = np.asarray((sums(np.ones(len(values))) >= fewest).all(axis=0))
     if not is_common.any():
-        return Standardised(result, 0.0, 0.0)
+        return Standardised(result, (0.0,) * n_groups)
     mass = np.where(is_common, sums(weights), 0.0)
-    total = np.bincount(is_b[defined], weights[defined], minlength=2)
+    total = np.bincount(codes[defined], weights[defined], minlength=n_groups)
     shares = mass / mass.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(is_common, sums(weights * values) / mass, 0.0)
@@ -122,6 +123,10 @@ def standardised(
     occupied = cells[counted]
     x = values[counted]
     within = (ratios.ravel()[occupied] - 1) * (x - means.ravel()[occupied])
-    result[counted] = x + moves[is_b[counted]] + within
-    share_a, share_b = (mass.sum(axis=1) / total).tolist()
-    return Standardised(result, share_a, share_b)
+    result[counted] = x + moves[codes[counted]] + within
+    return Standardised(result, tuple((mass.sum(axis=1) / total).tolist()))
+
+
+def _count(codes: IntArray) -> int:
+    """Return how many groups there are, two at least."""
+    return max(2, int(codes.max(initial=0)) + 1)

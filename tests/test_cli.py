@@ -16,7 +16,7 @@ from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
 from exparity.core.command_line import command_of, plain
 from exparity.jobs.stop import Stopped
-from exparity.stages.compare import _scores as stage
+from exparity.quantities import scores as stage
 
 
 def process(*arguments, **options):

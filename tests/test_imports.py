@@ -19,7 +19,7 @@ pytestmark = pytest.mark.contract
 # stand in one layer do not know each other.
 ORDER = (
     "resources core warm types explanations artefacts data counterfactuals models|debiasing "
-    "engine methods metrics stats published jobs config costs runs report "
+    "engine methods metrics stats quantities published jobs config costs runs report "
     "benchmarking|ferret stages analyses tools cli"
 )
 LAYERS = [set(layer.split("|")) for layer in ORDER.split()]

@@ -16,8 +16,10 @@ import exparity
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.metrics import Cohort, evaluate_keyed
+from exparity.quantities.limits import RemovalLimits
+from exparity.quantities.random_scores import RandomScores
+from exparity.quantities.skill import quantities_of
 from exparity.stages.explain import Choice
-from exparity.stages.skill import Controls, RandomScores, quantities_of
 
 PREDICTED = Choice(target="predicted")
 
@@ -129,7 +131,7 @@ def test_there_is_skill_of_the_texts_of_the_control_alone(
             max_examples=size,
         )
         table, metadata = read_artefact(path, "scores")
-        compared = quantities_of(table, metadata, random, Controls([]))
+        compared = quantities_of(table, metadata, random, RemovalLimits([]))
         assert [*compared] == quantities
         ways = {*compared["skill"].steps} if "skill" in compared else set()
         assert ways == ({"score", "ideal"} if "skill" in quantities else set())

@@ -8,8 +8,9 @@ from support import CPU
 import exparity
 from exparity import InputError
 from exparity.metrics.foresight import Design
+from exparity.quantities.foresights import read_foresights
 from exparity.stages.explain import Choice
-from exparity.stages.foresee import foresee_cell, read_foresights
+from exparity.stages.foresee import foresee_cell
 
 DESIGNS = [Design("word")._asdict(), Design("token", 0.3, 20)._asdict()]
 

@@ -11,9 +11,9 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.methods import explain_encodings
+from exparity.quantities.limits import limits_by_example
 from exparity.stages.controls import removal_limits_cell
 from exparity.stages.explain import Choice
-from exparity.stages.skill import limits_by_example
 from exparity.types import Origin
 
 DRAWS, STAGES, SEED = 3, 4, 3

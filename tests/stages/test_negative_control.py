@@ -14,8 +14,8 @@ from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
+from exparity.quantities.random_scores import RandomScores
 from exparity.stages.compare import compare_model
-from exparity.stages.skill import RandomScores
 from exparity.types import Origin
 
 DRAWS = 3

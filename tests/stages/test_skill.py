@@ -22,13 +22,17 @@ from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared
 from exparity.methods import explain_encodings
 from exparity.metrics import MetricBatch
+from exparity.quantities.limits import RemovalLimits
+from exparity.quantities.quantity import Skill
+from exparity.quantities.random_scores import RandomScores
+from exparity.quantities.scales import rooms_of
+from exparity.quantities.skill import skill_of
 from exparity.stages.compare import compare_model
 from exparity.stages.controls import negative_control_cell, removal_limits_cell
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
-from exparity.stages.skill import Controls, RandomScores, Skill, rooms_of, skill_of
 from exparity.stats.skill import LEAST_ROOM, SCALES
 from exparity.types import Origin
 
@@ -191,7 +195,7 @@ def test_gain_and_room_equal_loops(experiment, pytestconfig):
         drawn, searched = experiment.controls(None, seed)
         path = experiment.scores(None, seed, "None-None")
         table, facts = read_artefact(path, "scores")
-        skill = skill_of(table, facts, RandomScores.read(drawn), Controls([searched]))
+        skill = skill_of(table, facts, RandomScores.read(drawn), RemovalLimits([searched]))
         classifier = load_classifier(folder / f"small/{seed}", "cpu")
         examples = {
             e.example_id: e for e in read_prepared(folder / "data.parquet", "test").examples

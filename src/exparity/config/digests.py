@@ -1,4 +1,4 @@
-"""Digests of the code of stages: their files, and the modules of ``stats`` that they import."""
+"""Digests of the code of stages: their files, and what these import of ``stats``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def finetune(head: Path) -> str:
 
 @cache
 def analysis(source: Path) -> str:
-    """Return the digest of an analysis: its private modules, and what these use of ``stats``."""
+    """Return the digest of an analysis: its private modules, what these compare, and ``stats``."""
     folder = sorted(source.parent.glob("_[!_]*.py")) if source.name == "__init__.py" else ()
-    return source_digest(*{file for path in (source, *folder) for file in reached(path, "stats")})
+    compared = {file for path in (source, *folder) for file in reached(path, "quantities")}
+    return source_digest(*{file for path in compared for file in reached(path, "stats")})
 
 
 @cache

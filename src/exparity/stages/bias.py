@@ -17,7 +17,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import DEFAULTS, Statistics
-from exparity.stages.cell import (
+from exparity.quantities.inputs import (
     ChangedPrediction,
     Lookup,
     Prediction,

@@ -31,10 +31,10 @@ from exparity.methods import METHODS, explain_encodings
 from exparity.methods.facts import RANDOM
 from exparity.metrics import MARKS, MetricBatch, limits, removal
 from exparity.metrics.removal import Steps
-from exparity.stages.cell import key_of
+from exparity.quantities.inputs import key_of
+from exparity.quantities.limits import Direction, direction_of, limits_by_example
 from exparity.stages.evaluate import Metric, Scoring
 from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
-from exparity.stages.skill import Direction, direction_of, limits_by_example
 from exparity.types import Encoding, Example, IntArray, Origin
 
 if TYPE_CHECKING:

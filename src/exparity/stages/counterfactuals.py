@@ -18,7 +18,7 @@ from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import read_prepared
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
-from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
+from exparity.quantities.inputs import Lookup, cell_of, checkpoint_ids, require_same_cell
 from exparity.stages.explain import checked_encoder
 from exparity.types import BoolArray, Example
 

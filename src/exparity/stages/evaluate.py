@@ -37,10 +37,10 @@ from exparity.metrics import (
 )
 from exparity.metrics.facts import MetricFacts
 from exparity.metrics.foresight import Foresight, design_of
-from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, key_of, require_same_cell
+from exparity.quantities.foresights import read_foresights
+from exparity.quantities.inputs import Lookup, cell_of, checkpoint_ids, key_of, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.stages.explain import ChosenTexts
-from exparity.stages.foresee import read_foresights
 from exparity.types import Example, Falls, Origin
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, Training
 from exparity.models.inputs import check_known
-from exparity.stages.cell import Lookup, cell_of, checkpoint_ids, require_same_cell
+from exparity.quantities.inputs import Lookup, cell_of, checkpoint_ids, require_same_cell
 from exparity.types import Encoding, Example, IntArray, Origin
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from exparity.models.placement import Placement, save_weights
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, encode_prompt
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, recorded
-from exparity.stages.cell import key_of
+from exparity.quantities.inputs import key_of
 from exparity.stages.training_process import TrainingJob, train_together, training_set_of
 from exparity.types import Text
 

@@ -6,7 +6,6 @@ It is asked once for a training; every explanation of it is then compared with t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,24 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from exparity.artefacts.analyses import ExperimentView, Table
-from exparity.artefacts.columns import KEY, records
-from exparity.artefacts.files import read_artefact
+from exparity.artefacts.columns import KEY
 from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.digest import source_digest
-from exparity.core.errors import InputError
 from exparity.explanations import units
-from exparity.explanations.units import Unit
 from exparity.jobs.loop import Compute, Rest, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import explain_encodings
 from exparity.methods.facts import RANDOM
 from exparity.metrics import MetricBatch, foresight
 from exparity.metrics.foresight import Design, Foresight, design_of, foresights
-from exparity.stages.cell import Lookup, cell_of, key_of, require_same_cell
+from exparity.quantities.inputs import key_of
 from exparity.stages.explain import Choice, ChosenTexts, checked_encoder
-from exparity.types import Example, Origin, locked
+from exparity.types import Example, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -170,56 +166,3 @@ def _columns(known: Foresight) -> dict[str, Any]:
         "falls": known.falls.tolist(),
         "ceiling": known.ceiling,
     }
-
-
-def read_foresights(
-    path: Path, design: Design, *others: tuple[str | Path, Mapping[str, Any]]
-) -> Lookup[tuple[int, Foresight]]:
-    """Read the target and the foresight of each text by its id, drawn in one way.
-
-    Raises:
-        InputError: the artefact is of another training than ``others``, or was drawn otherwise.
-    """
-    table, metadata = read_artefact(path, "foresight")
-    require_same_cell(*others, (path, cell_of(metadata)))
-    content = {
-        row.example_id: (row.target, row.foresight)
-        for row in records(ForesightRow, table)
-        if row.design == design
-    }
-    if table.num_rows and not content:
-        raise InputError(
-            f"{path}: has no draws of unit: {design.unit}, left_out: {design.left_out:g} and "
-            f"num_masks: {design.num_masks or 'null'}; an override of a metric for a single method "
-            "cannot change these, so name a second metric with them"
-        )
-    return Lookup(path, "foresight of example", content.items())
-
-
-@dataclass(frozen=True)
-class ForesightRow:
-    """A row of the artefact: a text, and one way to draw."""
-
-    example_id: str
-    unit: Unit
-    left_out: float
-    num_masks: int
-    target: int
-    n_units: int
-    masks: list[int]
-    falls: list[float]
-    ceiling: float
-
-    @property
-    def design(self) -> Design:
-        """How its masks were drawn."""
-        return Design(self.unit, self.left_out, self.num_masks)
-
-    @property
-    def foresight(self) -> Foresight:
-        """What the classifier does with the text."""
-        shape = len(self.falls), self.n_units
-        masks = np.unpackbits(np.array(self.masks, dtype=np.uint8), count=shape[0] * shape[1])
-        left_out = locked(masks.astype(bool).reshape(shape))
-        falls = locked(np.array(self.falls, dtype=np.float64))
-        return Foresight(left_out, falls, self.ceiling)

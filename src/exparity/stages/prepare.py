@@ -11,7 +11,7 @@ from exparity.artefacts.running import StageResult, writes_result
 from exparity.core.flags import DataDir, Download, Id, Params
 from exparity.data import dropped_rows, load_with_facts
 from exparity.data.files import DataSource
-from exparity.stages.cell import key_of
+from exparity.quantities.inputs import key_of
 
 log = logging.getLogger(__name__)
 

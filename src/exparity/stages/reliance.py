@@ -20,7 +20,7 @@ from exparity.artefacts.columns import Export, Row, plain_schema
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import StageResult, analysis
 from exparity.core.settings import DEFAULTS
-from exparity.stages.cell import Lookup, cell_of, compared_in, read_all, require_same_cell
+from exparity.quantities.inputs import Lookup, cell_of, compared_in, read_all, require_same_cell
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
 _COLUMNS = ("group_a group_b: string", "n_unchanged: int64", RankCorrelation)

@@ -23,7 +23,7 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Params, Range
 from exparity.data.table import PreparedData, read_prepared
 from exparity.methods.facts import RANDOM
-from exparity.stages.cell import model_of, read_all
+from exparity.quantities.inputs import model_of, read_all
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.verdicts import JUDGED, JUDGED_COLUMNS, judge

@@ -23,7 +23,7 @@ from exparity.core.grouping import grouped
 from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
-from exparity.stages.cell import Lookup, cell_of, read_all
+from exparity.quantities.inputs import Lookup, cell_of, read_all
 from exparity.stats.effect import d_z
 from exparity.stats.multiplicity import holm
 from exparity.stats.rank_tests import signed_rank

@@ -16,7 +16,7 @@ from exparity.analyses import StageResult, Table, analysis
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.columns import records
 from exparity.artefacts.files import read_artefact
-from exparity.stages.cell import Lookup, Prediction, cell_of, compared_in, read_all, scored_of
+from exparity.quantities.inputs import Lookup, Prediction, cell_of, compared_in, read_all, scored_of
 from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")

@@ -23,9 +23,10 @@ from exparity.core.flags import Id
 from exparity.core.formats import dotted
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
-from exparity.stages.cell import compared_in
-from exparity.stages.compare import Cell, Scores, read_scores
-from exparity.stages.skill import are_scored_alike, over_scales, scales_of
+from exparity.quantities.inputs import compared_in
+from exparity.quantities.random_scores import are_scored_alike
+from exparity.quantities.scales import over_scales, scales_of
+from exparity.quantities.scores import Cell, Scores, read_scores
 from exparity.stats.gap_change import GapChange, GapChanges, gap_changes
 
 _OF_DEBIASING = ("debias", "counterfactuals")

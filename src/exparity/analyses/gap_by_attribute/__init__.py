@@ -19,7 +19,7 @@ from exparity.artefacts.columns import records
 from exparity.core.errors import InputError, require_known
 from exparity.core.settings import DEFAULTS
 from exparity.data.table import PreparedData, read_prepared
-from exparity.stages.cell import (
+from exparity.quantities.inputs import (
     ChangedPrediction,
     Lookup,
     Prediction,

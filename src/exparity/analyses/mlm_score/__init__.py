@@ -25,7 +25,7 @@ from exparity.core.flags import Flag, Output, Range
 from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
-from exparity.stages.cell import checkpoint_ids, key_of, require_same_cell
+from exparity.quantities.inputs import checkpoint_ids, key_of, require_same_cell
 from exparity.types import Encoding, Example, FloatArray
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from exparity.metrics.foresight import (
     predictions,
     ridge_weights,
 )
-from exparity.stages.cell import compared_in, model_of, read_all
-from exparity.stages.compare import read_classifiers
-from exparity.stages.foresee import ForesightRow
+from exparity.quantities.classifiers import read_classifiers
+from exparity.quantities.foresights import ForesightRow
+from exparity.quantities.inputs import compared_in, model_of, read_all
 from exparity.stats.planted import PlantedGap, planted_gaps
 from exparity.types import FloatArray, IntArray
 

@@ -13,8 +13,9 @@ from exparity.analyses import ExperimentView, StageResult, Table, analysis
 from exparity.analyses.ranking.section import findings
 from exparity.core.grouping import grouped
 from exparity.core.settings import DEFAULTS
-from exparity.stages.cell import compared_in
-from exparity.stages.compare import Cell, Scores, places_of, read_classifiers, read_scores
+from exparity.quantities.classifiers import read_classifiers
+from exparity.quantities.inputs import compared_in
+from exparity.quantities.scores import Cell, Scores, places_of, read_scores
 from exparity.stats.ranking import MethodTest, compare_methods
 from exparity.types import FloatArray
 

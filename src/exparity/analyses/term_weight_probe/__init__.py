@@ -28,7 +28,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources_of
 from exparity.debiasing.recipes import calls_of
-from exparity.stages.cell import Counterfactual, Lookup, require_same_cell
+from exparity.quantities.inputs import Counterfactual, Lookup, require_same_cell
 from exparity.stats.causal_bias import CounterfactualPrediction
 from exparity.stats.gaps import gaps_of
 from exparity.stats.predictions import Predictions, predictions_of

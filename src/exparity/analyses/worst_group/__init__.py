@@ -20,8 +20,8 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.flags import Range
 from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
-from exparity.stages.cell import cell_of, compared_in, read_all, scored_of
-from exparity.stages.skill import are_scored_alike, random_by
+from exparity.quantities.inputs import cell_of, compared_in, read_all, scored_of
+from exparity.quantities.random_scores import are_scored_alike, random_by
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg

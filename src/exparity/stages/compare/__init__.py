@@ -10,9 +10,10 @@ from exparity.artefacts.running import StageResult, analysis
 from exparity.core.flags import Params
 from exparity.core.settings import Statistics
 from exparity.core.validation import complete
-from exparity.stages.cell import compared_in
+from exparity.quantities.classifiers import read_classifiers
+from exparity.quantities.inputs import compared_in
+from exparity.quantities.scores import read_scores
 from exparity.stages.compare._levels import level_rows
-from exparity.stages.compare._scores import Cell, Scores, places_of, read_classifiers, read_scores
 from exparity.stages.compare._tests import ADJUSTED_COLUMNS, read_covariates, rows_of_tests
 from exparity.stages.compare._trainings import training_rows
 from exparity.stats.among import AmongRight, GroupFacts
@@ -22,16 +23,6 @@ from exparity.stats.levels import GroupLevel
 from exparity.stats.skill import Rooms, ScaleTests
 from exparity.stats.sources import GapParts, GapSources
 
-__all__ = [
-    "OVER_TRAININGS",
-    "TESTS",
-    "Cell",
-    "Scores",
-    "compare_model",
-    "places_of",
-    "read_classifiers",
-    "read_scores",
-]
 TESTS = Table(
     "quantity: string",
     "draw: int16?",

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from exparity.stages.compare._scores import Cell, Classifiers, Scores, places_of
+from exparity.quantities.classifiers import Classifiers
+from exparity.quantities.scores import Cell, Scores, places_of
 from exparity.stages.compare._trainings import cells_by_training, values_over
 from exparity.stats.levels import group_levels
 from exparity.stats.skill import Scale

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell
-from exparity.stages.skill import Skill
+from exparity.quantities.quantity import Skill
+from exparity.quantities.scores import Cell
 from exparity.stats.skill import Scale
 from exparity.stats.sources import Divided
 from exparity.types import FloatArray, IntArray
@@ -22,7 +22,7 @@ def divided(cells: Sequence[Cell], places: IntArray) -> list[Divided]:
     Empty where nothing is known of chance in some training.
     """
     trainings = [_divided(cell, places) for cell in cells]
-    known = [one for one in trainings if one is not None]
+    known = [training for training in trainings if training is not None]
     return known if len(known) == len(cells) else []
 
 

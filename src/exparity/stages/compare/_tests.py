@@ -13,10 +13,12 @@ import numpy as np
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.grouping import grouped
-from exparity.stages.cell import Lookup, require_same_cell
-from exparity.stages.compare._scores import Cell, Classifiers, Scores
+from exparity.quantities.classifiers import Classifiers
+from exparity.quantities.inputs import Lookup, require_same_cell
+from exparity.quantities.quantity import Skill
+from exparity.quantities.scales import over_scales, rooms_of
+from exparity.quantities.scores import Cell, Scores
 from exparity.stages.compare._sources import divided
-from exparity.stages.skill import Skill, over_scales, rooms_of
 from exparity.stats.adjusted import ADJUSTMENTS, adjusted_gaps
 from exparity.stats.compare import GroupComparison, compare_many
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
@@ -100,7 +102,8 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one cell; ``adjusted`` has columns of what was measured, by pair."""
     flags = list(cell.flags)
-    if cell.seed in classifiers.collapsed:
+    classifier = classifiers[cell.seed]
+    if classifier.is_collapsed:
         flags.append("collapsed")
     measured, *_ = comparisons
     parts = divided([cell], cell.places)
@@ -127,7 +130,7 @@ def _rows(
                 "better_group": better_group(
                     pair.group_a, pair.group_b, pair.direction, preference
                 ),
-                "test_accuracy": classifiers.accuracy[cell.seed],
+                "test_accuracy": classifier.accuracy,
                 **asdict(sources),
                 **(of_pair if quantity == measured else NOT_ADJUSTED),
             }

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.stages.compare._scores import Cell, Classifiers, Scores, places_of
+from exparity.quantities.classifiers import Classifiers
+from exparity.quantities.quantity import Quantity, Skill
+from exparity.quantities.scales import over_scales, rooms_of, scales_of
+from exparity.quantities.scores import Cell, Scores, places_of
 from exparity.stages.compare._sources import divided
-from exparity.stages.skill import Quantity, Skill, over_scales, rooms_of, scales_of
 from exparity.stats.among import AmongRight, GroupFacts, mean_ceiling
 from exparity.stats.crossed import OPTIONS, CrossedTest, crossed_tests
 from exparity.stats.effect import better_group, cohens_d
@@ -166,7 +168,7 @@ def _tested(
     right = [cell.among(classifiers.are_right(cell.seed, model.ids_at(cell))) for cell in cells]
     of_scores = {flag for cell in counted for flag in cell.flags}
     if not counted:
-        is_collapsed = any(cell.seed in classifiers.collapsed for cell in cells)
+        is_collapsed = any(classifiers[cell.seed].is_collapsed for cell in cells)
         of_scores.add("collapsed" if is_collapsed else "label_mass_low")
     measured, *others = dict.fromkeys(name for cell in cells for name in cell.quantities)
     bad = classifiers.uninformative

@@ -15,11 +15,11 @@ from exparity.artefacts.columns import Examples, laid
 from exparity.methods.facts import RANDOM
 from exparity.metrics import METRICS
 from exparity.metrics.facts import MetricFacts
-from exparity.stages.cell import Lookup, read_all, require_same_cell
-from exparity.stages.skill import Controls, Quantity, is_skill, quantities_of, random_by
-from exparity.stats.crossed import PROMPT, TRAINING
-from exparity.stats.effect import cohens_d
-from exparity.stats.model_bias import is_collapsed
+from exparity.quantities.inputs import model_of, read_all, require_same_cell
+from exparity.quantities.limits import RemovalLimits
+from exparity.quantities.quantity import Quantity, is_skill
+from exparity.quantities.random_scores import RandomScores, random_by
+from exparity.quantities.skill import quantities_of
 from exparity.types import BoolArray, FloatArray, IntArray
 
 _CONTROLLED = ("model", "seed", "metric")
@@ -128,7 +128,7 @@ class Scores:
     @property
     def ids(self) -> dict[str, str]:
         """Dataset and model."""
-        return {name: self.metadata["wildcards"][name] for name in ("dataset", "model")}
+        return model_of(self.metadata)
 
     @property
     def order(self) -> Sequence[str]:
@@ -160,26 +160,41 @@ def read_scores(
 
     Of several ``models`` on one dataset, random explanations are the control alone.
     """
-    examples, cells, controls = Examples(), list[Cell](), Controls(removal_limits or ())
-    random = random_by(random_scores, *_CONTROLLED)
+    examples = Examples()
+    cells: list[Cell] = []
+    limits = RemovalLimits(removal_limits or ())
+    random_explanations = random_by(random_scores, *_CONTROLLED)
 
-    def add(path: Path, table: pa.Table, facts: Any, own: Any, draw: int | None = None) -> None:
-        method = str(facts["wildcards"]["method"]) if draw is None else RANDOM
-        quantities = quantities_of(table, facts, own, controls, is_drawn=draw is not None)
-        known = {"n_units": _known(table, "n_units"), "ceilings": _known(table, "ceiling")}
-        cells.append(Cell(path, facts, method, draw, examples.places(table), quantities, **known))
+    def cell_of(
+        path: Path,
+        table: pa.Table,
+        metadata: Mapping[str, Any],
+        random: RandomScores | None,
+        draw: int | None = None,
+    ) -> Cell:
+        return Cell(
+            path,
+            metadata,
+            method=RANDOM if draw is not None else str(metadata["wildcards"]["method"]),
+            draw=draw,
+            places=examples.places(table),
+            quantities=quantities_of(table, metadata, random, limits, is_drawn=draw is not None),
+            n_units=_known(table, "n_units"),
+            ceilings=_known(table, "ceiling"),
+        )
 
     over = ("seed", "model") if models else ("seed",)
     for path, (table, metadata) in zip(scores, read_all("scores", scores, over=over), strict=True):
         ids = metadata["wildcards"]
         if models is None or ids["model"] in models:
-            add(path, table, metadata, random.get(tuple(str(ids[name]) for name in _CONTROLLED)))
-    every = Scores(examples, cells)
-    for one in random.values() if models is None else ():
-        require_same_cell(("the scores", every.ids), (one.path, one.metadata["wildcards"]))
-        for draw, table, others in one.draws():
-            add(one.path, table, one.metadata, others, draw)
-    return every
+            random = random_explanations.get(tuple(str(ids[name]) for name in _CONTROLLED))
+            cells.append(cell_of(path, table, metadata, random))
+    read = Scores(examples, cells)
+    for random in random_explanations.values() if models is None else ():
+        require_same_cell(("the scores", read.ids), (random.path, random.metadata["wildcards"]))
+        for draw, table, others in random.draws():
+            cells.append(cell_of(random.path, table, random.metadata, others, draw))
+    return read
 
 
 def places_of(cells: Sequence[Cell]) -> IntArray:
@@ -192,87 +207,3 @@ def _known(table: pa.Table, name: str) -> FloatArray | None:
     if name not in table.column_names:
         return None
     return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Classifiers:
-    """The classifiers of a model, by seed.
-
-    Attributes:
-        accuracy: share of the test examples that each gets right.
-        collapsed: those that predict one class.
-        uninformative: those, and prompts that the model hardly answers with a class.
-        run: a training or a prompt.
-        certainty: probability of the true class of the texts of each group.
-        right: whether each text, by its id, is predicted rightly.
-        share_right: share of each group that is.
-    """
-
-    accuracy: Mapping[int, float]
-    collapsed: frozenset[int]
-    uninformative: frozenset[int]
-    run: str
-    certainty: Mapping[int, Mapping[str, FloatArray]]
-    right: Mapping[int, Mapping[str, bool]]
-    share_right: Mapping[int, Mapping[str, float]]
-
-    def are_right(self, seed: int, ids: Sequence[str]) -> BoolArray:
-        """Return (n,) whether a training is known to predict each text rightly."""
-        right = self.right[seed]
-        return np.array([right.get(id, False) for id in ids], dtype=bool)
-
-    def mean_share_right(self, group: str) -> float:
-        """Return the share of a group that is predicted rightly, mean over the informative ones."""
-        shares = [
-            of_groups[group]
-            for seed, of_groups in self.share_right.items()
-            if seed not in self.uninformative and group in of_groups
-        ]
-        return float(np.mean(shares)) if shares else np.nan
-
-    def certainty_d(self, group_a: str, group_b: str) -> float:
-        """Return d of the probability of the true class, mean over the informative trainings."""
-        pairs = (
-            [of.get(group, np.zeros(0)) for group in (group_a, group_b)]
-            for seed, of in self.certainty.items()
-            if seed not in self.uninformative
-        )
-        gaps = [float(cohens_d(*pair)) for pair in pairs if min(map(len, pair)) > 1]
-        return float(np.mean(gaps)) if gaps else np.nan
-
-
-def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Classifiers:
-    """Read what the predictions of each training say of its classifier.
-
-    ``ids`` are the dataset and model that they have to be of.
-    """
-    accuracy: dict[int, float] = {}
-    certainty: dict[int, dict[str, FloatArray]] = {}
-    right: dict[int, dict[str, bool]] = {}
-    share_right: dict[int, dict[str, float]] = {}
-    collapsed, unanswered, run = set(), set(), TRAINING
-    same_cell = "the scores", ids
-    for table, metadata in read_all("predictions", predictions, same_cell, over=("seed",)):
-        seed, predicted = int(metadata["wildcards"]["seed"]), table.column("predicted").to_numpy()
-        labels = table.column("label").to_numpy()
-        is_right = predicted == labels
-        accuracy[seed] = float(is_right.mean())
-        examples = table.column("example_id").to_pylist()
-        right[seed] = dict(zip(examples, is_right.tolist(), strict=True))
-        rows = zip(table.column("probabilities").to_pylist(), labels.tolist(), strict=True)
-        sure = np.array([row[label] for row, label in rows])
-        groups = np.array(table.column("group").to_pylist(), dtype=object)
-        names = set(groups.tolist())
-        certainty[seed] = {group: sure[groups == group] for group in names}
-        share_right[seed] = {group: float(is_right[groups == group].mean()) for group in names}
-        if is_collapsed(predicted):
-            collapsed.add(seed)
-        if "label_mass_low" in metadata.get("flags", ()):
-            unanswered.add(seed)
-        if "prompt" in metadata["parameters"]:
-            run = PROMPT
-    uninformative = frozenset(collapsed | unanswered)
-    accuracy = Lookup("--predictions", "file of seed", accuracy.items())
-    return Classifiers(
-        accuracy, frozenset(collapsed), uninformative, run, certainty, right, share_right
-    )

@@ -1,4 +1,4 @@
-"""Checks that the inputs of a stage belong to one cell and to each other."""
+"""Rows of the inputs of a stage, and checks that inputs belong to one cell and to each other."""
 
 from __future__ import annotations
 

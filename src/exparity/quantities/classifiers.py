@@ -1,0 +1,123 @@
+"""What the predictions of each training of a model say of its classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.quantities.inputs import Lookup, read_all
+from exparity.stats.crossed import PROMPT, TRAINING
+from exparity.stats.effect import cohens_d
+from exparity.stats.model_bias import is_collapsed
+from exparity.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A trained classifier, by its predictions of the test texts.
+
+    Attributes:
+        accuracy: share of them that it gets right.
+        is_collapsed: whether it predicts one class.
+        is_informative: whether it does not, and answers with a class.
+        certainty: probability of the true class of the texts of each group.
+        right: whether each text, by its id, is predicted rightly.
+        share_right: share of each group that is.
+    """
+
+    accuracy: float
+    is_collapsed: bool
+    is_informative: bool
+    certainty: Mapping[str, FloatArray]
+    right: Mapping[str, bool]
+    share_right: Mapping[str, float]
+
+    @classmethod
+    def of(cls, table: pa.Table, flags: Sequence[str]) -> Classifier:
+        """Return what a predictions artefact with these flags says."""
+        predicted = table.column("predicted").to_numpy()
+        labels = table.column("label").to_numpy()
+        is_right = predicted == labels
+        collapsed = is_collapsed(predicted)
+        rows = zip(table.column("probabilities").to_pylist(), labels.tolist(), strict=True)
+        certainty = np.array([probabilities[label] for probabilities, label in rows])
+        groups = np.array(table.column("group").to_pylist(), dtype=object)
+        members = {group: groups == group for group in set(groups.tolist())}
+        examples = table.column("example_id").to_pylist()
+        return cls(
+            accuracy=float(is_right.mean()),
+            is_collapsed=collapsed,
+            is_informative=not collapsed and "label_mass_low" not in flags,
+            certainty={group: certainty[mask] for group, mask in members.items()},
+            right=dict(zip(examples, is_right.tolist(), strict=True)),
+            share_right={group: float(is_right[mask].mean()) for group, mask in members.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """The classifiers of a model.
+
+    Attributes:
+        by_seed: each classifier by its seed.
+        run: a training or a prompt.
+    """
+
+    by_seed: Mapping[int, Classifier]
+    run: str
+
+    def __getitem__(self, seed: int) -> Classifier:
+        return self.by_seed[seed]
+
+    @property
+    def uninformative(self) -> frozenset[int]:
+        """Seeds that predict one class, and prompts that the model hardly answers with a class."""
+        return frozenset(seed for seed, known in self.by_seed.items() if not known.is_informative)
+
+    def are_right(self, seed: int, ids: Sequence[str]) -> BoolArray:
+        """Return (n,) whether a training is known to predict each text rightly."""
+        right = self[seed].right
+        return np.array([right.get(example, False) for example in ids], dtype=bool)
+
+    def mean_share_right(self, group: str) -> float:
+        """Return the share of a group that is predicted rightly, mean over the informative ones."""
+        shares = [
+            classifier.share_right[group]
+            for classifier in self._informative
+            if group in classifier.share_right
+        ]
+        return float(np.mean(shares)) if shares else np.nan
+
+    def certainty_d(self, group_a: str, group_b: str) -> float:
+        """Return d of the probability of the true class, mean over the informative trainings."""
+        gaps = []
+        for classifier in self._informative:
+            first = classifier.certainty.get(group_a, np.zeros(0))
+            second = classifier.certainty.get(group_b, np.zeros(0))
+            if min(len(first), len(second)) > 1:
+                gaps.append(float(cohens_d(first, second)))
+        return float(np.mean(gaps)) if gaps else np.nan
+
+    @property
+    def _informative(self) -> list[Classifier]:
+        return [classifier for classifier in self.by_seed.values() if classifier.is_informative]
+
+
+def read_classifiers(predictions: Sequence[Path], ids: Mapping[str, str]) -> Classifiers:
+    """Read what the predictions of each training say of its classifier.
+
+    ``ids`` are the dataset and model that they have to be of.
+    """
+    by_seed: dict[int, Classifier] = {}
+    run = TRAINING
+    same_model = "the scores", ids
+    for table, metadata in read_all("predictions", predictions, same_model, over=("seed",)):
+        seed = int(metadata["wildcards"]["seed"])
+        by_seed[seed] = Classifier.of(table, metadata.get("flags", ()))
+        if "prompt" in metadata["parameters"]:
+            run = PROMPT
+    return Classifiers(Lookup("--predictions", "file of seed", by_seed.items()), run)

@@ -22,7 +22,8 @@ from scipy.stats import spearmanr
 from shared import markdown
 
 from exparity.analyses.term_weight_probe import term_weight_probe
-from exparity.artefacts.layout import grid_text, path_of
+from exparity.artefacts.grid import Grid, grid_text
+from exparity.artefacts.layout import path_of
 from exparity.data.bias_in_bios import FILES, LABELS
 from exparity.published.gaps import compare_gaps
 from exparity.published.output import comparison_summary
@@ -116,7 +117,8 @@ def main() -> None:
         output = results / path_of("term_weight_probe", ids)
         groups = ("all", "male", "female")
         term_weight_probe(data, texts, output, weights=WEIGHTS, terms=groups)
-        (results / "grid.json").write_text(grid_text({"datasets": [["bias_in_bios"] * 2]}))
+        grid = Grid(datasets={"bias_in_bios": "bias_in_bios"})
+        (results / "grid.json").write_text(grid_text(grid))
         print(comparison_summary(compare_gaps(results, "chen2024", {})))
         gaps = {**published_gaps(), "bag of words, here": own_gaps(output)}
     share = share_of_women(arguments.table)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from exparity.analyses.ranking import rank_methods
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.grid import Grid
 from exparity.artefacts.schemas import schema_of
 from exparity.config.experiment import Experiment
 from exparity.stages.compare import compare_model
@@ -54,6 +55,11 @@ def config(
 def options_of(settings: dict) -> dict:
     """Return what the report depends on, as the workflow passes it."""
     return Experiment.from_mapping(settings).report_options()
+
+
+def grid_of(settings: dict) -> Grid:
+    """Return the grid of a config."""
+    return Experiment.from_mapping(settings).grid
 
 
 def keys_of(n: int, groups: Sequence[str] = GROUPS, *, matched: bool = True) -> list[dict]:
@@ -336,22 +342,25 @@ RANKED = ("pattern_variant", "gradient_x_input", "uniform_random")
 MEANS = {"pattern_variant": 0.6, "gradient_x_input": 0.4, "uniform_random": 0.2}
 
 
-class Grid(Results):
-    """The artefacts of every analysis, two seeds, and the options that ask for them."""
+class Analyses(Results):
+    """The artefacts of every analysis, two seeds, and the grid that has them."""
 
     def __init__(self, root, models=tuple(SCHEMES), dataset="geco", methods=RANKED, metric="mass"):
         super().__init__(root)
         self.models, self.dataset, self.methods, self.metric = models, dataset, methods, metric
 
     @property
-    def options(self):
-        return {
-            "analyses": self.analyses,
-            "seeds": [0, 1],
-            "models": [[model, SCHEMES[model]] for model in self.models],
-            "datasets": [[self.dataset, "geco_all"]],
-            "statistics": {"alpha": 0.05},
-        }
+    def grid(self):
+        return Grid(
+            pairs=[(self.dataset, model) for model in self.models],
+            seeds=[0, 1],
+            methods={method: method for method in self.methods},
+            metrics={self.metric: "mass_accuracy"},
+            analyses=self.analyses,
+            title="t",
+            datasets={self.dataset: "geco_all"},
+            models={model: SCHEMES[model] for model in self.models},
+        )
 
     @property
     def analyses(self):

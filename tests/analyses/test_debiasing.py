@@ -14,6 +14,7 @@ from exparity import InputError
 from exparity.analyses.debiasing import debiasing_cell
 from exparity.analyses.debiasing.section import findings, outcome_of
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.grid import Grid
 from exparity.config.cautions import cautions
 from exparity.core.seeding import derive_seed
 from exparity.report.gather import Declared, Study
@@ -115,12 +116,12 @@ def study(results):
     """A study whose verdicts are of the changes in a debiasing artefact beside ``results``."""
     output = results / "verdicts.parquet"
     judge_cells([], [], [results / "out.parquet"], output, results / "disparity.parquet")
-    statistics = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95, "family": ["dataset"]}
+    grid = Grid(
+        pairs=[("d", "plain"), ("d", "cda")], seeds=[0, 1, 2, 3, 4], methods={"lime": "lime"},
+        metrics={"gini": "gini"}, title="t", datasets={"d": "pairs_all"},
+    )  # fmt: skip
     return Study(
-        results=results, options={}, title="t", pairs=[("d", "plain"), ("d", "cda")],
-        seeds=[0, 1, 2, 3, 4], methods={"lime": "lime"}, metrics={"gini": "gini"},
-        datasets={"d": "pairs_all"}, statistics=statistics,
-        bias=[], facts={"d": Declared("gender", GROUPS, ("a", "b"))},
+        results=results, grid=grid, bias=[], facts={"d": Declared("gender", GROUPS, ("a", "b"))},
         judged=read_artefact(output, "verdicts")[0].to_pylist(),
     )  # fmt: skip
 

@@ -5,8 +5,7 @@ import math
 
 import pytest
 from analyses.page import page_of
-from made_up import GROUPS, Grid
-from made_up import RANKED as METHODS
+from made_up import GROUPS, Analyses
 
 from exparity.analyses.attribution_difference.section import difference_tables
 from exparity.analyses.correctness.section import correctness_tables
@@ -19,12 +18,11 @@ from exparity.report.reading import read_analysis
 
 
 @pytest.fixture
-def grid(tmp_path):
-    return Grid(tmp_path).make()
+def made(tmp_path):
+    return Analyses(tmp_path).make()
 
 
-def study(grid):
-    pairs = [("geco", model) for model in grid.models]
+def study(made):
     declared = Declared("gender", GROUPS, ("female", "male"))
     bias = [
         {"dataset": "geco", "model": "ola", "seed": seed, "quantity": quantity, "group": group,
@@ -37,23 +35,20 @@ def study(grid):
         )
     ]  # fmt: skip
     return Study(
-        results=grid.root, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
-        methods={m: m for m in METHODS}, metrics={"mass": "mass_accuracy"},
-        datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, tests=[],
-        bias=bias, facts={"geco": declared},
+        results=made.root, grid=made.grid, tests=[], bias=bias, facts={"geco": declared},
     )  # fmt: skip
 
 
-def report_of(grid, of=None):
+def report_of(made, of=None):
     """Return the findings of each analysis, by its id."""
-    context = Context(of or study(grid), grid.root)
+    context = Context(of or study(made), made.root)
     findings = {entry.id: context.findings(entry) for entry in context.analyses}
     return {id: found for id, found in findings.items() if found is not None}
 
 
 class TestCorrectness:
-    def test_means_and_ranks_over_seeds(self, grid):
-        (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
+    def test_means_and_ranks_over_seeds(self, made):
+        (table,) = correctness_tables(read_analysis(made.root, made.grid, "correctness"))
         assert (table["dataset"], table["metric"], table["groups"]) == ("geco", "mass", GROUPS)
         level = table["levels"]["c", "gradient_x_input", "correct", ""]
         assert level["mean"] == pytest.approx(0.41)
@@ -61,8 +56,8 @@ class TestCorrectness:
         assert (level["n"], level["undefined"]) == (20, 2)
         assert table["best_first"] == ["pattern_variant", "gradient_x_input", "uniform_random"]
 
-    def test_classifiers_stand_beside_the_published_ones(self, grid):
-        values = report_of(grid)["correctness"].values
+    def test_classifiers_stand_beside_the_published_ones(self, made):
+        values = report_of(made)["correctness"].values
         (ola,) = [c for c in values["classifiers"] if c["scheme"] == "ola_cea"]
         lines = {name: (ours[0], theirs.mean) for name, ours, theirs in ola["lines"]}
         assert lines["Accuracy"] == (pytest.approx(0.91), pytest.approx(0.957))
@@ -72,8 +67,8 @@ class TestCorrectness:
         assert apd == (pytest.approx(0.03), pytest.approx(0.0081))
 
 
-def test_words_with_most_sets_are_shown(grid):
-    rows = read_analysis(grid.root, grid.options, "attribution_difference")
+def test_words_with_most_sets_are_shown(made):
+    rows = read_analysis(made.root, made.grid, "attribution_difference")
     (table,) = difference_tables(rows, 0.05)
     assert len(table.words) == 10
     assert table.words[0] == ("he", "she")
@@ -85,8 +80,8 @@ def test_words_with_most_sets_are_shown(grid):
     assert table.cells["c", "gradient_x_input", ("king", "queen")].tested == 0
 
 
-def test_shares_stand_beside_the_published_one(grid):
-    rows = read_analysis(grid.root, grid.options, "dataset_bias")
+def test_shares_stand_beside_the_published_one(made):
+    rows = read_analysis(made.root, made.grid, "dataset_bias")
     shares = shares_of(rows, "geco_subj")
     assert [(share.group, share.share, share.count, share.published) for share in shares] == [
         ("male", 0.6, 120, None),
@@ -98,8 +93,8 @@ def test_shares_stand_beside_the_published_one(grid):
     assert {share.published for share in shares_of(rows, "pairs_all")} == {None}
 
 
-def test_mlm_scores_of_matched_sets(grid):
-    (line,) = mlm_lines(read_analysis(grid.root, grid.options, "mlm_score"), 0.05)
+def test_mlm_scores_of_matched_sets(made):
+    (line,) = mlm_lines(read_analysis(made.root, made.grid, "mlm_score"), 0.05)
     assert (line["model"], line["group_a"], line["group_b"], line["n"]) == (
         "c",
         "male",
@@ -113,24 +108,24 @@ def test_mlm_scores_of_matched_sets(grid):
 
 
 class TestPage:
-    def test_rounding_noise_is_marked(self, grid):
+    def test_rounding_noise_is_marked(self, made):
         noisy = {"dataset": "geco", "model": "ola", "method": "gradient_x_input"}
-        of = study(grid)
+        of = study(made)
         of.tests.append({**noisy, "flags": ["rounding_noise"]})
-        page = page_of("correctness", report_of(grid, of)["correctness"], of)
+        page = page_of("correctness", report_of(made, of)["correctness"], of)
         assert page.count("0.410*") == 1
         assert "* the attributions are zero in exact arithmetic" in page
 
-    def test_every_section_renders_and_escapes_the_text_of_the_data(self, grid):
-        pages = {id: page_of(id, found, study(grid)) for id, found in report_of(grid).items()}
-        assert set(pages) == set(grid.analyses)
+    def test_every_section_renders_and_escapes_the_text_of_the_data(self, made):
+        pages = {id: page_of(id, found, study(made)) for id, found in report_of(made).items()}
+        assert set(pages) == set(made.analyses)
         assert "95.7 %" in pages["correctness"]
         assert "<b>" not in pages["dataset_bias"]
         assert "&lt;b&gt;" in pages["dataset_bias"]
         assert "<00>" not in pages["attribution_difference"]
 
-    def test_tables_are_downloaded_whole(self, grid):
-        found = report_of(grid).values()
+    def test_tables_are_downloaded_whole(self, made):
+        found = report_of(made).values()
         exports = {table.name: table for findings in found for table in findings.tables}
         assert set(exports) == {
             "correctness",

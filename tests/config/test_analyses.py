@@ -52,7 +52,7 @@ def test_jobs_have_the_statistics_that_they_declare():
 def test_one_file_a_metric_that_does_not_explain_again():
     metrics = {"gini": {}, "sensitivity": {}, "mine": {"use": "gini"}}
     found = experiment(metrics=metrics, seeds=[0, 1], controls={"random": {"draws": 2}})
-    assert found.grid["analyses"]["negative_control"] == [
+    assert found.grid.analyses["negative_control"] == [
         ("pairs_all", "bert_tiny", "gini"),
         ("pairs_all", "bert_tiny", "mine"),
     ]
@@ -122,7 +122,7 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some():
 )
 def test_no_negative_control(changes):
     found = experiment(**changes)
-    assert not found.grid["analyses"]["negative_control"]
+    assert not found.grid.analyses["negative_control"]
     model = {"dataset": "pairs_all", "model": "bert_tiny"}
     assert found.inputs("compare", model)["random_scores"] == []
 
@@ -163,7 +163,7 @@ def test_a_job_depends_on_its_code():
 def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
     models = {**TINY["models"], "tuned": {**checkpoints["BertForMaskedLM"], "revision": "abc"}}
     found = experiment({"mlm_score": {"max_examples": 8}}, models=models)
-    assert found.grid["analyses"]["mlm_score"] == [("pairs_all", "tuned")]
+    assert found.grid.analyses["mlm_score"] == [("pairs_all", "tuned")]
     assert settings(found, "mlm_score", dataset="pairs_all", model="tuned") == {
         "original": checkpoints["BertForMaskedLM"]["checkpoint"],
         "revision": "abc",

@@ -49,9 +49,9 @@ class TestWhatADatasetLacks:
             "that carry the label"
         ]
         assert set(omissions(made)) <= set(cautions(made))
-        random = made.grid["analyses"]["negative_control"]
+        random = made.grid.analyses["negative_control"]
         assert [(dataset, metric) for dataset, _, metric in random] == scored(made)
-        assert made.grid["analyses"]["correctness"] == [("pairs_all", "bert_tiny")]
+        assert made.grid.analyses["correctness"] == [("pairs_all", "bert_tiny")]
         read = made.inputs("compare", {"dataset": "people", "model": "bert_tiny"})
         assert {path.rpartition("/")[2] for path in read["scores"]} == {"gini.parquet"}
 
@@ -68,17 +68,17 @@ class TestWhatADatasetLacks:
             "metrics.term_attribution: not used on dataset 'pairs_all': it has no generator of "
             "counterfactuals (counterfactuals.pairs_all names one)"
         ]
-        assert made.grid["analyses"]["reliance"] == [("bios", "bert_tiny")]
+        assert made.grid.analyses["reliance"] == [("bios", "bert_tiny")]
 
     def test_a_dataset_without_any_metric_is_not_explained(self):
         made = experiment(BOTH, {"rationale_iou": {}})
         assert scored(made, "dataset", artefact="explanations") == [("pairs_all",)]
         assert scored(made, "dataset", artefact="predictions") == [("pairs_all",), ("people",)]
-        assert made.grid["analyses"]["negative_control"] == [
+        assert made.grid.analyses["negative_control"] == [
             ("pairs_all", "bert_tiny", "rationale_iou")
         ]
-        assert made.grid["analyses"]["compare"] == [("pairs_all", "bert_tiny")]
-        assert len(made.grid["analyses"]["bias"]) == 2
+        assert made.grid.analyses["compare"] == [("pairs_all", "bert_tiny")]
+        assert len(made.grid.analyses["bias"]) == 2
         assert list(omissions(made))[-1] == (
             "datasets.people: no metric applies to it, so that it is not explained"
         )
@@ -108,7 +108,7 @@ class TestDataWithoutGroups:
         metrics = [(d, m) for d in ("pairs_all", "own") for m in ("gini", "mass_accuracy")]
         assert scored(made) == metrics
         assert {cell["dataset"] for cell in made.tests()} == {"pairs_all"}
-        analyses = made.grid["analyses"]
+        analyses = made.grid.analyses
         of_own = {name for name, targets in analyses.items() if ("own", "bert_tiny") in targets}
         assert of_own == {"bias"}
         assert all(target[0] == "pairs_all" for target in analyses["negative_control"])
@@ -124,7 +124,7 @@ class TestDataWithoutGroups:
 
     def test_correctness_is_measured(self, own):
         made = experiment({"own": own}, {"mass_accuracy": {}}, analyses={"correctness": {}})
-        assert made.grid["analyses"]["correctness"] == [("own", "bert_tiny")]
+        assert made.grid.analyses["correctness"] == [("own", "bert_tiny")]
         assert planned_samples(made, None) == []
 
     @pytest.mark.parametrize(

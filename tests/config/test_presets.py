@@ -78,7 +78,7 @@ class TestFiles:
                 own = {key: value for key, value in options.items() if key != "use"}
                 complete(registry.options(entry), own, f"{block}.{id}")
         blocks = {name: chosen.get(name, {}) for name in ("explains", "training", "statistics")}
-        read_settings(Config, {**experiment().config.written, **blocks}, study)
+        read_settings(Config, {**experiment().config.set_values, **blocks}, study)
         for override in chosen.get("overrides", []):
             assert set(override["match"]["dataset"]) <= set(DATASETS.ids())
             assert set(override["match"].get("model", [])) <= set(known_models())

@@ -126,8 +126,9 @@ class TestSettings:
             "config: unknown key 'x'; known: blocks, call, inner, options, place, seeds",
         ]
 
-    def test_what_is_written_and_what_is_whole(self):
+    def test_values_that_are_set_and_all_values(self):
         settings = read_settings(Outer, {"blocks": {"a": None, "b": {"epochs": 2}}}, "config:")
-        assert settings.written == {"blocks": {"a": None, "b": {"epochs": 2}}}
-        assert settings.whole["blocks"] == {"a": None, "b": {"epochs": 2}}
-        assert read_settings(Outer, settings.whole, "config:").whole == settings.whole
+        assert settings.set_values == {"blocks": {"a": None, "b": {"epochs": 2}}}
+        assert settings.all_values["blocks"] == {"a": None, "b": {"epochs": 2}}
+        again = read_settings(Outer, settings.all_values, "config:")
+        assert again.all_values == settings.all_values

@@ -8,6 +8,7 @@ import pytest
 from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
+from exparity.artefacts.grid import Grid
 from exparity.artefacts.lineage import identity, lineage
 from exparity.config.experiment import Experiment
 from exparity.core.command_line import command_of
@@ -64,8 +65,8 @@ def test_a_job_is_told_by_what_it_reads(job):
 
 
 def test_the_report_reads_what_the_grid_holds():
-    grid = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
-    options = {**grid, "report": {}, "analyses": {"bias": [["d", "m"]]}}
+    grid = Grid(pairs=[("d", "m")], seeds=[0], analyses={"bias": [("d", "m")]})
+    options = grid.as_json()
     call = call_of("report --page r/report/p.html", json.dumps(options))
     assert Path("r/bias/d/m.parquet") in list(job_inputs(call))
 

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 from made_up import filled
 
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.layout import grid_text
+from exparity.artefacts.grid import Grid, grid_text
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
 
-OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}
+GRID = Grid()
 
 
 def row(cell, seed, p, d, **changes):
@@ -33,11 +33,11 @@ def rows_like(published, **changes):
     ]
 
 
-def write_report(results, rows, options=OPTIONS):
+def write_report(results, rows, grid=GRID):
     """Write rows as the disparity artefact of a grid."""
     path = results / "disparity.parquet"
     write_artefact(path, "disparity", rows, {}, parameters={})
-    (results / "grid.json").write_text(grid_text(options))
+    (results / "grid.json").write_text(grid_text(grid))
 
 
 def page_of(id, **comparisons):

@@ -8,7 +8,7 @@ from made_up import Results, filled
 from published.made_up import page_of
 
 from exparity import InputError, cli
-from exparity.artefacts.layout import grid_text
+from exparity.artefacts.grid import Grid, grid_text
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES
 from exparity.published.gaps import compare_gaps, recipe_of
@@ -34,7 +34,7 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
     ]
     labels = ["non_toxic", "toxic"]
     made.add_seed("bias", content, dataset, model, parameters=parameters, labels=labels)
-    grid = {"datasets": [["bios", "bias_in_bios"], ["jigsaw", "jigsaw_gender"]]}
+    grid = Grid(datasets={"bios": "bias_in_bios", "jigsaw": "jigsaw_gender"})
     (results / "grid.json").write_text(grid_text(grid))
 
 
@@ -108,7 +108,7 @@ class TestOurs:
             for gap in table
         ]
         Results(tmp_path).write("term_weight_probe", rows, "bios")
-        (tmp_path / "grid.json").write_text(grid_text({"datasets": [["bios", "bias_in_bios"]]}))
+        (tmp_path / "grid.json").write_text(grid_text(Grid(datasets={"bios": "bias_in_bios"})))
         comparison = compare_gaps(tmp_path, "chen2024", {})
         assert len(comparison.gaps) == len(table) == 952
         assert all(match.ours == pytest.approx(match.theirs + 0.01) for match in comparison.gaps)

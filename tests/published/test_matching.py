@@ -1,8 +1,10 @@
 """Matching of our cells with the published ones."""
 
 import pytest
-from published.made_up import OPTIONS, row
+from published.made_up import GRID, row
 
+from exparity.artefacts.grid import Grid
+from exparity.core.settings import StudyStatistics
 from exparity.published.cells import compare_results
 
 CELL = ("geco_all", "bert", "lime", "gini")
@@ -12,8 +14,8 @@ def ids(match, whose=""):
     return tuple(match[f"{whose}{kind}"] for kind in ("dataset", "model", "method", "metric"))
 
 
-def compare(rows, options=OPTIONS, **settings):
-    return compare_results(rows, options, **settings)
+def compare(rows, grid=GRID, **settings):
+    return compare_results(rows, grid, **settings)
 
 
 class TestCells:
@@ -54,8 +56,8 @@ class TestCells:
             row(CELL, seed, p, 0.25, significant=False, considerable=False)
             for seed, p in enumerate((0.05, 0.04, 0.0500001, float("nan")))
         ]
-        options = {"statistics": {"alpha": 0.01, "threshold": 0.5}}
-        (match,) = compare(rows, options).matches
+        statistics = StudyStatistics(alpha=0.01, threshold=0.5)
+        (match,) = compare(rows, Grid(statistics=statistics)).matches
         assert (match["significant_ours"], match["total_ours"]) == (2, 4)
         assert match["considerable_ours"]
 
@@ -78,7 +80,7 @@ class TestCells:
     )
     def test_which_instance_counts_for_a_method(self, methods, found, left_out):
         rows = [row((*CELL[:2], method, CELL[3]), 0, 0.01, 0.5) for method in methods]
-        made = compare(rows, {"methods": [[id, use] for id, use in methods.items()]})
+        made = compare(rows, Grid(methods=methods))
         assert [(m["our_method"], m["method"]) for m in made.matches] == found
         assert made.left_out == left_out
 

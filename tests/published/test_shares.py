@@ -4,7 +4,7 @@ import csv
 from types import SimpleNamespace
 
 import pytest
-from published.made_up import OPTIONS, page_of, rows_like
+from published.made_up import GRID, page_of, rows_like
 from report.reading import Page
 
 from exparity.artefacts.files import save_export
@@ -62,7 +62,7 @@ class TestShares:
     def test_only_cells_of_ours_count_beside_ours(self, study):
         cells = [c for key, c in study.cells.items() if key.dataset == "compas"][:10]
         rows = [row for cell in cells for row in rows_like(cell)]
-        comparison = compare_results(rows, OPTIONS)
+        comparison = compare_results(rows, GRID)
         share = comparison.shares[0]
         assert (share.cells, share.runs_ours, share.runs_in_tables) == (10, 50, TOTAL)
         expected = sum(cell.significant for cell in cells) / 50

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from made_up import GROUPS, Grid, config, make_study, options_of
+from made_up import GROUPS, Analyses, config, make_study, options_of
 
 from exparity.stages.report import report
 from exparity.tools.cost import cost
@@ -25,7 +25,7 @@ def page_of(results: Path, options: dict) -> Path:
 
 def page_with_analyses(results: Path, settings: dict) -> Path:
     """Return the page of a study to whose first dataset all analyses and the costs are added."""
-    grid = Grid(
+    made = Analyses(
         results,
         tuple(settings["models"]),
         "data_0",
@@ -33,7 +33,7 @@ def page_with_analyses(results: Path, settings: dict) -> Path:
         "comprehensiveness",
     )
     options = options_of(settings)
-    options["analyses"] |= grid.make().analyses
+    options["analyses"] |= made.make().analyses
     cost(results)
     return page_of(results, options)
 

@@ -1,7 +1,7 @@
 """The questions of an auditor, which a page of one training ends with."""
 
 import pytest
-from made_up import config, make_study, options_of
+from made_up import config, grid_of, make_study, options_of
 from report.pages import page_of
 
 from exparity.report.gather import gather
@@ -30,7 +30,7 @@ def test_the_page_of_one_training_ends_with_every_question_answered(tmp_path):
         answer = end.split(f"<dt>{question}</dt><dd>")[1].split("</dd>")[0]
         assert answer.rstrip().endswith(".")
     assert "Yes: every row" in end
-    study = gather(tmp_path, options_of(settings))
+    study = gather(tmp_path, grid_of(settings))
     words = _words(study, {**study.judged[0], "method": "gradient"})
     assert "relies most in texts of male on “" in words
     assert "in texts of female on “she”, " in words

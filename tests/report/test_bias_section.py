@@ -10,6 +10,7 @@ import pytest
 from made_up import Results
 from report.reading import Page
 
+from exparity.artefacts.grid import Grid
 from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables
 from exparity.report.downloads import bias_export
 from exparity.report.gather import gather
@@ -67,9 +68,7 @@ def results(tmp_path_factory):
 
 def study_of(results, pairs=PAIRS):
     """The study of the bias artefacts of a folder."""
-    options = {"analyses": {"bias": pairs, "judge": []}, "pairs": pairs, "seeds": SEEDS}
-    options |= {"title": "t", "statistics": {}, "methods": [], "metrics": [], "datasets": []}
-    return gather(results, options)
+    return gather(results, Grid(pairs=pairs, seeds=SEEDS, analyses={"bias": pairs}, title="t"))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from itertools import product
 from statistics import fmean
 
 import pytest
-from made_up import GROUPS, LABELS, Results, config, make_study, options_of
+from made_up import GROUPS, LABELS, Results, config, grid_of, make_study
 
 from exparity.artefacts.files import read_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, RATES, bias_tables
@@ -52,7 +52,7 @@ def study(tmp_path_factory):
     make_study(folder, SETTINGS, pairs=12)
     for model, seed in product(SETTINGS["models"], SETTINGS["seeds"]):
         add_counterfactuals(Results(folder), model, seed)
-    return gather(folder, options_of(SETTINGS))
+    return gather(folder, grid_of(SETTINGS))
 
 
 @pytest.fixture(scope="module")

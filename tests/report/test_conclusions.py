@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from made_up import GROUPS, Results, config, make_study, options_of
+from made_up import GROUPS, Results, config, grid_of, make_study
 from report.reading import Page
 from rich.console import Console
 
@@ -54,7 +54,7 @@ UNTESTED = {
 def tested(tmp_path_factory):
     settings = config(datasets=1, models=1, seeds=1, methods=2, metrics=2)
     folder = make_study(tmp_path_factory.mktemp("tested"), settings, pairs=12)
-    return gather(folder, options_of(settings))
+    return gather(folder, grid_of(settings))
 
 
 def untested(study, flag, n=None):
@@ -130,7 +130,7 @@ def test_texts_that_were_left_out_come_before_other_texts(tested):
 def study(tmp_path_factory):
     settings = config(datasets=2, models=2, seeds=3, methods=3, metrics=2)
     folder = make_study(tmp_path_factory.mktemp("five"), settings, pairs=12)
-    return gather(folder, options_of(settings))
+    return gather(folder, grid_of(settings))
 
 
 def changed(study, rows_of, **changes):
@@ -242,7 +242,7 @@ def test_sources_of_the_largest_gap_add_up_in_words(study):
 def test_one_method_is_not_recommended(tmp_path):
     settings = config(datasets=1, models=1, seeds=2, methods=1, metrics=1)
     folder = make_study(tmp_path, settings, pairs=8)
-    answer = answers_of(gather(folder, options_of(settings)))[METHOD]
+    answer = answers_of(gather(folder, grid_of(settings)))[METHOD]
     assert answer.text == "One method was run, so that none can be recommended."
 
 
@@ -250,7 +250,7 @@ def test_many_groups_take_one_sentence(tmp_path):
     settings = config(datasets=1, models=1, seeds=2, methods=2, metrics=1)
     groups = ("north", "east", "south", "west")
     folder = make_study(tmp_path, settings, pairs=8, groups=groups)
-    study = gather(folder, options_of(settings))
+    study = gather(folder, grid_of(settings))
     text = answers_of(study)[GAPS].text
     assert text.count("On ") == 1
     assert re.search(r"the 4 groups|of 6 pairs", text)
@@ -279,7 +279,7 @@ def foreseen(tmp_path_factory):
             for share in SHARES
         ]  # fmt: skip
         Results(folder, GROUPS).write("positive_control", rows, "data_0", "model_0")
-        return gather(folder, options_of(settings))
+        return gather(folder, grid_of(settings))
 
     return planted
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from made_up import config, make_study, options_of
+from made_up import config, grid_of, make_study
 
 from exparity.report.downloads import verdict_lines, verdicts_export
 from exparity.report.gather import gather
@@ -15,7 +15,7 @@ from exparity.report.verdicts import is_random
 def study(tmp_path_factory):
     settings = config(datasets=2, models=2, seeds=2, methods=2, metrics=2)
     folder = make_study(tmp_path_factory.mktemp("downloads"), settings, pairs=8)
-    return gather(folder, options_of(settings))
+    return gather(folder, grid_of(settings))
 
 
 def test_a_line_for_each_comparison_that_stands(study):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from made_up import GROUPS, config, make_study, options_of
+from made_up import GROUPS, config, grid_of, make_study
 from support import run_code
 
 from exparity.artefacts.files import read_results
@@ -39,7 +39,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def study(results):
-    return gather(results, options_of(SETTINGS))
+    return gather(results, grid_of(SETTINGS))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def names(study):
 @pytest.fixture(scope="module")
 def small(results):
     """Part of the study, for tests that save figures."""
-    return gather(results, options_of(config(datasets=1, models=1, seeds=3, methods=2, metrics=1)))
+    return gather(results, grid_of(config(datasets=1, models=1, seeds=3, methods=2, metrics=1)))
 
 
 @pytest.fixture(scope="module")

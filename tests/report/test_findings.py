@@ -6,6 +6,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+from exparity.core.settings import StudyStatistics
 from exparity.report.cautions import finding_cautions
 from exparity.report.gather import Accuracy
 from exparity.report.sections.findings import finding_words
@@ -57,7 +58,7 @@ def study_of(
         rows=tests * len(cells), tests=tests * len(cells),
         judged=[row for of in cells.values() for row in of.values()],
         pairs=[("d", "bert")], seeds=list(seeds), run=run, one_training=len(seeds) == 1,
-        statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[Accuracy(whole, by_group)],
+        statistics=StudyStatistics(), accuracies=[Accuracy(whole, by_group)],
         dependence={"d": {"test": v}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,
         declared=lambda dataset: SimpleNamespace(groups=("men", "women"), classes=("a", "b")),

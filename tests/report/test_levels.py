@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from made_up import config, make_study, options_of
+from made_up import config, grid_of, make_study
 
 from exparity.report.conclusions.sources import sources_plot
 from exparity.report.context import Context
@@ -17,7 +17,7 @@ from exparity.report.picture import RANDOM
 def study(tmp_path_factory):
     settings = config(datasets=2, models=1, seeds=3, methods=2, metrics=2)
     folder = make_study(tmp_path_factory.mktemp("levels"), settings, pairs=12)
-    return gather(folder, options_of(settings))
+    return gather(folder, grid_of(settings))
 
 
 def test_a_panel_for_each_dataset_and_metric_that_comes_first(study):

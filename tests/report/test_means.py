@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from made_up import config, make_study, options_of
+from made_up import config, grid_of, make_study
 
 from exparity import read_results
 from exparity.report.gather import gather
@@ -23,7 +23,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lines(results):
-    means = read_study_scores(gather(results, options_of(SETTINGS))).means
+    means = read_study_scores(gather(results, grid_of(SETTINGS))).means
     return [line for line in means if line.method]
 
 

@@ -11,6 +11,7 @@ from made_up import Results
 from report.reading import Page, points_of
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
+from exparity.artefacts.grid import Grid
 from exparity.report.context import Context
 from exparity.report.downloads import confusion_export, roc_export
 from exparity.report.figures import roc_figure
@@ -65,10 +66,14 @@ def study(tmp_path_factory):
             rows = [{**vars(row), "seed": seed} for row in model_bias(data, Draws(resamples=0))]
             facts = {"groups": GROUPS, "labels": classes_of(dataset), "attribute": "gender"}
             Results(folder).add_seed("bias", rows, dataset, model, **facts)
-    options = {"analyses": {"bias": pairs, "judge": []}, "pairs": pairs, "seeds": SEEDS}
-    uses = dict.fromkeys(datasets, "pairs_all")
-    options |= {"title": "t", "statistics": {}, "methods": [], "metrics": [], "datasets": uses}
-    return gather(folder, options)
+    grid = Grid(
+        pairs=pairs,
+        seeds=SEEDS,
+        analyses={"bias": pairs},
+        title="t",
+        datasets=dict.fromkeys(datasets, "pairs_all"),
+    )
+    return gather(folder, grid)
 
 
 @pytest.fixture(scope="module")

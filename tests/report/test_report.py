@@ -14,12 +14,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_up import GROUPS, config, make_study, options_of
+from made_up import GROUPS, config, grid_of, make_study, options_of
 from report.pages import page_of
 from report.reading import Page, data_of
 
 from exparity import compare_groups, read_results
-from exparity.artefacts.layout import grid_text
+from exparity.artefacts.grid import Grid, grid_text
 from exparity.core.errors import InputError
 from exparity.core.formats import signed
 from exparity.methods._gradients import ROUNDING_NOISE
@@ -151,7 +151,7 @@ class TestPage:
         assert 0 < stars < 36
 
     def test_as_published_it_shows_counts(self, study, options, tests_of):
-        known = gather.gather(study, options)
+        known = gather.gather(study, grid_of(SETTINGS))
         embedded = cell_data(disparity_tables(known), 0.2)
         data, view = embedded["cells"], embedded["views"]["published"]
         cells = zip(data["model"], data["method"], data["metric"], strict=True)
@@ -172,7 +172,7 @@ class TestPage:
 
     def test_cells_say_what_their_skill_is_made_of(self, study, options):
         """And what flags of their verdicts mean, once they have a skill."""
-        known = gather.gather(study, options)
+        known = gather.gather(study, grid_of(SETTINGS))
         measured = {f"{k}_{g}": 0.5 for k in ("skill", "room", "little_room") for g in "ab"}
         gaps = {f"d_{scale}": -0.25 for scale in ("ranks", "log_odds", "probability")}
         more = {"quantity": "skill", "flags": ["no_room"], "stands": True, **measured, **gaps}
@@ -319,7 +319,7 @@ def hostile(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
         page_of(folder, options)
-    (folder / "grid.json").write_text(grid_text(options), encoding="utf-8")
+    (folder / "grid.json").write_text(grid_text(Grid.from_json(options, "")), encoding="utf-8")
     return folder / "report"
 
 
@@ -404,7 +404,7 @@ class TestFolder:
             shutil.rmtree(folder / name)
         part = {**options, "seeds": [1], "metrics": options["metrics"][:1]}
         page = Page(page_of(folder, part).read_text(encoding="utf-8"))
-        study = gather.gather(folder, part)
+        study = gather.gather(folder, Grid.from_json(part, ""))
         assert len(study.rows) == 2 * 2 * 3
         assert {row["seed"] for row in study.tests} == {1}
         assert not {"distributions", "means"} & set(page.ids)

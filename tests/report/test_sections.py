@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made_up import Results, config, make_study, options_of
+from made_up import Results, config, grid_of, make_study
 from report.reading import Page, unpacked
 from support import need
 
@@ -63,7 +63,7 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
         facts |= {"flags": ["label_mass_low"]} if seed == 2 else {}
         prompt = {"template": f"<b>{seed}</b>\n{{text}}"}
         results.write("predictions", rows, *cell, parameters={"prompt": prompt}, **facts)
-    study = gather(results.root, options_of(settings))
+    study = gather(results.root, grid_of(settings))
     page = render_page(Context(study, tmp_path))
     section = page[page.index('<section id="prompts"') :].partition("</section>")[0]
     rows = re.findall(r"<tr><td>.*?</tr>", section, re.DOTALL)
@@ -196,7 +196,7 @@ def test_memory_of_explanations_is_that_of_the_sample(tmp_path):
     for pairs in (60, 360):
         folder = tmp_path / str(pairs)
         make_study(folder, settings, pairs=pairs)
-        context = Context(gather(folder, options_of(settings)), folder)
+        context = Context(gather(folder, grid_of(settings)), folder)
         explanations.build(context)  # imports
         tracemalloc.start()
         content = explanations.build(context)

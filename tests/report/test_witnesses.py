@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from made_up import config, make_study, options_of, verdict_row
+from made_up import config, grid_of, make_study, verdict_row
 from report.reading import Page
 
 from exparity.report.conclusions import conclusions_of
@@ -129,7 +129,7 @@ def test_the_kind_of_a_metric_is_its_witness(kind, witness):
 
 def test_the_table_is_on_the_page_and_its_sentence_in_the_second_answer(tmp_path):
     settings = config(datasets=1, models=1, seeds=2, methods=2, metrics=2)
-    study = gather(make_study(tmp_path, settings, pairs=8), options_of(settings))
+    study = gather(make_study(tmp_path, settings, pairs=8), grid_of(settings))
     assert witness_tables(study) == []  # removal alone
     other = {"sufficiency": "communication"}
     judged = [{**row, "witness": other.get(row["metric"], REMOVAL)} for row in study.judged]

@@ -1,12 +1,13 @@
 """``exparity compare``: two runs side by side."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
-from made_up import config, make_study, options_of
+from made_up import config, grid_of, make_study
 
 from exparity.artefacts.files import read_tables, write_artefact
-from exparity.artefacts.layout import grid_text, read_grid
+from exparity.artefacts.grid import grid_text, read_grid
 from exparity.core.errors import InputError
 from exparity.tools.compare import cells_of_both, differing, read_run
 
@@ -15,7 +16,7 @@ CELL = ("data_0", "model_0", "gradient", "comprehensiveness", "male", "female")
 
 
 def finish(folder, settings):
-    (folder / "grid.json").write_text(grid_text(options_of(settings)), encoding="utf-8")
+    (folder / "grid.json").write_text(grid_text(grid_of(settings)), encoding="utf-8")
     return folder
 
 
@@ -84,9 +85,10 @@ def with_plugins(first, tmp_path_factory):
     """The same run, where the last metric and the last method are those of a plug-in."""
     folder = shutil.copytree(first, tmp_path_factory.mktemp("plugins") / "results")
     grid = read_grid(folder)
-    for kind in ("methods", "metrics"):
-        grid[kind][-1][1] = "of_a_plugin"
-    (folder / "grid.json").write_text(grid_text(grid), encoding="utf-8")
+    methods = {**grid.methods, [*grid.methods][-1]: "of_a_plugin"}
+    metrics = {**grid.metrics, [*grid.metrics][-1]: "of_a_plugin"}
+    with_plugins = replace(grid, methods=methods, metrics=metrics)
+    (folder / "grid.json").write_text(grid_text(with_plugins), encoding="utf-8")
     return folder
 
 

@@ -1,6 +1,5 @@
 """Results that are gone, of another config or of replaced inputs are made again, and others not."""
 
-import json
 import os
 import shutil
 import warnings
@@ -12,6 +11,7 @@ from support import N_METRICS, TINY
 from workflow.conftest import Checkout
 
 import exparity
+from exparity.artefacts.grid import read_grid
 from exparity.config.experiment import Experiment
 from exparity.config.tasks import outdated, up_to_date
 
@@ -140,8 +140,8 @@ def test_only_what_a_target_needs_is_made_again(finished):
 
 def test_the_report_says_what_is_missing(finished):
     (finished.results / REMOVED["explanations"]).unlink()
-    options = json.loads((finished.results / "grid.json").read_text())
+    grid = read_grid(finished.results)
     from exparity.report.sections.overview import missing_results
 
-    (sentence,) = missing_results(finished.results, options)
+    (sentence,) = missing_results(finished.results, grid)
     assert sentence.startswith("1 explanations file is missing, such as")

@@ -5,7 +5,7 @@ from demo_figures import check_planted, figures
 from support import N_METHODS, N_METRICS, TINY
 
 import exparity
-from exparity.artefacts.layout import read_grid
+from exparity.artefacts.grid import read_grid
 
 pytestmark = pytest.mark.workflow
 

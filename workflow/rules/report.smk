@@ -36,7 +36,7 @@ rule report:
         gpu_slot=get_gpu_slots(runs_model=False),
     params:
         options=get_options("report"),
-        statistics=EXPERIMENT.config.statistics.whole,
+        statistics=EXPERIMENT.config.statistics.all_values,
         seeds=EXPERIMENT.seeds,
     message:
         "Writing the report"

@@ -29,6 +29,7 @@ import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.columns import ID, Export, may_be_left_out
+from exparity.artefacts.grid import read_grid
 from exparity.artefacts.schemas import check_schema, columns_of, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
@@ -329,7 +330,7 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
 def _warn_of_missing(results: Path, artefact: str) -> None:
     """Warn if the grid of the last run has files of an artefact that are not there."""
     try:
-        grid = layout.read_grid(results)
+        grid = read_grid(results)
     except InputError as error:
         warnings.warn(f"whether files are missing is not known: {error}", stacklevel=3)
         return

@@ -1,28 +1,22 @@
 """The one table of paths and ids of artefacts below the results folder.
 
-A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
-``seeds``, ``methods`` and ``metrics`` of an experiment, and the cells of each of its ``analyses``.
-What does not apply to a dataset is in ``left_out``, by kind (``methods`` or ``metrics``) and id.
-Where a method is not scored by some metrics, it is in ``unmeasured`` with these.
+Which files an experiment has, says its :class:`exparity.artefacts.grid.Grid`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.analyses import ANALYSES, made_by
+from exparity.artefacts.grid import Grid
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.strict import canonical
 
 Ids = Mapping[str, str | int]
-Grid = Mapping[str, Any]
 
 _CELL = "{dataset}/{model}/{seed}"
 PATHS = {
@@ -52,9 +46,6 @@ knows.
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
 """Output of the report: files and folders that are no artefacts."""
-GRID = "grid.json"
-"""File of the results folder that holds the grid of the last run, and a digest of it."""
-_DIGEST = "sha256"
 _IN_REPORT = ("data", "predictions", "explanations", "scores")
 
 
@@ -126,20 +117,13 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
     free = [name for name in names if name not in named]
     places = [(name, (*named, *free).index(name)) for name in names]
     spans = cache(lambda dataset: [_axis(grid, name, dataset) for name in free])
-    unmeasured = grid.get("unmeasured", {})
     for target in dict.fromkeys(tuple(target[: len(named)]) for target in targets):
         dataset = target[0] if target else ""
         for rest in product(*spans(dataset)):
             ids = (*target, *rest)
             cell = {name: ids[place] for name, place in places}
-            if not unmeasured or cell.get("metric") not in unmeasured.get(cell.get("method"), ()):
+            if cell.get("metric") not in grid.unmeasured.get(cell.get("method", ""), ()):
                 yield cell
-
-
-def applying(grid: Grid, kind: str, dataset: str) -> list[str]:
-    """Return the ids of a grid's ``methods`` or ``metrics`` that apply to a dataset."""
-    omitted = grid.get("left_out", {}).get(kind, {})
-    return [id for id in dict(grid[kind]) if dataset not in omitted.get(id, ())]
 
 
 def paths_of(results: Path, grid: Grid, artefact: str) -> list[Path]:
@@ -163,37 +147,11 @@ def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequenc
     """Return the ids that an artefact is not made in every combination of, and those there are."""
     entry = None if artefact in PATHS else made_by(artefact)
     if entry is not None:
-        return entry.facts.target, grid.get("analyses", {}).get(entry.id, ())
-    return [name for name in levels(artefact) if name in ("dataset", "model")], grid["pairs"]
+        return entry.facts.target, grid.analyses.get(entry.id, ())
+    return [name for name in levels(artefact) if name in ("dataset", "model")], grid.pairs
 
 
 def _axis(grid: Grid, name: str, dataset: str) -> list[Any]:
     if name == "seed":
-        return list(grid["seeds"])
-    return applying(grid, f"{name}s", dataset)
-
-
-def grid_text(grid: Mapping[str, Any]) -> str:
-    """Return a grid as the file holds it: JSON with one more key, the digest of all others."""
-    return canonical({**grid, _DIGEST: _digest(grid)})
-
-
-def read_grid(results: Path) -> dict[str, Any] | None:
-    """Read the grid of the last run; None where there was none."""
-    path = results / GRID
-    try:
-        grid = json.loads(path.read_bytes())
-        digest = grid.pop(_DIGEST)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, RecursionError, AttributeError, LookupError, TypeError):
-        digest = None
-    if digest is None or digest != _digest(grid):
-        raise InputError(
-            f"{path}: is damaged, or of an earlier version; run `snakemake`, which writes it again"
-        )
-    return dict(grid)
-
-
-def _digest(grid: Mapping[str, Any]) -> str:
-    return sha256(canonical(grid).encode("utf-8", "surrogatepass")).hexdigest()
+        return [*grid.seeds]
+    return grid.applying(f"{name}s", dataset)

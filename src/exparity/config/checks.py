@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.grid import GRID
 from exparity.config.instances import Instance
 from exparity.config.presets import matches
 from exparity.config.resolved import ResolvedConfig
@@ -309,7 +310,7 @@ def check_results(experiment: ResolvedConfig) -> None:
     if results.is_file():
         raise InputError(f"results: {results} is a file; name a folder")
     # A run writes its grid first, and a report its page last; only a report replaces folders.
-    is_ours = any((results / path).is_file() for path in (layout.GRID, layout.REPORT["page"]))
+    is_ours = any((results / path).is_file() for path in (GRID, layout.REPORT["page"]))
     for name in () if is_ours else ("tables", "figures"):
         folder = results / layout.path_of(name, {})
         if folder.is_dir() and any(folder.iterdir()):

@@ -7,11 +7,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 from operator import eq
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import (
@@ -23,7 +24,7 @@ from exparity.artefacts.analyses import (
     made_by,
 )
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.layout import grid_text
+from exparity.artefacts.grid import GRID, Grid, grid_text
 from exparity.config import digests
 from exparity.config.checks import check, check_results
 from exparity.config.models import Config
@@ -51,6 +52,7 @@ _FROM_CELL = {"metric_id": ("metric-id", "metric"), "machine": ("threads", "thre
 """Arguments that a job is given because its function has them: their flag and their value's id."""
 _HELD_OF_TABLE = 25
 """Bytes that ``prepare`` holds of a byte of a table of short texts, with room to spare."""
+_Target = TypeVar("_Target", bound=tuple[str, ...])
 _COMPRESSED = {".gz": 5, ".parquet": 5}
 """Bytes of text in a byte of a compressed file."""
 
@@ -257,12 +259,12 @@ class Experiment(ResolvedConfig):
         """Return what a job of an analysis reads."""
         entry = ANALYSES.get(name)
         named = tuple(ids[level] for level in ("dataset", "model") if level in ids)
-        grid = {
-            **self.grid,
-            "pairs": _of_cell(self.pairs, named),
-            "analyses": {id: _of_cell(all, named) for id, all in self.grid["analyses"].items()},
-            "seeds": [ids["seed"]] if "seed" in ids else self.seeds,
-        }
+        grid = replace(
+            self.grid,
+            pairs=_of_cell(self.pairs, named),
+            analyses={id: _of_cell(cells, named) for id, cells in self.grid.analyses.items()},
+            seeds=[int(ids["seed"])] if "seed" in ids else self.seeds,
+        )
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:
@@ -312,22 +314,13 @@ class Experiment(ResolvedConfig):
     def report_options(self) -> Options:
         """Return what the report depends on, beside its inputs."""
         sources = tuple(entry.source for entry in self.analyses)
-        return {**self.grid, "digest": digests.report(sources)}
+        return {**self.grid.as_json(), "digest": digests.report(sources)}
 
     @cached_property
-    def grid(self) -> Mapping[str, Any]:
+    def grid(self) -> Grid:
         """Cells of the experiment, and settings of the report that shows them."""
-        return {
-            **self.axes,
-            "analyses": {entry.id: [*self._targets(entry)] for entry in self.analyses},
-            "title": self.config.title,
-            "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
-            "models": [*map(list, self.known.items())],
-            "study": self.config.study,
-            "statistics": self.config.statistics.whole,
-            "controls": self.config.controls.whole,
-            "report": self.config.report.whole,
-        }
+        analyses = {entry.id: [*self._targets(entry)] for entry in self.analyses}
+        return replace(self.axes, analyses=analyses)
 
     def report_inputs(self) -> list[str]:
         """Return the artefacts that the report is made from."""
@@ -335,7 +328,7 @@ class Experiment(ResolvedConfig):
 
     def write_grid(self) -> None:
         """Write the grid into the results folder, so that its readers see what is missing."""
-        with atomic_path(Path(self.results, layout.GRID)) as path:
+        with atomic_path(Path(self.results, GRID)) as path:
             path.write_text(grid_text(self.grid), encoding="utf-8")
 
 
@@ -360,6 +353,6 @@ def _reads_explanations(facts: AnalysisFacts) -> bool:
     )
 
 
-def _of_cell(targets: Iterable[Sequence[str]], named: Sequence[Any]) -> list[Sequence[str]]:
+def _of_cell(targets: Iterable[_Target], named: Sequence[str | int]) -> list[_Target]:
     """Return the targets that agree with the dataset, or dataset and model, of a cell."""
     return [target for target in targets if all(map(eq, target, named))]

@@ -15,9 +15,10 @@ from typing import Annotated, Any, Literal, Self
 from annotated_types import MinLen
 from pydantic import AfterValidator, WithJsonSchema, model_validator
 
+from exparity.core import settings
 from exparity.core.errors import did_you_mean, shown
 from exparity.core.flags import Budget, Range, Seed
-from exparity.core.settings import Statistics
+from exparity.core.settings import Controls, Report
 from exparity.core.validation import DISTINCT, Open, Settings, Text
 from exparity.data import DATASETS
 from exparity.methods import METHODS, Explains
@@ -157,7 +158,7 @@ NOT_OF_SPEC = ("training", "datasets", "debias")
 """Keys of a model's entry that are no part of its ModelSpec."""
 
 
-class StudyStatistics(Statistics):
+class StudyStatistics(settings.StudyStatistics):
     """Comparison of groups.
 
     Attributes:
@@ -167,54 +168,6 @@ class StudyStatistics(Statistics):
     """
 
     family: Annotated[Sequence[FamilyId], DISTINCT] = ("dataset",)
-
-
-class Report(Settings):
-    """Content of the report.
-
-    Attributes:
-        figures: draw the figures for papers, most of the report's time: two minutes for 5,040
-            tests. The page has plots of its own.
-    """
-
-    figures: bool = True
-
-
-class Random(Settings):
-    """Every metric also scores random explanations.
-
-    Attributes:
-        draws: random explanations of each text. Each takes as long as scoring one method; more give
-            a steadier mean. 0 leaves out the control and the excess.
-    """
-
-    draws: Annotated[int, Range(at_least=0, at_most=1000)] = 5
-
-
-class Reference(Settings):
-    """A search for the tokens that matter most, as a reference for metrics that remove tokens.
-
-    Attributes:
-        stages: stages of the search. It takes about (stages + 1) / 2 passes a token: 5 stages, for
-            long texts, are half the work of 10. More stages find better references.
-    """
-
-    stages: Annotated[int, Range(at_least=1, at_most=1000)] = 10
-
-
-class Controls(Settings):
-    """Checks of the pipeline itself.
-
-    Attributes:
-        random: every metric also scores random explanations, drawn without the model. A gap between
-            groups is then not one of explanations; tests report the excess of a method's scores
-            over it.
-        reference: a search for the best order of tokens, the upper end of the skill of
-            explanations. It is made if random explanations are.
-    """
-
-    random: Random = Random()
-    reference: Reference = Reference()
 
 
 class Prompts(Settings):

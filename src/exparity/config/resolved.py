@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.grid import Grid
 from exparity.config import digests
 from exparity.config.instances import (
     Instance,
@@ -48,7 +49,7 @@ class ResolvedConfig:
         entries = {id: entry or Model() for id, entry in config.models.items()}
         self.known = {id: known_id(id, entry.use) for id, entry in entries.items()}
         self.models: dict[str, dict[str, Any]] = {
-            id: resolve_model(id, entry.written, f"models.{id}", config.encoder)
+            id: resolve_model(id, entry.set_values, f"models.{id}", config.encoder)
             for id, entry in entries.items()
         }
         self.specs = {id: _spec_of(id, settings) for id, settings in self.models.items()}
@@ -60,13 +61,13 @@ class ResolvedConfig:
         self.generators = {
             dataset: named_instance(
                 GENERATORS,
-                written if isinstance(written, str) else written.written,
+                written if isinstance(written, str) else written.set_values,
                 f"counterfactuals.{dataset}",
             )
             for dataset, written in config.counterfactuals.items()
         }
         self.seeds: list[int] = list(config.seeds)
-        self.overrides: list[Mapping[str, Any]] = [one.written for one in config.overrides]
+        self.overrides: list[Mapping[str, Any]] = [one.set_values for one in config.overrides]
         self._memo: dict[tuple[Any, ...], Options] = {}
 
     @cached_property
@@ -113,24 +114,30 @@ class ResolvedConfig:
 
     def applying(self, kind: str, dataset: str) -> list[str]:
         """Return the methods or metrics that a dataset is explained with or scored by."""
-        return layout.applying(self.axes, kind, dataset)
+        return self.axes.applying(kind, dataset)
 
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.runs_model)
 
     @cached_property
-    def axes(self) -> dict[str, Any]:
-        """The ids of the grid's artefacts, and what is left out of it."""
-        excluded = left_out(self.datasets, self.methods, self.metrics, self.lacks)
-        return {
-            "pairs": self.pairs,
-            "seeds": self.seeds,
-            "methods": [[i.id, i.entry.id] for i in self.methods.values()],
-            "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
-            **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
-            **({"left_out": excluded} if excluded else {}),
-        }
+    def axes(self) -> Grid:
+        """The grid without its analyses, which depend on it."""
+        return Grid(
+            pairs=self.pairs,
+            seeds=self.seeds,
+            methods=_registered(self.methods),
+            metrics=_registered(self.metrics),
+            left_out=left_out(self.datasets, self.methods, self.metrics, self.lacks),
+            unmeasured=self.unmeasured,
+            title=self.config.title,
+            datasets=_registered(self.datasets),
+            models=self.known,
+            study=self.config.study,
+            statistics=self.config.statistics,
+            controls=self.config.controls,
+            report=self.config.report,
+        )
 
     def prepare_options(self, dataset: str) -> Options:
         """Return what the data artefact depends on."""
@@ -156,7 +163,7 @@ class ResolvedConfig:
         registered = self.datasets[dataset].entry.id
         training = merge_training(
             *training_of_preset(self.config.study, registered, self.known[model]),
-            self.config.training.written,
+            self.config.training.set_values,
             self.models[model].get("training", {}),
             *self._blocks("training", cell),
         )
@@ -165,16 +172,16 @@ class ResolvedConfig:
         resolved = read_settings(TrainingSpec, training, f"models.{model}.training")
         head = HEADS.get(spec.head)
         options = {
-            "model": spec.whole,
-            "training": resolved.whole,
+            "model": spec.all_values,
+            "training": resolved.all_values,
             "digest": digests.finetune(head.source),
             **self._interventions(dataset, model),
         }
         if head.facts.prompted:
-            settings = self.config.prompts[dataset].whole
+            settings = self.config.prompts[dataset].all_values
             templates = settings.pop("templates")
             prompt = {**settings, "template": templates[seed], "chat": spec.chat}
-            options["prompt"] = read_settings(PromptSpec, prompt, f"prompts.{dataset}").whole
+            options["prompt"] = read_settings(PromptSpec, prompt, f"prompts.{dataset}").all_values
             if resolved.templates:
                 options["templates"] = [templates[number] for number in resolved.templates]
         return options
@@ -245,6 +252,11 @@ class ResolvedConfig:
     def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
         """Return one block of every override that matches a cell, later ones last."""
         return [o[block] for o in self.overrides if block in o and matches(o["match"], cell)]
+
+
+def _registered(instances: Mapping[str, Instance]) -> dict[str, str]:
+    """Return the registered id of each instance, by its own."""
+    return {id: instance.entry.id for id, instance in instances.items()}
 
 
 def _spec_of(model: str, settings: Mapping[str, Any]) -> ModelSpec:

@@ -1,7 +1,8 @@
-"""Settings of the comparison of groups: of tests, verdicts and intervals."""
+"""Blocks of the config that results record: the comparison of groups, controls and the report."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from exparity.core.flags import Range, Share
@@ -31,3 +32,61 @@ class Statistics(Settings):
 
 DEFAULTS = Statistics.model_construct()
 """The default of each setting."""
+
+
+class StudyStatistics(Statistics):
+    """Comparison of groups over a study.
+
+    Attributes:
+        family: ids that tests must share to be one family, over which p-values are corrected.
+    """
+
+    family: Sequence[str] = ("dataset",)
+
+
+class Report(Settings):
+    """Content of the report.
+
+    Attributes:
+        figures: draw the figures for papers, most of the report's time: two minutes for 5,040
+            tests. The page has plots of its own.
+    """
+
+    figures: bool = True
+
+
+class Random(Settings):
+    """Every metric also scores random explanations.
+
+    Attributes:
+        draws: random explanations of each text. Each takes as long as scoring one method; more give
+            a steadier mean. 0 leaves out the control and the excess.
+    """
+
+    draws: Annotated[int, Range(at_least=0, at_most=1000)] = 5
+
+
+class Reference(Settings):
+    """A search for the tokens that matter most, as a reference for metrics that remove tokens.
+
+    Attributes:
+        stages: stages of the search. It takes about (stages + 1) / 2 passes a token: 5 stages, for
+            long texts, are half the work of 10. More stages find better references.
+    """
+
+    stages: Annotated[int, Range(at_least=1, at_most=1000)] = 10
+
+
+class Controls(Settings):
+    """Checks of the pipeline itself.
+
+    Attributes:
+        random: every metric also scores random explanations, drawn without the model. A gap between
+            groups is then not one of explanations; tests report the excess of a method's scores
+            over it.
+        reference: a search for the best order of tokens, the upper end of the skill of
+            explanations. It is made if random explanations are.
+    """
+
+    random: Random = Random()
+    reference: Reference = Reference()

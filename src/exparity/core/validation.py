@@ -72,12 +72,12 @@ class Settings(BaseModel, metaclass=_Meta):
     )
 
     @property
-    def written(self) -> dict[str, Any]:
+    def set_values(self) -> dict[str, Any]:
         """Keys that were set, without defaults, as in JSON."""
         return self.model_dump(mode="json", exclude_unset=True, warnings=False)
 
     @property
-    def whole(self) -> dict[str, Any]:
+    def all_values(self) -> dict[str, Any]:
         """Every key with its value, as JSON has it."""
         # Defaults of signatures are tuples, also where the type is a list.
         return self.model_dump(mode="json", warnings=False)
@@ -155,7 +155,7 @@ def read_settings(kind: type[Kind], values: Mapping[str, Any], where: str) -> Ki
 
 def complete(kind: type[Settings], values: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Check ``values``; return all options with their values, sorted by name."""
-    return dict(sorted(read_settings(kind, values, where).whole.items()))
+    return dict(sorted(read_settings(kind, values, where).all_values.items()))
 
 
 @cache
@@ -184,7 +184,7 @@ def options_of(
 
 def defaults_of(kind: type[Settings]) -> dict[str, Any]:
     """Return the defaults of settings, as JSON has them."""
-    return kind.model_construct().whole
+    return kind.model_construct().all_values
 
 
 def documented(described: Callable[..., Any]) -> dict[str, str]:

@@ -7,8 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from exparity.artefacts import layout
+from exparity.artefacts.grid import Grid
 from exparity.artefacts.lineage import identity, lineage
 from exparity.core.command_line import Call
+from exparity.core.errors import InputError
 from exparity.core.validation import read_settings
 from exparity.data import DATASETS
 from exparity.models.folders import own_sources
@@ -40,5 +42,6 @@ def job_inputs(call: Call) -> Iterator[Path]:
         yield from map(Path, own_sources(spec))
     elif name == "report":
         results = flags.get("results") or flags["page"].parent.parent
-        with suppress(KeyError, TypeError, ValueError):  # the report says what its options lack
-            yield from map(Path, layout.report_files(results, options))
+        with suppress(InputError):  # the report says what its options lack
+            grid = Grid.from_json(options, "--options")
+            yield from map(Path, layout.report_files(results, grid))

@@ -181,7 +181,7 @@ class TrainingSpec(TrainingSettings):
 
 def recorded(model: ModelSpec, training: TrainingSpec) -> dict[str, dict[str, Any]]:
     """Return the keys of a model and its training that artefacts record."""
-    whole = {"model": model.whole, "training": training.whole}
+    whole = {"model": model.all_values, "training": training.all_values}
     if model.predict is None:
         return whole
     return {"model": {key: whole["model"][key] for key in OF_FUNCTIONS}, "training": {"epochs": 0}}

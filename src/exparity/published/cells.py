@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from exparity.artefacts.grid import Grid
 from exparity.core.errors import InputError
 from exparity.core.grouping import grouped
 from exparity.published.shares import Claim, RunShares, claims_of, run_shares
@@ -97,7 +98,7 @@ class CellComparison:
 
 def compare_results(
     rows: Sequence[Row],
-    options: Mapping[str, Any],
+    grid: Grid,
     *,
     study: str = "dhaini2025",
     models: Mapping[str, str] | None = None,
@@ -109,7 +110,7 @@ def compare_results(
 
     Args:
         rows: rows of the disparity artefact.
-        options: the grid of the run; what is missing is taken from the rows.
+        grid: that of the run; an id that it lacks is its own registered id.
         study: id of the study.
         models: our model ids to published ones, for models with other ids.
 
@@ -120,7 +121,7 @@ def compare_results(
         InputError: unknown study or model.
     """
     published, rows = load_study(study), of_quantity(rows, "score")
-    names = _names(rows, published, options)
+    names = _names(rows, published, grid)
     check_models(models or {}, published.names("model"), {row["model"] for row in rows})
     names["model"].update(models or {})
     cells: dict[Key, dict[tuple[str, ...], list[Row]]] = defaultdict(lambda: defaultdict(list))
@@ -159,17 +160,15 @@ def nothing_to_compare(comparison: CellComparison) -> InputError:
     )
 
 
-def _names(
-    rows: Sequence[Row], study: PublishedStudy, options: Mapping[str, Any]
-) -> dict[str, dict[str, str]]:
+def _names(rows: Sequence[Row], study: PublishedStudy, grid: Grid) -> dict[str, dict[str, str]]:
     """Return the published id of each of our ids, by kind.
 
     An id has one if its instance uses the published id and is called so, or is the only one that
     uses it.
     """
     names: dict[str, dict[str, str]] = {}
-    for kind in IDS:
-        known = dict(options.get(f"{kind}s") or {})
+    registered = (grid.datasets, grid.models, grid.methods, grid.metrics)
+    for kind, known in zip(IDS, registered, strict=True):
         used = {row[kind]: known.get(row[kind]) or row[kind] for row in rows}
         users = {name: [id for id, of in used.items() if of == name] for name in study.names(kind)}
         names[kind] = {

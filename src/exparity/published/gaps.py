@@ -16,7 +16,7 @@ import numpy as np
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
-from exparity.artefacts.layout import read_grid
+from exparity.artefacts.grid import read_grid
 from exparity.core.grouping import grouped
 from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.study import Key, PublishedStudy, check_models, load_study
@@ -112,7 +112,8 @@ def compare_gaps(
     """
     published = load_study(study)
     check_models(models, sorted({key.model for key in published.values} | {"zari"}))
-    registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
+    grid = read_grid(results)
+    registered = grid.datasets if grid else {}
     theirs_of: Mapping[str, str] = published.facts["datasets"]
     left_out = dict[str, None]()
     # Published ids, our model and our rows.

@@ -124,7 +124,7 @@ class Context:
         comparisons: dict[str, Comparison] = {}
         for name, kind in KINDS.items():
             if kind == "cells":
-                cells = compare_results(study.rows, study.options, study=name)
+                cells = compare_results(study.rows, study.grid, study=name)
                 comparisons |= {kind: cells} if cells.matches else {}
             elif kind == "gaps":
                 gaps = compare_gaps(study.results, name, {}, runs)
@@ -134,7 +134,7 @@ class Context:
     @cached_property
     def origins(self) -> Sequence[ArtefactOrigin]:
         """Provenance of the artefacts."""
-        return read_origins(self.study.results, self.study.options)
+        return read_origins(self.study.results, self.study.grid)
 
     @cached_property
     def costs(self) -> list[JobCost]:
@@ -144,7 +144,7 @@ class Context:
     @cached_property
     def analyses(self) -> Sequence[Entry[AnalysisFacts]]:
         """The analyses of the config that have a section."""
-        entries = map(ANALYSES.get, self.study.options.get("analyses", {}))
+        entries = map(ANALYSES.get, self.study.grid.analyses)
         return [entry for entry in entries if entry.facts.section is not None]
 
     @cached_property
@@ -217,7 +217,7 @@ class Context:
 
 def findings_of(entry: Entry[AnalysisFacts], study: Study) -> Findings | None:
     """Return what an analysis found; None if it found nothing, or has no section."""
-    rows = read_analysis(study.results, study.options, entry.id)
+    rows = read_analysis(study.results, study.grid, entry.id)
     if not rows or entry.facts.section is None:
         return None
     with entry.running():

@@ -14,11 +14,13 @@ from pyarrow.compute import is_in
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
+from exparity.artefacts.grid import Grid
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.escaping import visible
 from exparity.core.formats import in_sentence
 from exparity.core.grouping import grouped
+from exparity.core.settings import StudyStatistics
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.names import display_name
@@ -68,18 +70,46 @@ class Study:
     """Everything the report shows."""
 
     results: Path
-    options: Mapping[str, Any]
-    title: str
-    pairs: Sequence[tuple[str, str]]  # (dataset, model)
-    seeds: Sequence[int]
-    methods: Mapping[str, str]  # registered id by instance; so are metrics and datasets
-    metrics: Mapping[str, str]
-    datasets: Mapping[str, str]
-    statistics: Mapping[str, Any]
+    grid: Grid
     bias: Sequence[Row]  # rows of the bias artefacts, with the ids of their cells
     facts: Mapping[str, Declared]  # by dataset
     tests: Sequence[Row] = ()  # rows of the disparity artefact
     judged: Sequence[Row] = ()  # rows of the verdicts artefact
+
+    @property
+    def title(self) -> str:
+        """Title of the report."""
+        return self.grid.title
+
+    @property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """Each (dataset, model) that is trained."""
+        return self.grid.pairs
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """Seeds of the trainings."""
+        return self.grid.seeds
+
+    @property
+    def methods(self) -> Mapping[str, str]:
+        """Registered id of each method by the config's id."""
+        return self.grid.methods
+
+    @property
+    def metrics(self) -> Mapping[str, str]:
+        """Registered id of each metric by the config's id."""
+        return self.grid.metrics
+
+    @property
+    def datasets(self) -> Mapping[str, str]:
+        """Registered id of each dataset by the config's id."""
+        return self.grid.datasets
+
+    @property
+    def statistics(self) -> StudyStatistics:
+        """Settings of the comparison of groups."""
+        return self.grid.statistics
 
     @cached_property
     def models(self) -> Mapping[str, Sequence[str]]:
@@ -177,7 +207,7 @@ class Study:
 
     def applying(self, kind: str, dataset: str) -> list[str]:
         """Return the ``methods`` or ``metrics`` that apply to a dataset."""
-        return layout.applying(self.options, kind, dataset)
+        return self.grid.applying(kind, dataset)
 
     @property
     def compares(self) -> bool:
@@ -186,7 +216,7 @@ class Study:
 
     def files(self, artefact: str) -> Iterator[tuple[Ids, Path]]:
         """Yield ids and path of every file of an artefact in the grid, existing or not."""
-        for ids in layout.cells(self.options, artefact):
+        for ids in layout.cells(self.grid, artefact):
             yield tuple(ids.values()), self.path(artefact, **ids)
 
     def path(self, artefact: str, **ids: str | int) -> Path:
@@ -237,35 +267,31 @@ class Study:
         return f"{own} {self.arrow(id)}" if kind == "metric" else own
 
 
-def gather(results: Path, options: Mapping[str, Any]) -> Study:
+def gather(results: Path, grid: Grid) -> Study:
     """Read the artefacts of a grid."""
-    bias = [r for r in read_analysis(results, options, "bias") if r["seed"] in options["seeds"]]
-    tests = read_tables(layout.paths_of(results, options, "disparity"), "disparity").to_pylist()
-    asked: dict[str, Any] = {name: options[name] for name in ("title", "seeds", "statistics")}
-    asked |= {kind: dict(options[kind]) for kind in ("methods", "metrics", "datasets")}
+    bias = [row for row in read_analysis(results, grid, "bias") if row["seed"] in grid.seeds]
+    tests = read_tables(layout.paths_of(results, grid, "disparity"), "disparity").to_pylist()
     return Study(
         results=results,
-        options=options,
-        pairs=[(str(d), str(m)) for d, m in options["pairs"]],
-        **asked,
+        grid=grid,
         bias=bias,
         facts={
             row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in bias
         },
-        tests=_in_order(tests, options),
-        judged=_in_order(read_analysis(results, options, "judge"), options),
+        tests=_in_order(tests, grid),
+        judged=_in_order(read_analysis(results, grid, "judge"), grid),
     )
 
 
-def _in_order(rows: Sequence[Row], options: Mapping[str, Any]) -> list[Row]:
+def _in_order(rows: Sequence[Row], grid: Grid) -> list[Row]:
     """Return the rows of a grid in the order of the config."""
     in_grid = []
-    pairs = [tuple(pair) for pair in options["pairs"]]
-    methods, metrics = (["", *dict(options[axis])] for axis in ("methods", "metrics"))
+    methods = ["", *grid.methods]
+    metrics = ["", *grid.metrics]
     for row in rows:
         place: Sequence[tuple[Any, Sequence[Any]]] = (
-            ((row["dataset"], row["model"]), pairs),
-            (row.get("seed", options["seeds"][0]), options["seeds"]),
+            ((row["dataset"], row["model"]), grid.pairs),
+            (row.get("seed", grid.seeds[0]), grid.seeds),
             ("" if is_random(row) else row["method"], methods),
             (row["metric"], metrics),
         )

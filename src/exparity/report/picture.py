@@ -100,7 +100,7 @@ def picture_of(study: Study) -> list[PicturePanel]:
     """Return the panels of a study, for datasets with few pairs of groups."""
     pairs = Counter(dataset for dataset, _, _ in by_table(study.judged))
     few = [row for row in study.judged if pairs[row["dataset"]] <= MOST_PAIRS]
-    return panels_of(few, study.name, study.statistics["threshold"])
+    return panels_of(few, study.name, study.statistics.threshold)
 
 
 def panels_of(rows: Sequence[Row], names: Names, threshold: float) -> list[PicturePanel]:

@@ -11,6 +11,7 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
+from exparity.artefacts.grid import Grid
 from exparity.artefacts.seal import read_metadata
 from exparity.data import dropped_rows
 
@@ -27,13 +28,13 @@ class ArtefactOrigin:
     facts: Mapping[str, Any]
 
 
-def read_origins(results: Path, options: Mapping[str, Any]) -> list[ArtefactOrigin]:
+def read_origins(results: Path, grid: Grid) -> list[ArtefactOrigin]:
     """Return the provenance of every existing artefact of a grid."""
     of_analyses = [ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()]
     return [
         ArtefactOrigin(artefact, ids, facts_of(read_metadata(path).metadata))
         for artefact in (*_ARTEFACTS, *of_analyses)
-        for ids in layout.cells(options, artefact)
+        for ids in layout.cells(grid, artefact)
         if (path := results / layout.path_of(artefact, ids)).is_file()
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.grid import Grid
 from exparity.artefacts.schemas import IDS
 from exparity.core.grouping import grouped
 from exparity.costs.finished import JobCost, artefact_of_stage
@@ -19,11 +20,11 @@ from exparity.costs.forecast import Total, total
 _PARTS = {"explain": "method", "evaluate": "metric"}
 
 
-def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+def read_analysis(results: Path, grid: Grid, name: str) -> list[dict[str, Any]]:
     """Read all rows of an analysis; none if the config does not ask for it."""
     rows: list[dict[str, Any]] = []
     artefact = ANALYSES.get(name).facts.artefact
-    for ids in layout.cells(options, artefact):
+    for ids in layout.cells(grid, artefact):
         table, metadata = read_artefact(results / layout.path_of(artefact, ids), artefact)
         declared = {
             "attribute": metadata.get("attribute", ""),

@@ -85,7 +85,7 @@ def read_study_scores(study: Study) -> Scores:
         for (*_, metric), path in random.get((dataset, model), ()):
             if metric in metrics and path.is_file():
                 tables["", str(metric)].append(_mean_over_draws(path))
-        means += mean_lines(str(dataset), str(model), tables, study.statistics["confidence"])
+        means += mean_lines(str(dataset), str(model), tables, study.statistics.confidence)
     return Scores(distributions, examples, means)
 
 

@@ -102,7 +102,7 @@ def tables_of(
 def disparity_tables(study: Study) -> list[Table]:
     """Return a table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
-    threshold = study.statistics["threshold"]
+    threshold = study.statistics.threshold
     tables = tables_of(study.tests, threshold=threshold, verdicts=study.verdicts)
     return sorted(tables, key=lambda table: order.index(table.dataset))
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
-from exparity.artefacts.layout import read_grid
+from exparity.artefacts.grid import Grid, read_grid
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
 from exparity.published.cells import compare_results, nothing_to_compare
@@ -42,9 +42,9 @@ def compare_published(
         comparison = compare_gaps(results, study, models or {})
     else:
         table, _ = read_artefact(results / layout.path_of("disparity", {}), "disparity")
-        options = read_grid(results) or {}
+        grid = read_grid(results) or Grid()
         rows = table.to_pylist()
-        comparison = compare_results(rows, options, study=study, models=models or {})
+        comparison = compare_results(rows, grid, study=study, models=models or {})
         if not comparison.matches:
             raise nothing_to_compare(comparison)
     say(comparison_summary(comparison))

@@ -106,7 +106,7 @@ def finetune_cell(
     asked = _asked(prompt, prepared, model_id) if prompt else None
     parameters = {**recorded(*specs), **interventions}
     if asked:
-        parameters |= {"prompt": asked.whole, "templates": list(templates)}
+        parameters |= {"prompt": asked.all_values, "templates": list(templates)}
     # The workflow passes digests of code and files with each intervention.
     code = [digest, *debias, {**counterfactuals}]
     code += [sha256_of(source_of(specs[0].predict))] if specs[0].predict else []
@@ -129,11 +129,11 @@ def finetune_cell(
         if specs[1].processes > 1:
             job = TrainingJob(
                 data=str(data),
-                model=specs[0].whole,
-                training=specs[1].whole,
+                model=specs[0].all_values,
+                training=specs[1].all_values,
                 seed=seed,
                 interventions=interventions,
-                prompt=None if asked is None else asked.whole,
+                prompt=None if asked is None else asked.all_values,
                 templates=templates,
                 state=str(snapshots.folder),
                 fingerprint=key,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import atomic_path, new_folder
-from exparity.core.errors import InputError
+from exparity.artefacts.grid import Grid
 from exparity.core.flags import Folder, Output
 from exparity.jobs.locks import job_lock
 from exparity.published.output import write_comparison
@@ -36,20 +36,19 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
         IncompleteReport: a section, table or figure failed. All others are written, and the page
             says in its place why it failed.
     """
-    if not {"title", "statistics", "methods", "analyses"} <= options.keys():
-        raise InputError("--options: some are missing; run `snakemake`, which passes all of them")
+    grid = Grid.from_json(options, "--options")
     results = results or page.parent.parent
     # The job of a killed run may still be at it, in the same folders.
     lock = results / ".report.lock"
     with job_lock(lock):
         try:
-            _write(results, page, options)
+            _write(results, page, grid)
         finally:
             lock.unlink(missing_ok=True)
 
 
-def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
-    context = Context(gather(results, options), page.parent)
+def _write(results: Path, page: Path, grid: Grid) -> None:
+    context = Context(gather(results, grid), page.parent)
     failures = context.failures
     with failures.caught("Tables, published"):
         for comparison in context.published.values():
@@ -57,7 +56,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     write_tables(context.exports, page.parent, {"version": version("exparity")}, failures)
     # Before the page, which links them. Earlier figures may show other numbers than this page.
     with new_folder(page.with_name("figures")) as figures:
-        if options["report"]["figures"]:
+        if grid.report.figures:
             from exparity.report.figures import write_figures  # it loads matplotlib
 
             gaps: Sequence[ClassGap] = ()

@@ -254,7 +254,7 @@ def _run(config: Mapping[str, Any], results: Path, cores: str, *, dry_run: bool)
 
 
 def _say_what_was_found(experiment: Experiment) -> None:
-    study = gather(Path(experiment.results), experiment.report_options())
+    study = gather(Path(experiment.results), experiment.grid)
     with Failures().caught("The summary"):
         for line in in_plain_words(Context(study, Path(experiment.results) / "report")):
             say(line)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from rich.console import RenderableType
 from rich.table import Table
 
-from exparity.artefacts.layout import read_grid
+from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder
@@ -75,19 +75,19 @@ def read_run(results: Path) -> Run:
         raise InputError(f"{results}: no results; name the results folder of a run")
     judged = read_analysis(results, grid, "judge")
     origins = read_origins(results, grid)
-    options = {key: value for key, value in grid.items() if key not in _NOT_COMPARED}
+    compared = {key: value for key, value in grid.as_json().items() if key not in _NOT_COMPARED}
     settings = {
-        key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(options)
+        key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(compared)
     }
-    settings["datasets"] = ", ".join(id for id, _ in grid["datasets"])
-    settings["analyses"] = ", ".join(grid.get("analyses", {}))
+    settings["datasets"] = ", ".join(grid.datasets)
+    settings["analyses"] = ", ".join(grid.analyses)
+    ids = {"model": grid.models, "method": grid.methods, "metric": grid.metrics}
     for kind in SETTLED:
-        settings[f"{kind}s"] = ", ".join(id for id, _ in grid[f"{kind}s"])
+        settings[f"{kind}s"] = ", ".join(ids[kind])
         for id, options in settings_of(origins, kind).items():
             settings |= {f"{kind}s.{id}.{key}": value for key, value in options.items()}
-    title = grid["title"]
     return Run(
-        f"{results}{f': {title}' if title else ''}",
+        f"{results}{f': {grid.title}' if grid.title else ''}",
         settings,
         {name: ", ".join(one for one, _ in of) for name, of in versions(origins).items()},
         by_cell_and_quantity(row for row in judged if not is_random(row)),

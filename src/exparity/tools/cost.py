@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import job, write_artefact
-from exparity.artefacts.layout import read_grid
+from exparity.artefacts.grid import read_grid
 from exparity.artefacts.lineage import identity, lineage
 from exparity.artefacts.schemas import IDS
 from exparity.config import digests

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from rich.console import RenderableType
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
-from exparity.artefacts.layout import read_grid
+from exparity.artefacts.grid import Grid, read_grid
 from exparity.config.command_line import results_of
 from exparity.core.errors import InputError, require_known
 from exparity.core.escaping import visible
@@ -63,10 +62,10 @@ def show(
         config: values over those of the config file.
     """
     results = results_of(results, configfile, config)
-    grid = read_grid(results) or {}
+    grid = read_grid(results)
     # Where nothing is explained, verdicts are those of an earlier run.
     path, verdicts = results / layout.path_of("verdicts", {}), []
-    if path.is_file() and grid.get("metrics", True):
+    if path.is_file() and (grid is None or grid.metrics):
         rows = read_artefact(path, "verdicts")[0].to_pylist()
         # Random explanations belong to every method.
         verdicts = [{**row, "method": ""} if is_random(row) else row for row in rows]
@@ -83,25 +82,25 @@ def show(
         if ids:
             verdicts = [row for row in verdicts if row[kind] in ("", *ids)]
             means = [row for row in means if row[kind] in ids]
-    statistics = {**DEFAULTS.whole, **grid.get("statistics", {})}
+    statistics = grid.statistics if grid else DEFAULTS
     is_chosen = any((dataset, model, method, metric))
-    answers = [] if is_chosen or not verdicts else _answers(results, grid)
-    parts: list[Iterable[RenderableType]] = [[visible(grid["title"])]] if grid.get("title") else []
+    answers = _answers(results, grid) if grid and verdicts and not is_chosen else []
+    parts: list[Iterable[RenderableType]] = [[visible(grid.title)]] if grid and grid.title else []
     parts.append(answers)
     if cells or not answers:
-        parts.append(verdicts_of(verdicts, statistics["threshold"], statistics["confidence"]))
+        parts.append(verdicts_of(verdicts, statistics.threshold, statistics.confidence))
     elif verdicts:
         parts.append(["", "With --cells, the verdict of each comparison is printed."])
     means_shown = mean_tables([MeanLine(**row) for row in means])
-    parts.append(means_of(means_shown, statistics["confidence"]))
+    parts.append(means_of(means_shown, statistics.confidence))
     write(terminal_here(), chain.from_iterable(parts))
 
 
-def _answers(results: Path, grid: Mapping[str, Any]) -> list[RenderableType]:
+def _answers(results: Path, grid: Grid) -> list[RenderableType]:
     """Return what a study says, a line each; nothing of one that has not ended."""
     needed = ("disparity", "bias", "levels", "ranking", "positive_control")
     inputs = (path for name in needed for path in layout.paths_of(results, grid, name))
-    if "pairs" not in grid or not all(path.is_file() for path in inputs):
+    if not all(path.is_file() for path in inputs):
         return []
     lines: list[RenderableType] = []
     with Failures().caught("The summary"):

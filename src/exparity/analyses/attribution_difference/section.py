@@ -146,7 +146,7 @@ def _difference(tests: Sequence[_Test], alpha: float) -> Difference:
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: the differences over seeds."""
-    tables = difference_tables(rows, study.statistics["alpha"])
+    tables = difference_tables(rows, study.statistics.alpha)
     title = "Attribution of words within matched sets"
     differences = [difference for table in tables for difference in table.cells.values()]
     return Findings(

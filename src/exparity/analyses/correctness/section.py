@@ -86,9 +86,8 @@ def _classifiers(study: Study) -> list[dict[str, Any]]:
     """Return accuracy and bias of our training schemes beside the published ones."""
     classifiers = []
     published = load_study(_STUDY).values
-    schemes = dict(study.options.get("models", ()))
     for dataset, model in study.pairs:
-        scheme = schemes.get(model, "")
+        scheme = study.grid.models.get(model) or ""
         lines = []
         for measure, name in _MEASURES.items():
             theirs = published.get(Key(study.datasets[dataset], scheme, metric=measure))

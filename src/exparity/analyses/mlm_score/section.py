@@ -78,6 +78,6 @@ def _share_likelier(rows: Sequence[Row], a: str, b: str) -> float:
 
 def findings(rows: Sequence[Row], study: Study) -> Findings:
     """Return the section: the scores by group over seeds."""
-    lines = mlm_lines(rows, study.statistics["alpha"])
+    lines = mlm_lines(rows, study.statistics.alpha)
     export = Export("mlm_scores", "Masked language model", _COLUMNS, lines)
     return Findings({"lines": lines}, [export])

@@ -63,7 +63,7 @@ def _level(study: Study, dataset: str) -> float:
         for row in study.standing
         if row["dataset"] == dataset and row["verdict"] and foresees(row)
     ]
-    alpha = float(study.statistics["alpha"])
+    alpha = float(study.statistics.alpha)
     return SHARE_OF_CLAIM * alpha / max(1, len(cells))
 
 

@@ -117,7 +117,7 @@ def _line(cell: Sequence[_Spread], preference: str | None, alpha: float) -> Wors
 def findings(rows: Sequence[Row], study: Study) -> Findings | None:
     """Return the section; None where no groups could be compared."""
     preferences = {metric: study.metric_facts(metric).preference for metric in study.metrics}
-    lines = worst_groups(rows, preferences, study.statistics["alpha"])
+    lines = worst_groups(rows, preferences, study.statistics.alpha)
     if not lines:
         return None
     export = Export.of("worst_group", "Worst group", WorstGroup, lines)

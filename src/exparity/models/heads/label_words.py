@@ -62,7 +62,7 @@ class LabelWords(Head):
         """See :meth:`Head.write`."""
         assert self.prompt is not None
         facts = _Facts(
-            self.spec.whole, asdict(self.prompt), self.token_ids, self.absent_id, self.bias
+            self.spec.all_values, asdict(self.prompt), self.token_ids, self.absent_id, self.bias
         )
         write_record(folder, _FILE, facts._asdict())
 

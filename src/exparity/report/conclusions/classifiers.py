@@ -63,7 +63,7 @@ def services_of(study: Study) -> list[Service]:
     )
     accuracies = grouped(study.accuracies, lambda one: (one.whole["dataset"], one.whole["model"]))
     judged = grouped(study.judged, itemgetter("dataset", "model"))
-    threshold = float(study.statistics["threshold"])
+    threshold = float(study.statistics.threshold)
     services = []
     for (dataset, model), trainings in accuracies.items():
         if not study.declared(dataset).groups:

@@ -111,7 +111,7 @@ def _of_verdicts(study: Study) -> Draw | None:
 
 
 def _of_effects(study: Study, table: Table) -> Draw:
-    threshold = study.statistics["threshold"]
+    threshold = study.statistics.threshold
     return partial(effects_figure, table, names=study.name, threshold=threshold)
 
 

@@ -207,7 +207,7 @@ def build(context: Context) -> Content | None:
     if not context.study.rows:
         return None
     study, tables = context.study, context.tables
-    threshold = study.statistics["threshold"]
+    threshold = study.statistics.threshold
     data = cell_data(tables, threshold)
     looks = [look for of_view in data["views"].values() for look in of_view]
     pairs = {(table.group_a, table.group_b) for table in tables}
@@ -242,8 +242,9 @@ def build(context: Context) -> Content | None:
                 for table in tables
             ],
             **view_names(study),
-            **{name: study.statistics[name] for name in ("alpha", "threshold")},
-            "coverage": coverage(study.statistics["confidence"]),
+            "alpha": study.statistics.alpha,
+            "threshold": threshold,
+            "coverage": coverage(study.statistics.confidence),
         },
         unfolded=True,
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.grid import Grid
 from exparity.core.grouping import grouped
 from exparity.report.cautions import numbers_of
 from exparity.report.conclusions import conclusions_of
@@ -48,7 +48,7 @@ _PACKAGES = ("torch", "transformers", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
 
 
-def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
+def missing_results(results: Path, grid: Grid) -> list[str]:
     """Return a sentence per artefact about missing files of the grid."""
     missing: dict[str, list[Path]] = {}
     for artefact, ids in layout.report_inputs(grid):
@@ -78,7 +78,7 @@ def _warnings(context: Context, commits: int) -> Iterator[str]:
     undefined, total = (_counted(study, n) for n in ("n_undefined", "n_examples"))
     if undefined:
         yield f"{undefined:,} of {total:,} scores are undefined and left out of the tests."
-    yield from missing_results(study.results, study.options)
+    yield from missing_results(study.results, study.grid)
     if commits > 1:
         yield f"The results were made with {commits} versions of the source code; see below."
 
@@ -128,7 +128,7 @@ def _counts(study: Study) -> list[tuple[str, str, Counts]]:
 def build(context: Context) -> Content:
     """Return the content of the section."""
     study = context.study
-    panels, threshold = picture_of(study), study.statistics["threshold"]
+    panels, threshold = picture_of(study), study.statistics.threshold
     random_rows = of_quantity(study.tests, "random_score")
     judged = [row for row in study.judged if not is_random(row)]
     of_dataset = grouped(judged, itemgetter("dataset"))
@@ -141,7 +141,7 @@ def build(context: Context) -> Content:
         for origin in context.origins
         if origin.facts.get("stage") in _RUN_MODELS
     }
-    alpha = study.statistics["alpha"]
+    alpha = study.statistics.alpha
     return Content(
         values={
             "significant": significant_share(study.rows, alpha=alpha),
@@ -176,7 +176,7 @@ def build(context: Context) -> Content:
             "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
             "commits": commits,
             "devices": sorted(devices),
-            "config": {k: v for k, v in study.options.items() if k != "digest"},
+            "config": study.grid.as_json(),
         },
         unfolded=True,
     )

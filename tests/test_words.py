@@ -6,7 +6,7 @@ Those of the glossary's second part may not be there; of the first part there ma
 import re
 
 import pytest
-from made_up import config, make_study, options_of
+from made_up import config, make_study, grid_of
 
 from exparity.metrics import METRICS
 from exparity.report.conclusions import conclusions_of
@@ -53,7 +53,7 @@ def context(request, tmp_path_factory):
     """A study of two datasets."""
     settings = config(datasets=2, models=1, seeds=request.param, methods=3, metrics=2)
     folder = make_study(tmp_path_factory.mktemp("words"), settings, pairs=12)
-    return Context(gather(folder, options_of(settings)), folder / "report")
+    return Context(gather(folder, grid_of(settings)), folder / "report")
 
 
 def first_screen(source):

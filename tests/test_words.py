@@ -6,7 +6,7 @@ Those of the glossary's second part may not be there; of the first part there ma
 import re
 
 import pytest
-from made_up import config, make_study, grid_of
+from made_up import config, grid_of, make_study
 
 from exparity.metrics import METRICS
 from exparity.report.conclusions import conclusions_of
